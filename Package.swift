@@ -58,6 +58,8 @@ let package = Package(
         .target(name: "CPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(name: "CWebP", linkerSettings: [.linkedLibrary("webp")]),
         .target(name: "CResample"),
+        // Libraries that are opened in the helper process alone: nothing is linked.
+        .target(name: "CConfinedCodecs"),
         .target(name: "CInflate", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
@@ -73,6 +75,10 @@ let package = Package(
             name: "HTTPServer", dependencies: ["CSystem", "HTTPWire", "JSON", "SystemSupport"],
             swiftSettings: strict + confined),
         .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
+        // Pictures that are decoded in processes of their own.
+        .target(
+            name: "ConfinedDecoding", dependencies: ["CConfinedCodecs", "CSystem", "ImagePipeline", "SystemSupport"],
+            swiftSettings: strict),
         .target(name: "FlowControl", dependencies: ["SystemSupport"], swiftSettings: strict),
         // Readers of file formats, one each, for everything below.
         .target(name: "FileFormats", dependencies: ["CInflate", "JSON"], swiftSettings: strict),
@@ -91,8 +97,8 @@ let package = Package(
         .target(
             name: "Inference",
             dependencies: [
-                "COpenVINO", "CoreMLImport", "FileFormats", "ModelFacts", "ImagePipeline", "FlowControl", "JSON",
-                "Observations", "SystemSupport",
+                "COpenVINO", "ConfinedDecoding", "CoreMLImport", "FileFormats", "ModelFacts", "ImagePipeline",
+                "FlowControl", "JSON", "Observations", "SystemSupport",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
@@ -120,7 +126,10 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "ocelli",
-            dependencies: ["InferenceService", "JSON", "LoadGenerator", "Settings", "SystemSupport", "Tools"],
+            dependencies: [
+                "CConfinedCodecs", "ConfinedDecoding", "InferenceService", "JSON", "LoadGenerator", "Settings",
+                "SystemSupport", "Tools",
+            ],
             swiftSettings: strict,
             linkerSettings: findEngine + carryRuntime),
 
@@ -165,6 +174,13 @@ let package = Package(
             dependencies: ["CResample", "ImagePipeline", "TestSupport"],
             exclude: ["Fixtures"],
             swiftSettings: strict),
+        // The helper with its codecs, or with others that lie, crash, hang and take memory.
+        .executableTarget(
+            name: "codecprobe", dependencies: ["CConfinedCodecs"], path: "Tests/CodecProbe"),
+        .testTarget(
+            name: "ConfinedDecodingTests",
+            dependencies: ["CConfinedCodecs", "ConfinedDecoding", "ImagePipeline", "TestSupport", "codecprobe"],
+            swiftSettings: waiting),
         .testTarget(
             name: "ToolsTests", dependencies: ["Tools", "TestSupport"], swiftSettings: waiting,
             linkerSettings: findEngine),

@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-int csys_spawn(const char *path, char *const arguments[], char *const environment[], int *output) {
-    int pipe_ends[2];
-    if (pipe2(pipe_ends, O_CLOEXEC) < 0) return -errno;
+/// Starts a program. Its standard output and error are `output`, or /dev/null where that is negative; its descriptor 3 is `socket`,
+/// unless that is negative.
+static int spawn(const char *path, char *const arguments[], char *const environment[], int output, int socket) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int problem = posix_spawn_file_actions_init(&actions);
@@ -30,23 +30,43 @@ int csys_spawn(const char *path, char *const arguments[], char *const environmen
             if (problem == 0) problem = posix_spawnattr_setflags(&attributes, flags);
             if (problem == 0)
                 problem = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-            if (problem == 0) problem = posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
-            if (problem == 0) problem = posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
+            // First, before a descriptor of its number is made. To itself, it would stay close-on-exec in older C libraries.
+            if (problem == 0 && socket >= 0) problem = posix_spawn_file_actions_adddup2(&actions, socket, 3);
+            for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO && problem == 0; fd++)
+                problem = output < 0 ? posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0)
+                                     : posix_spawn_file_actions_adddup2(&actions, output, fd);
             pid_t pid = 0;
             if (problem == 0) problem = posix_spawn(&pid, path, &actions, &attributes, arguments, environment);
             posix_spawnattr_destroy(&attributes);
             if (problem == 0) {
                 posix_spawn_file_actions_destroy(&actions);
-                close(pipe_ends[1]);
-                *output = pipe_ends[0];
                 return pid;
             }
         }
         posix_spawn_file_actions_destroy(&actions);
     }
-    close(pipe_ends[0]);
-    close(pipe_ends[1]);
     return -problem;
+}
+
+int csys_spawn(const char *path, char *const arguments[], char *const environment[], int *output) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
+    int process = spawn(path, arguments, environment, ends[1], -1);
+    close(ends[1]);
+    if (process > 0) *output = ends[0];
+    else close(ends[0]);
+    return process;
+}
+
+int csys_spawn_helper(const char *path, char *const arguments[], char *const environment[], int *socket) {
+    int ends[2];
+    int problem = csys_socket_pair(ends);
+    if (problem < 0) return problem;
+    int process = spawn(path, arguments, environment, -1, ends[1]);
+    close(ends[1]);
+    if (process > 0) *socket = ends[0];
+    else close(ends[0]);
+    return process;
 }
 
 int csys_wait_readable(int fd, int milliseconds) {

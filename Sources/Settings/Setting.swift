@@ -126,6 +126,18 @@ extension Setting {
         }
     }
 
+    /// Several of an enumeration's cases, by their raw values.
+    static func choices<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, _ path: any Path<[Choice]>, _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, kind: .choices(Choice.allCases.map(\.rawValue)), summary: summary,
+            get: { .strings($0[keyPath: path].map(\.rawValue)) }
+        ) {
+            if case .strings(let names) = $1 { $0[keyPath: path] = names.compactMap(Choice.init(rawValue:)) }
+        }
+    }
+
     /// Addresses to listen on.
     static func addresses(_ name: String, _ path: any Path<[String]>, _ summary: String) -> Setting {
         let base = strings(name, path, summary)

@@ -21,6 +21,8 @@ package enum SettingKind: Sendable {
     /// Several addresses to listen on, which may have options with commas in them: `?routes=infer,read`.
     case addresses
     case choice([String])
+    /// Several of some names, at least one.
+    case choices([String])
 
     /// The description of the values that are expected, for error messages and help.
     package var expectation: String {
@@ -40,6 +42,7 @@ package enum SettingKind: Sendable {
         case .string: "text"
         case .strings, .addresses: "text, or a list of texts"
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        case .choices(let names): "a list of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
         }
     }
 
@@ -52,6 +55,7 @@ package enum SettingKind: Sendable {
         case .bool: "BOOL"
         case .string, .strings, .addresses: "TEXT"
         case .choice(let names): names.joined(separator: "|")
+        case .choices: "NAMES"
         }
     }
 }
@@ -89,7 +93,14 @@ extension SettingKind {
         case .strings: .strings(text.split(separator: ",").map { String($0) })
         case .addresses: .strings(Self.addresses(text))
         case .choice(let names): names.contains(text) ? .string(text) : nil
+        case .choices: choices(text.split(separator: ",").map { String($0) })
         }
+    }
+
+    /// Several names, if all are among the choices.
+    func choices(_ names: [String]) -> SettingValue? {
+        guard case .choices(let known) = self, !names.isEmpty, names.allSatisfy(known.contains) else { return nil }
+        return .strings(names)
     }
 
     /// The addresses between commas. A word after a comma that is not an address belongs to the routes of the address before it.

@@ -43,6 +43,7 @@ package struct Settings: Sendable, Hashable {
     // Pictures.
     package var maxPixels = 64_000_000
     package var maxTotalDecode: Int?
+    package var pictureFormats = PictureFormat.allCases
     package var maxBatch = 64
     package var tolerateTruncated = false
 
@@ -113,4 +114,9 @@ extension Settings {
 
     /// The least important lines that are logged.
     package enum LogLevel: String, CaseIterable, Sendable { case debug, info, notice, warning, error }
+}
+
+/// Formats of pictures, by the names of `ImageFormat`.
+package enum PictureFormat: String, Sendable, CaseIterable {
+    case jpeg, png, webp, heic, avif, tiff, gif, bmp, jxl
 }

@@ -130,6 +130,8 @@ package struct SettingsLoader {
         case (.strings, .array(let elements)), (.addresses, .array(let elements)):
             elements.allSatisfy { if case .string = $0 { true } else { false } }
                 ? .strings(elements.compactMap { if case .string(let text) = $0 { text } else { nil } }) : nil
+        case (.choices, .array(let elements)):
+            kind.choices(elements.map { if case .string(let text) = $0 { text } else { "" } })
         case (.bool, _), (.integer, _), (.number, _): nil
         case (_, .string(let text)): kind.value(of: text)
         default: nil

@@ -194,6 +194,10 @@ package enum SettingsTable {
                 "Memory for all pictures that are being decoded, of all models together. At the limit requests wait for the "
                     + "pictures before them; a picture that needs more than this is decoded alone. auto: half of the memory that "
                     + "this process may use."),
+            .choices(
+                "picture_formats", \.pictureFormats,
+                "Formats of pictures that are decoded; others get 415. All but jpeg, png and webp are decoded in separate processes, "
+                    + "and need a library (docs/http-api.md, Picture formats)."),
             .integer("max_batch", \.maxBatch, 1...10_000, "Maximum number of pictures, or items, in one request."),
             .bool(
                 "tolerate_truncated", \.tolerateTruncated,

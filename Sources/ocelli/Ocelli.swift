@@ -1,3 +1,4 @@
+internal import ConfinedDecoding
 internal import Dispatch
 internal import InferenceService
 internal import JSON
@@ -10,6 +11,9 @@ internal import SystemSupport
 enum Ocelli {
     /// Not asynchronous: see ``Daemon/blockSignals()``. The main thread does nothing but wait for the end.
     static func main() {
+        // Forks, which a process with threads of Swift's must not.
+        if CommandLine.arguments.dropFirst().first == DecodeCommand.name { Terminal.exit(DecodeCommand.serve()) }
+        ConfinedDecoder.shared.use(program: "/proc/self/exe")
         Terminal.holdDescriptors()
         // A program has its name at least. Swift reads the arguments there.
         guard !CommandLine.arguments.isEmpty else {

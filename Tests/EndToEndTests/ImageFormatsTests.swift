@@ -10,18 +10,29 @@ struct ImageFormatsTests {
         (.jpeg, "scene-444.jpg"), (.png, "scene.png"), (.webp, "scene-lossy.webp"),
     ]
 
+    /// Those that are decoded in separate processes; examples are shared data.
+    static let confined: [(format: ImageFormat, file: String)] = [
+        (.heic, "heic/grid_iphone.heic"), (.avif, "avif/grid_irot90.avif"), (.tiff, "tiff/tiles_deflate.tif"),
+        (.gif, "gif/87a.gif"), (.bmp, "bmp/24bit_topdown.bmp"), (.jxl, "jxl/lossless.jxl"),
+    ]
+
     @Test func messageDescriptionPageAndDocumentsNameEveryFormat() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
-        #expect(Set(Self.examples.map(\.format)) == Set(ImageFormat.allCases), "each format has an example here")
-        for (format, name) in Self.examples {
-            let file = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures/\(name)")
+        let formats = (Self.examples + Self.confined).map(\.format)
+        #expect(Set(formats) == Set(ImageFormat.allCases), "each format has an example here")
+        let own = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
+        var files = Self.examples.map { ($0.format, own.appendingPathComponent($0.file)) }
+        if let shared = SharedData.folder {
+            files += Self.confined.map { ($0.format, shared.appendingPathComponent("pictures/\($0.file)")) }
+        }
+        for (format, file) in files {
             let answer = try Curl.post(file, to: classify, ["-H", "Content-Type: \(format.mediaType)"])
             #expect((answer.json["image"] as? [String: Any])?["format"] as? String == format.rawValue, "\(answer.text)")
         }
 
-        let refusal = try Curl.run(classify, ["--data-binary", "GIF89a"]).error
-        #expect(refusal.hasPrefix("this looks like GIF; expected "), "\(refusal)")
+        let refusal = try Curl.run(classify, ["--data-binary", "%PDF-1.7"]).error
+        #expect(refusal.hasPrefix("this looks like PDF; expected "), "\(refusal)")
         #expect(Self.titles(in: refusal) == Set(ImageFormat.allCases.map(\.title)), "\(refusal)")
 
         try checkDescription(try Curl.run(daemon.url + "/openapi.json").json)

@@ -15,13 +15,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("GIF89a....", "GIF"), ("BM6.......", "BMP"), ("%PDF-1.7", "PDF"), ("  <!DOCTYPE HTML>", "HTML"),
-        ("<svg xmlns=", "SVG"), ("....ftypheic", "HEIC"), ("....ftypavif", "AVIF"),
+        ("BM6.......", "text"), ("%PDF-1.7", "PDF"), ("  <!DOCTYPE HTML>", "HTML"),
+        ("<svg xmlns=", "SVG"),
         ("....ftypisom", "an MP4 or QuickTime file"),
-        ("II*\0....", "TIFF or a camera raw file"), ("{\"image\": 1}", "JSON"),
+        ("II*\0....CR", "a camera raw file"), ("....ftypcrx ", "a Canon raw file"), ("{\"image\": 1}", "JSON"),
         ("/9j/4AAQSkZJRg", "a JPEG as base64 text: send its bytes"), ("RIFF....AVI ", "a RIFF file that is not WebP"),
-        ("\0\0\0\u{1C}ftypmif1....mif1avif", "AVIF"), ("\0\0\0\u{1C}ftypmif1....mif1heic", "HEIC"),
-        ("\0\0\0\u{14}ftypmif1....mif1avif", "HEIC or AVIF"), ("....mdat", "an MP4 or QuickTime file"),
+        ("....mdat", "an MP4 or QuickTime file"),
         ("<body>", "HTML"), ("{\\rtf1", "an RTF document"), ("no picture", "text"),
         ("UklGRiQAAABXRUJQ", "a WebP as base64 text: send its bytes"),
         ("data:;base64,", "a data: URL: send the picture's bytes"),
@@ -34,6 +33,20 @@ import Testing
     func whatIsNotDecodedIsNamed(_ start: String, _ name: String) {
         #expect(throws: ImageError.unsupportedFormat(looksLike: name)) { try ImagePipeline.probe(Array(start.utf8)) }
         #expect(ImageError.unsupportedFormat(looksLike: name).message.contains(name))
+    }
+
+    @Test(arguments: [
+        ("GIF89a....", ImageFormat.gif), ("GIF87a", .gif), ("....ftypheic", .heic), ("....ftypavif", .avif),
+        ("\0\0\0\u{1C}ftypmif1....mif1avif", .avif), ("\0\0\0\u{1C}ftypmif1....mif1heic", .heic),
+        ("\0\0\0\u{14}ftypmif1....mif1avif", .heic), ("II*\0....", .tiff), ("MM\0*....", .tiff), ("II+\0....", .tiff),
+        ("\0\0\0\u{0C}JXL \r\n", .jxl), ("BM............\u{28}\0\0\0", .bmp),
+    ])
+    func formatsOfSeparateProcessesAreKnownAndNotDecodedHere(_ start: String, _ format: ImageFormat) throws {
+        let bytes = Array(start.utf8)
+        #expect(bytes.withUnsafeBytes { ImagePipeline.format(of: $0) } == format)
+        #expect(throws: ImageError.unavailable(format, reason: "it is decoded in a separate process")) {
+            try ImagePipeline.probe(bytes)
+        }
     }
 
     @Test func nothingAndNoiseAreRefused() {

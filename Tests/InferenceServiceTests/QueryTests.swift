@@ -20,11 +20,14 @@ import Testing
     }
 
     @Test func whatIsAskedFor() throws {
-        let query = try read("top=3&threshold=0.25&crop=fill&orientation=ignore&timeout_ms=2000&explain=npy").get()
+        let query = try read("top=3&threshold=0.25&crop=fill&orientation=ignore&timeout_ms=2000&explain=npy&page=2")
+            .get()
         #expect(query.top == 3 && query.threshold == 0.25)
         #expect(query.picture.crop == .scaleFill && query.picture.ignoresOrientation)
         #expect(query.picture.timeoutMilliseconds == 2000 && query.picture.explain == .npy)
+        #expect(query.picture.page == 2)
         let none = try read("").get()
+        #expect(none.picture.page == 0)
         #expect(none.top == nil && none.threshold == nil && none.picture.crop == nil)
         #expect(!none.picture.ignoresOrientation && none.picture.timeoutMilliseconds == nil)
         #expect(none.picture.explain == nil)
@@ -46,6 +49,7 @@ import Testing
         ("top=3&crop=fit&top=4", "query parameter \"top\" is given twice: \"3\" and \"4\""),
         ("timeout_ms=0", "from 1 to 2000"), ("timeout_ms=2001", "from 1 to 2000"), ("crop=middle", "\"center\""),
         ("orientation=yes", "\"apply\""), ("explain=all", "\"preprocess\""), ("tpo=3", "did you mean \"top\"?"),
+        ("page=-1", "a whole number from 0 to 65534"), ("page=65535", "found \"65535\""), ("page=one", "\"page\""),
         ("x=1", "unknown query parameter \"x\""),
     ])
     func isRefusedByName(_ query: String, _ words: String) throws {

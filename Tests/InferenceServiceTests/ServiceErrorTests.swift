@@ -21,12 +21,16 @@ import Testing
 
     /// The cases of an error, without their values: the compiler asks for a new case here, and a test for its line in the table.
     private enum PictureCase: CaseIterable {
-        case unsupportedFormat, empty, truncated, corrupt, tooLarge, sideTooLong, tooMuchMemory, tooManyScans
+        case unsupportedFormat, unavailable, turnedOff, noDecoder, empty, truncated, corrupt, tooLarge, sideTooLong,
+            tooMuchMemory, tooManyScans
         case invalidSpec, wrongSize, outOfMemory, cancelled
 
         init(_ error: ImageError) {
             switch error {
             case .unsupportedFormat: self = .unsupportedFormat
+            case .unavailable: self = .unavailable
+            case .turnedOff: self = .turnedOff
+            case .noDecoder: self = .noDecoder
             case .empty: self = .empty
             case .truncated: self = .truncated
             case .corrupt: self = .corrupt
@@ -53,6 +57,8 @@ import Testing
         let tooLarge = ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)
         let all: [(ImageError, Int, String)] = [
             (.unsupportedFormat(looksLike: "GIF"), 415, "unsupported_media_type"),
+            (.unavailable(.tiff, reason: "install libtiff"), 415, "unsupported_media_type"),
+            (.turnedOff(.gif), 415, "unsupported_media_type"), (.noDecoder("it has ended"), 500, "internal"),
             (.empty, 400, "invalid_image"), (.truncated("at byte 7"), 400, "invalid_image"),
             (.corrupt("bad"), 400, "invalid_image"), (.tooManyScans(limit: 100), 400, "invalid_image"),
             (.sideTooLong(limit: 65_535, width: 65_536, height: 1), 413, "image_too_large"),
@@ -65,6 +71,7 @@ import Testing
         #expect(Set(all.map { PictureCase($0.0) }) == Set(PictureCase.allCases))
         #expect(
             ServiceError(tooLarge).message == "the picture has 3 x 3 = 9 pixels; the limit is 4 (max_pixels)")
+        #expect(ServiceError(.turnedOff(.gif)).message == "GIF pictures are turned off here (picture_formats)")
     }
 
     /// As above, of admission.

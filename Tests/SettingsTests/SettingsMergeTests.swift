@@ -39,7 +39,8 @@ import Testing
                 } else {
                     .string("another")
                 }
-            case .strings: .strings(["another"])
+            case .strings(let old):
+                if case .choices = setting.kind { .strings(Array(old.prefix(1))) } else { .strings(["another"]) }
             }
         setting.set(&new, other)
         let (settings, ignored) = SettingsTable.merge(new, into: Settings())

@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import files
 
@@ -12,6 +13,9 @@ import files
 USER = 65532
 PASSWD = f"root:x:0:0:root:/root:/sbin/nologin\nocelli:x:{USER}:{USER}:Ocelli:/nonexistent:/sbin/nologin\n"
 GROUP = f"root:x:0:\nocelli:x:{USER}:\n"
+
+# What Sources/CConfinedCodecs opens, of this Debian.
+CODECS = ["libheif.so.1", "libtiff.so.6", "libgif.so.7", "libjxl.so.0.7"]
 
 
 class Root:
@@ -60,6 +64,20 @@ class Root:
             target = self.folder / re.sub(r"^/(lib|lib64)/", r"usr/\1/", str(path)).lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
             self._copy(os.path.realpath(path), target, 0o755)
+
+    def codecs(self):
+        """The libraries that `ocelli decode` opens, those of them that are installed here, with the plug-ins of libheif."""
+        run = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True)
+        known = dict(re.findall(r"^\t(\S+) \(.*\) => (\S+)$", run.stdout, re.M)[::-1])
+        found = [known[name] for name in CODECS if name in known]
+        for name in sorted(set(CODECS) - set(known)):
+            print(f"image: {name} is not installed here: the image does without it", file=sys.stderr)
+        plugins = [str(path) for library in found for path in sorted(pathlib.Path(library).parent.glob("libheif/plugins/*.so"))]
+        for path in sorted({*found, *plugins}):
+            target = self.folder / re.sub(r"^/lib/", "usr/lib/", path).lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._copy(os.path.realpath(path), target, 0o755)
+        self.libraries([*found, *plugins])
 
     def _copy(self, source, target, mode):
         if target.exists():
@@ -133,6 +151,7 @@ def program(folder, binary):
             path.unlink()
     engine = root.folder / "usr/lib/ocelli"
     root.libraries([installed, *sorted(engine.glob("*.so*"))], search=str(engine))
+    root.codecs()
     root.folder_for_user("var/cache/ocelli")
     root.licences()
     root.tidy()

@@ -274,6 +274,9 @@ bool csys_can_start_threads(int count);
 /// Starts a program without the signals, the terminal and the process group of this one. Its standard output and error
 /// are one pipe, whose reading end (close-on-exec) is put into `output`. Returns the process's id.
 int csys_spawn(const char *path, char *const arguments[], char *const environment[], int *output);
+/// Starts a program in the same way, but with the other end of a socket of messages (csys_socket_pair) as its descriptor 3 and
+/// nothing to read or print to. This end is put into `socket`.
+int csys_spawn_helper(const char *path, char *const arguments[], char *const environment[], int *socket);
 /// Waits at most `milliseconds` for something to read: 1, 0 for none yet, or the negated errno.
 int csys_wait_readable(int fd, int milliseconds);
 static inline long csys_read(int fd, void *bytes, size_t count) { return CSYS_REPEAT(read(fd, bytes, count)); }
@@ -285,3 +288,16 @@ int csys_kill_group(int pid);
 /// core, is the first that the kernel ends when memory runs out, and may have this much private memory (0: any). Returns the
 /// negated errno of what failed.
 int csys_confine(int parent, unsigned seconds, uint64_t memory);
+
+// MARK: memory and messages shared with child processes
+
+/// Two connected sockets that keep messages apart (SOCK_SEQPACKET), close-on-exec.
+int csys_socket_pair(int ends[2]);
+/// Anonymous memory of a fixed size, as a descriptor: sealed against growing and shrinking. Or the negated errno.
+int csys_memory_file(size_t bytes);
+/// A copy of some bytes as such a descriptor, sealed against writing too.
+int csys_memory_copy(const void *contents, size_t bytes);
+/// Maps such memory to be read; NULL when the kernel refuses. To be given back by csys_unmap.
+void *csys_map_file(int fd, size_t bytes);
+/// Sends one message with descriptors (4 at most). Returns 0 or the negated errno.
+int csys_send_descriptors(int fd, const void *bytes, size_t count, const int *descriptors, int descriptor_count);

@@ -2,6 +2,12 @@
 public enum ImageError: Error, Sendable, Hashable {
     /// Not a supported format; with the name of the format that the bytes look like, if it is known.
     case unsupportedFormat(looksLike: String?)
+    /// A supported format that cannot be decoded here; with what is missing.
+    case unavailable(ImageFormat, reason: String)
+    /// A supported format that the limits leave out.
+    case turnedOff(ImageFormat)
+    /// The process that decodes a picture cannot be started or has ended; with the reason.
+    case noDecoder(String)
     /// An empty picture.
     case empty
     /// The data is truncated; with the position.
@@ -33,6 +39,12 @@ extension ImageError {
         case .unsupportedFormat(let looksLike):
             let what = looksLike.map { "this looks like \($0)" } ?? "unrecognised image format"
             return "\(what); expected \(ImageFormat.list)"
+        case .unavailable(let format, let reason):
+            return "\(format.title) pictures cannot be decoded here: \(reason)"
+        case .turnedOff(let format):
+            return "\(format.title) pictures are turned off here"
+        case .noDecoder(let reason):
+            return "cannot decode the picture in a separate process: \(reason)"
         case .empty:
             return "the picture is empty (0 bytes)"
         case .truncated(let detail):
@@ -62,6 +74,9 @@ extension ImageError {
     public var label: String {
         switch self {
         case .unsupportedFormat: "unsupported_format"
+        case .unavailable: "unavailable_format"
+        case .turnedOff: "format_turned_off"
+        case .noDecoder: "no_decoder"
         case .empty: "empty"
         case .truncated: "truncated"
         case .corrupt: "corrupt"

@@ -6,6 +6,26 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     case png
     /// RFC 9649, lossy and lossless, with or without alpha. Of an animation, the first frame.
     case webp
+    /// ISO/IEC 23008-12 with HEVC: the primary item, with its own transforms. ICC profiles are ignored, as for all formats.
+    case heic
+    /// The same with AV1.
+    case avif
+    /// TIFF 6.0 and BigTIFF: one page.
+    case tiff
+    /// Of an animation, the first frame.
+    case gif
+    /// BMP of Windows and OS/2.
+    case bmp
+    /// ISO/IEC 18181. Of an animation, the first frame.
+    case jxl
+
+    /// True if it is decoded in a separate process (``PixelImage``), because its library is too large to be trusted with hostile pictures.
+    public var isConfined: Bool {
+        switch self {
+        case .jpeg, .png, .webp: false
+        case .heic, .avif, .tiff, .gif, .bmp, .jxl: true
+        }
+    }
 
     /// The usual name.
     public var title: String {
@@ -13,6 +33,12 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
         case .jpeg: "JPEG"
         case .png: "PNG"
         case .webp: "WebP"
+        case .heic: "HEIC"
+        case .avif: "AVIF"
+        case .tiff: "TIFF"
+        case .gif: "GIF"
+        case .bmp: "BMP"
+        case .jxl: "JPEG XL"
         }
     }
 

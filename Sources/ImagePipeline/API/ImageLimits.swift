@@ -10,6 +10,8 @@ public struct ImageLimits: Sendable, Hashable {
     public var maxScans: Int
     /// Decode the available part of truncated or damaged data instead of refusing it.
     public var tolerateTruncation: Bool
+    /// The formats that are decoded. Others are refused.
+    public var formats = Set(ImageFormat.allCases)
 
     /// Creates limits.
     public init(

@@ -7,7 +7,20 @@ extension ImagePipeline {
     ) throws(ImageError) -> PreprocessingReport {
         let header = try PictureHeader.read(bytes)
         try judge(header)
-        let plan = plan(bytes, header: header, options: options)
+        return explain(header, plan: plan(bytes, header: header, options: options), options: options)
+    }
+
+    /// The same for a picture whose pixels are there.
+    public func explain(
+        _ image: PixelImage, options: ImageDecodeOptions = ImageDecodeOptions()
+    ) throws(ImageError) -> PreprocessingReport {
+        let header = PictureHeader(info: image.info, truncation: nil)
+        try judge(header)
+        return explain(header, plan: DecodePlan(header: header, spec: spec, options: options), options: options)
+    }
+
+    private func explain(_ header: PictureHeader, plan: DecodePlan, options: ImageDecodeOptions) -> PreprocessingReport
+    {
         var decoding: [String: PreprocessingValue] = [
             "format": .text(header.info.format.rawValue), "scale": .text("\(plan.scale)/8"),
             "width": .number(Double(plan.decodedWidth)), "height": .number(Double(plan.decodedHeight)),

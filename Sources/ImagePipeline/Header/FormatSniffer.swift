@@ -4,6 +4,43 @@ enum FormatSniffer {
         if reader.byte(0) == 0xFF, reader.byte(1) == 0xD8, reader.byte(2) == 0xFF { return .jpeg }
         if reader.byte(0) == 0x89, reader.has("PNG\r\n\u{1A}\n", at: 1) { return .png }
         if reader.has("RIFF", at: 0), reader.has("WEBP", at: 8) { return .webp }
+        return confined(reader)
+    }
+
+    /// The formats that are decoded in a separate process.
+    private static func confined(_ reader: ByteReader) -> ImageFormat? {
+        if reader.has("ftyp", at: 4) { return heif(reader) }
+        if reader.has("GIF87a", at: 0) || reader.has("GIF89a", at: 0) { return .gif }
+        if reader.has("\0\0\0\u{0C}JXL ", at: 0) || (reader.byte(0) == 0xFF && reader.byte(1) == 0x0A) { return .jxl }
+        // Canon's raw files are TIFFs whose first page is a thumbnail.
+        let isTIFF =
+            ["II*\0", "MM\0*", "II+\0", "MM\0+"].contains { reader.has($0, at: 0) } && !reader.has("CR", at: 8)
+        if isTIFF { return .tiff }
+        // Text may begin with the same two letters.
+        if reader.has("BM", at: 0), let header = reader.little32(14),
+            [12, 16, 40, 52, 56, 64, 108, 124].contains(header)
+        {
+            return .bmp
+        }
+        return nil
+    }
+
+    /// Pictures in ISO base media files, by the first brand that says of which kind.
+    private static func heif(_ reader: ByteReader) -> ImageFormat? {
+        let found = brand(reader) { offset in
+            if ["avif", "avis"].contains(where: { reader.has($0, at: offset) }) { return ImageFormat.avif }
+            let hevc: [StaticString] = ["heic", "heix", "heim", "heis", "hevc", "hevx"]
+            return hevc.contains { reader.has($0, at: offset) } ? .heic : nil
+        }
+        return found ?? (reader.has("mif1", at: 8) || reader.has("msf1", at: 8) ? .heic : nil)
+    }
+
+    /// The first answer for the brand, and the brands that it is compatible with, up to the box's end.
+    private static func brand<Answer>(_ reader: ByteReader, _ answer: (Int) -> Answer?) -> Answer? {
+        let end = min(reader.big32(0) ?? 0, 256)
+        for offset in [8] + Array(stride(from: 16, to: max(16, end - 3), by: 4)) {
+            if let found = answer(offset) { return found }
+        }
         return nil
     }
 
@@ -16,31 +53,14 @@ enum FormatSniffer {
     private static func container(_ reader: ByteReader) -> String? {
         let isMovie = reader.has("moov", at: 4) || reader.has("mdat", at: 4) || reader.has("wide", at: 4)
         guard reader.has("ftyp", at: 4) else { return isMovie ? "an MP4 or QuickTime file" : nil }
-        // The brand, its version, and the brands that it is compatible with, up to the box's end. `mif1` alone says that the
-        // file holds pictures, and the others of which kind.
-        let end = min(reader.big32(0) ?? 0, 256)
-        for offset in [8] + Array(stride(from: 16, to: max(16, end - 3), by: 4)) {
-            for (brand, name) in brands where reader.has(brand, at: offset) {
-                return name
-            }
-        }
-        return reader.has("mif1", at: 8) || reader.has("msf1", at: 8) ? "HEIC or AVIF" : "an MP4 or QuickTime file"
-    }
-
-    private static var brands: [(StaticString, String)] {
-        [
-            ("avif", "AVIF"), ("avis", "AVIF"), ("heic", "HEIC"), ("heix", "HEIC"), ("heim", "HEIC"), ("heis", "HEIC"),
-            ("hevc", "HEIC"), ("hevx", "HEIC"), ("jxl ", "JPEG XL"), ("crx ", "a Canon raw file"),
-        ]
+        return brand(reader) { reader.has("crx ", at: $0) ? "a Canon raw file" : nil } ?? "an MP4 or QuickTime file"
     }
 
     private static func picture(_ reader: ByteReader) -> String? {
         let starts: [(StaticString, String)] = [
-            ("GIF87a", "GIF"), ("GIF89a", "GIF"), ("II*\0", "TIFF or a camera raw file"),
-            ("MM\0*", "TIFF or a camera raw file"), ("II+\0", "BigTIFF"), ("MM\0+", "BigTIFF"),
-            ("\0\0\0\u{0C}jP  ", "JPEG 2000"), ("\0\0\0\u{0C}JXL ", "JPEG XL"), ("8BPS", "a Photoshop document"),
+            ("II*\0", "a camera raw file"), ("\0\0\0\u{0C}jP  ", "JPEG 2000"), ("8BPS", "a Photoshop document"),
             ("qoif", "QOI"), ("\0\0\u{01}\0", "an icon"), ("\0\0\u{02}\0", "a cursor"), ("P5", "PNM"), ("P6", "PNM"),
-            ("BM", "BMP"), ("DDS ", "DDS"), ("icns", "a macOS icon"), ("gimp xcf", "a GIMP document"),
+            ("DDS ", "DDS"), ("icns", "a macOS icon"), ("gimp xcf", "a GIMP document"),
             ("v/1\u{01}", "OpenEXR"), ("#?RADIANCE", "Radiance HDR"), ("SIMPLE  =", "FITS"),
             ("FUJIFILM", "a camera raw file"),
             ("IIU\0", "a camera raw file"), ("IIRO", "a camera raw file"), ("AT&TFORM", "DjVu"),
@@ -49,7 +69,6 @@ enum FormatSniffer {
             return name
         }
         let first = reader.big32(0) ?? 0
-        if first >> 16 == 0xFF0A { return "JPEG XL" }
         if first == 0xFF4F_FF51 { return "JPEG 2000" }
         if first >> 8 == 0x4949BC { return "JPEG XR" }
         if first == 0x8A4D_4E47 || first == 0x8B4A_4E47 { return "MNG or JNG" }
@@ -82,9 +101,10 @@ enum FormatSniffer {
         guard reader.count <= 1024 else { return false }
         let text = String(decoding: reader.bytes, as: UTF8.self).lowercased()
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 }) else { return false }
-        return [".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".heic", ".tif", ".tiff"].contains {
-            text.hasSuffix($0)
-        }
+        return [".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".jxl"]
+            .contains {
+                text.hasSuffix($0)
+            }
     }
 
     /// Text, past a byte order mark and white space, whatever the case.
@@ -104,7 +124,7 @@ enum FormatSniffer {
         if start.hasPrefix("/9j/") { return "a JPEG as base64 text: send its bytes" }
         if start.hasPrefix("iVBORw0KGgo") { return "a PNG as base64 text: send its bytes" }
         if start.hasPrefix("UklGR") { return "a WebP as base64 text: send its bytes" }
-        if start.hasPrefix("R0lGOD") { return "a GIF as base64 text" }
+        if start.hasPrefix("R0lGOD") { return "a GIF as base64 text: send its bytes" }
         start = start.lowercased()
         for tag in ["<!doctype html", "<html", "<head", "<body"] where start.hasPrefix(tag) { return "HTML" }
         if start.hasPrefix("<svg") { return "SVG" }

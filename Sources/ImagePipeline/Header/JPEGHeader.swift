@@ -34,6 +34,7 @@ enum JPEGHeader {
                 guard let height = reader.big16(offset + 3), let width = reader.big16(offset + 5) else {
                     throw truncated(reader, "in its header")
                 }
+                if let reason = unsupported(marker, precision: reader.byte(offset + 2)) { throw .corrupt(reason) }
                 guard size == nil else { throw .corrupt("the JPEG has two frame headers") }
                 guard width > 0, height > 0 else { throw .corrupt("the JPEG has \(width) x \(height) pixels") }
                 size = (width, height)
@@ -65,6 +66,18 @@ enum JPEGHeader {
             }
             offset += length
         }
+    }
+
+    /// Why a frame cannot be decoded: processes of ITU-T T.81 that libjpeg-turbo lacks. It has arithmetic coding.
+    private static func unsupported(_ marker: UInt8, precision: UInt8?) -> String? {
+        switch marker {
+        case 0xC3, 0xCB: return "the JPEG is lossless (ITU-T T.81, process 14): convert it to PNG or an ordinary JPEG"
+        case 0xC5...0xC7, 0xCD...0xCF:
+            return "the JPEG is hierarchical (several frames of different sizes): convert it to an ordinary JPEG"
+        default: break
+        }
+        guard let precision, precision != 8 else { return nil }
+        return "the JPEG has \(precision) bits for each sample, and Ocelli decodes 8: convert it to an ordinary JPEG"
     }
 
     private static let xmpName: StaticString = "http://ns.adobe.com/xap/1.0/\0"

@@ -43,6 +43,7 @@ struct PictureHeader {
         case .jpeg: return try JPEGHeader.read(reader, isCancelled: isCancelled)
         case .png: return try PNGHeader.read(reader, isCancelled: isCancelled)
         case .webp: return try WebPHeader.read(reader, isCancelled: isCancelled)
+        case let format?: throw .unavailable(format, reason: "it is decoded in a separate process")
         case nil: throw .unsupportedFormat(looksLike: FormatSniffer.resemblance(reader))
         }
     }

@@ -43,7 +43,24 @@ extension ImagePipeline {
             let isPlain = reader.has("VP8 ", at: 12)
             return demand(
                 width, height, held: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
+        case let format?:
+            // The process that decodes it states its size later, and its memory is taken then.
+            guard format.isConfined, limits.formats.contains(format) else { return .none }
+            return DecodeDemand(memory: 0, time: Self.leastConfined + UInt64(bytes.count) * Self.timeOfByte(format))
         case nil: return .none
+        }
+    }
+
+    /// Nanoseconds of a decoding in a separate process: enough to be long, since a thread waits for it.
+    private static let leastConfined: UInt64 = 10_000_000
+
+    /// Nanoseconds for a byte of the file, roughly.
+    private static func timeOfByte(_ format: ImageFormat) -> UInt64 {
+        switch format {
+        case .jpeg, .png, .webp, .bmp: 3
+        case .tiff: 10
+        case .gif: 30
+        case .heic, .avif, .jxl: 200
         }
     }
 

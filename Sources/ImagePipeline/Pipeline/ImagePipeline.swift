@@ -29,6 +29,11 @@ public final class ImagePipeline: Sendable {
         packing = RowPacking(spec)
     }
 
+    /// The format of a picture by its first bytes; nil for one that is not supported.
+    public static func format(of bytes: UnsafeRawBufferPointer) -> ImageFormat? {
+        FormatSniffer.format(ByteReader(bytes))
+    }
+
     /// Reads a picture's header. Allocates nothing for its pixels and applies no limit.
     ///
     /// - Throws: `empty`, `unsupportedFormat`, `truncated` (the header is not whole) or `corrupt`.
@@ -69,6 +74,36 @@ public final class ImagePipeline: Sendable {
         return header.info
     }
 
+    /// The same for a picture whose pixels are there.
+    public func prepare(
+        _ image: PixelImage, into destination: UnsafeMutableRawBufferPointer,
+        options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
+    ) throws(ImageError) -> ImageInfo {
+        guard destination.count == spec.byteCount, let output = destination.baseAddress else {
+            throw .wrongSize(expected: spec.byteCount, got: destination.count)
+        }
+        try judge(image.info)
+        let scratch = Self.pool.take()
+        defer { Self.pool.give(scratch) }
+        let plan = DecodePlan(
+            header: PictureHeader(info: image.info, truncation: nil), spec: spec, options: options)
+        let rows = try PixelRows(
+            image, gray: spec.channelOrder == .gray, background: spec.background, region: plan.region,
+            memory: scratch.rows)
+        try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
+        return image.info
+    }
+
+    /// Checks what is known of a picture before it is decoded against the limits.
+    public func judge(_ info: ImageInfo) throws(ImageError) {
+        try judge(PictureHeader(info: info, truncation: nil))
+    }
+
+    /// Throws `turnedOff` for a picture of a format that the limits leave out.
+    public func judge(_ format: ImageFormat) throws(ImageError) {
+        guard limits.formats.contains(format) else { throw .turnedOff(format) }
+    }
+
     /// The plan for a picture. One that would be decoded at a part of its size is tried first, where the margin promises
     /// that the difference is hardly visible, and decoded in full where it is visible.
     private func plan(
@@ -99,6 +134,7 @@ public final class ImagePipeline: Sendable {
     /// The limits that the header alone can break.
     func judge(_ header: PictureHeader) throws(ImageError) {
         let info = header.info
+        guard limits.formats.contains(info.format) else { throw .turnedOff(info.format) }
         let (pixels, overflow) = info.width.multipliedReportingOverflow(by: info.height)
         guard !overflow, pixels <= limits.maxPixels else {
             throw .tooLarge(
@@ -150,6 +186,8 @@ public final class ImagePipeline: Sendable {
                 pixels: header.pixels, gray: gray, background: spec.background, region: plan.region, limits: limits,
                 whole: scratch.whole,
                 isCancelled: isCancelled)
+        case .heic, .avif, .tiff, .gif, .bmp, .jxl:
+            throw .unavailable(header.info.format, reason: "it is decoded in a separate process")
         }
     }
 

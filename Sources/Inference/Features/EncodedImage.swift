@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 
-/// An encoded picture: the bytes of a JPEG, PNG or WebP file. It is decoded when a model needs it.
+/// An encoded picture: the bytes of a file in a format of `ImageFormat`. It is decoded when a model needs it.
 ///
 /// The bytes may stay in their place, such as a network buffer: a closure lends them for the time of a call.
 public struct EncodedImage: Sendable {
@@ -9,6 +9,8 @@ public struct EncodedImage: Sendable {
     public let byteCount: Int
     /// The demand of decoding it; nil until its header was read.
     var demand: DecodeDemand?
+    /// The pixels, where a separate process has decoded it.
+    var pixels: PixelImage?
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
     /// A picture in an array.

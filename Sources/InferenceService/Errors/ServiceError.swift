@@ -84,15 +84,20 @@ package struct ServiceError: Error, Sendable {
     package init(_ error: ImageError) {
         let code: ErrorCode =
             switch error {
-            case .unsupportedFormat: .unsupportedMediaType
+            case .unsupportedFormat, .unavailable, .turnedOff: .unsupportedMediaType
             case .empty, .truncated, .corrupt, .tooManyScans: .invalidImage
             case .tooLarge, .sideTooLong, .tooMuchMemory: .imageTooLarge
-            case .invalidSpec, .wrongSize, .outOfMemory: .internal
+            case .invalidSpec, .wrongSize, .outOfMemory, .noDecoder: .internal
             // This answer is not read, as below.
             case .cancelled: .shuttingDown
             }
-        // The pipeline does not know what its bound is called here.
-        let setting = if case .tooLarge = error { " (max_pixels)" } else { "" }
+        // The pipeline does not know what its limits are called here.
+        let setting =
+            switch error {
+            case .tooLarge: " (max_pixels)"
+            case .turnedOff: " (picture_formats)"
+            default: ""
+            }
         self.init(code, error.message + setting, label: error.label)
     }
 

@@ -153,6 +153,8 @@ package struct ServicePlan {
         configuration.overloadTarget = .seconds(settings.overloadTarget)
         configuration.overloadPolicy = settings.overloadPolicy.forLimiter
         configuration.imageLimits.maxPixels = sizing.pixels.value
+        configuration.imageLimits.formats = Set(
+            settings.pictureFormats.compactMap { ImageFormat(rawValue: $0.rawValue) })
         configuration.imageLimits.tolerateTruncation = settings.tolerateTruncated
         return configuration
     }

@@ -39,6 +39,8 @@ extension TaskQuery {
 package struct PictureQuery: Sendable {
     package var crop: CropAndScale?
     package var ignoresOrientation = false
+    /// The page of a TIFF, from 0.
+    package var page = 0
     package var timeoutMilliseconds: Int?
     /// Asks for what the model would see instead of for its answer.
     package var explain: Explanation?
@@ -53,7 +55,10 @@ package struct PictureQuery: Sendable {
         case npy
     }
 
-    static let names = ["crop", "orientation", "timeout_ms", "explain"]
+    static let names = ["crop", "orientation", "page", "timeout_ms", "explain"]
+
+    /// libtiff counts pages up to it.
+    private static let lastPage = 65_534
 
     /// None of them given.
     package init() {}
@@ -67,6 +72,11 @@ package struct PictureQuery: Sendable {
                 throw parameter.mistake("one of \"apply\", \"ignore\"")
             }
             ignoresOrientation = parameter.value == "ignore"
+        case "page":
+            guard let number = Int(parameter.value), (0...Self.lastPage).contains(number) else {
+                throw parameter.mistake("a whole number from 0 to \(Self.lastPage)")
+            }
+            page = number
         case "explain": explain = try parameter.choice()
         case "timeout_ms":
             let longest = Int(settings.maxDeadline * 1000)
@@ -84,6 +94,7 @@ package struct PictureQuery: Sendable {
         var options = PredictionOptions()
         options.cropAndScale = crop
         options.ignoresOrientation = ignoresOrientation
+        options.page = page
         options.deadline = request.deadline(timeoutMilliseconds, settings: settings)
         return options
     }

@@ -31,7 +31,9 @@ package struct CalibrationPictures: Sendable {
     package static let least = 8
     /// Files and folders that are looked at.
     private static let mostEntries = 200_000, deepest = 8
-    private static let extensions = [".jpg", ".jpeg", ".png", ".webp"]
+    private static let extensions = [
+        ".jpg", ".jpeg", ".png", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".gif", ".bmp", ".jxl",
+    ]
 
     package init(_ pictures: [Picture]) { self.pictures = pictures }
 
@@ -62,8 +64,8 @@ package struct CalibrationPictures: Sendable {
         pictures = found.sorted { $0.path < $1.path }
         guard pictures.count >= Self.least else {
             throw StartupError(
-                "\(folder) has \(pictures.count) pictures (.jpg, .jpeg, .png, .webp): at least \(Self.least) are needed, and a few "
-                    + "hundred make a good calibration")
+                "\(folder) has \(pictures.count) pictures (\(Self.extensions.joined(separator: ", "))): at least \(Self.least) are "
+                    + "needed, and a few hundred make a good calibration")
         }
     }
 

@@ -30,7 +30,7 @@ enum QuantizeCommand: Command {
         [
             .text(
                 "--pictures", "DIR", \.pictures,
-                "JPEG, PNG and WebP files, in DIR and the folders below it; at least 8."),
+                "Pictures of all formats, in DIR and the folders below it; at least 8."),
             .text("-o --output", "BUNDLE", \.output, "The folder to write."),
             .share(
                 "--at-least", "SHARE", \.atLeast,

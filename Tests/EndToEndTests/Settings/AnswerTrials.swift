@@ -8,7 +8,8 @@ extension SettingsTrial {
     static let answers = SettingsTrial(
         title: "answers and their lines",
         settings: [
-            "top": "3", "max_pixels": "100000", "max_batch": "2", "tolerate_truncated": "true", "max_deadline": "61s",
+            "top": "3", "max_pixels": "100000", "max_batch": "2", "picture_formats": "jpeg,png,bmp",
+            "tolerate_truncated": "true", "max_deadline": "61s",
             "log_format": "json", "log_top_label": "true", "host_names": "vision.example",
         ],
         checks: [
@@ -20,6 +21,13 @@ extension SettingsTrial {
                 let picture = CancellationPicture.png(width: 400, height: 400)
                 let answer = try Curl.run(running.url + "/v1/classify", ["--data-binary", "@-"], input: picture)
                 return unless(answer.status == 413 && answer.code == "image_too_large", answer.text)
+            },
+            "picture_formats": { running in
+                let answer = try Curl.run(
+                    running.url + "/v1/classify", ["--data-binary", "@-"], input: Data("GIF89a".utf8))
+                return unless(
+                    answer.status == 415 && answer.error == "GIF pictures are turned off here (picture_formats)",
+                    answer.text)
             },
             "max_batch": { running in
                 let parts = Array(repeating: ["-F", "image=@\(seven.path)"], count: 3).flatMap { $0 }

@@ -8,6 +8,8 @@ public struct PredictionOptions: Sendable {
     public var cropAndScale: CropAndScale?
     /// True if the EXIF orientation of a picture is ignored.
     public var ignoresOrientation = false
+    /// The page of a TIFF, from 0.
+    public var page = 0
     /// The deadline.
     public var deadline: MonotonicInstant?
 

@@ -121,9 +121,7 @@ struct InputFiller {
         decoding.cropAndScale = options.cropAndScale
         decoding.ignoreOrientation = options.ignoresOrientation
         do throws(ImageError) {
-            return try image.withUnsafeBytes { (bytes) throws(ImageError) -> ImageInfo in
-                try pipeline.prepare(bytes, into: tensor.bytes, options: decoding, isCancelled: isCancelled)
-            }
+            return try image.prepare(pipeline, into: tensor.bytes, options: decoding, isCancelled: isCancelled)
         } catch {
             throw .image(error, input: name)
         }

@@ -45,7 +45,14 @@ extension Model {
     package func preprocess(
         givingWay image: EncodedImage, options: PredictionOptions
     ) async throws(InferenceError) -> PreprocessedImage {
-        guard image.decodingTime >= Claim.long else { return try preprocess(image, options: options) }
+        guard let input = plan.inputs.first, plan.inputs.count == 1, case .image = input.kind else {
+            return try preprocess(image, options: options)
+        }
+        let ready = try await ready(.image(image), plan: input, options: options)
+        defer { ready.room?.release() }
+        guard case .image(let image) = ready.value, image.decodingTime >= Claim.long else {
+            return try preprocess(image, options: options)
+        }
         let result: Result<PreprocessedImage, InferenceError> = await LongDecoding.run { isCancelled in
             do throws(InferenceError) {
                 return .success(try self.preprocess(image, options: options, isStopped: isCancelled))
@@ -69,20 +76,18 @@ extension Model {
         let isCancelled = { isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
         var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         do throws(ImageError) {
-            let report = try image.withUnsafeBytes { (bytes) throws(ImageError) -> PreprocessingReport in
-                let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
-                    do throws(ImageError) {
-                        return .success(
-                            try pipeline.prepare(
-                                bytes, into: destination, options: decoding, isCancelled: isCancelled))
-                    } catch {
-                        return .failure(error)
-                    }
+            let image = try image.decodedHere(pipeline, page: options.page, isCancelled: isCancelled)
+            let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
+                do throws(ImageError) {
+                    return .success(
+                        try image.prepare(pipeline, into: destination, options: decoding, isCancelled: isCancelled))
+                } catch {
+                    return .failure(error)
                 }
-                _ = try outcome.get()
-                return try pipeline.explain(bytes, options: decoding)
             }
-            return PreprocessedImage(report: report, spec: pipeline.spec, tensor: tensor)
+            _ = try outcome.get()
+            return PreprocessedImage(
+                report: try image.explain(pipeline, options: decoding), spec: pipeline.spec, tensor: tensor)
         } catch {
             if case .cancelled = error { throw .stopped(at: .decode) }
             throw .image(error, input: input.description.name)

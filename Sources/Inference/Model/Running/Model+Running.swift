@@ -113,10 +113,11 @@ extension Model {
                     try filler.fillMissing(tensor(position), plan: input)
                     continue
                 }
-                let room = try await decodeRoom(for: value, plan: input, options: options)
-                defer { room?.release() }
-                item.waited &+= room?.waited ?? 0
-                item.image = try await fill(tensor(position), with: value, plan: input, options: options) ?? item.image
+                let ready = try await ready(value, plan: input, options: options)
+                defer { ready.room?.release() }
+                item.waited &+= ready.waited
+                let image = try await fill(tensor(position), with: ready.value, plan: input, options: options)
+                item.image = image ?? item.image
             } catch {
                 throw error.isStoppedDecoding ? .stopped(at: .decode) : error
             }

@@ -1,0 +1,149 @@
+#include "Internal.h"
+
+#include <string.h>
+
+// libheif's ABI, as documented in libheif/heif.h since 1.13.
+struct heif_error {
+    int code, subcode;
+    const char *message;
+};
+enum { hevc = 1, av1 = 4, colorspace_rgb = 1, chroma_rgb = 10, chroma_rgba = 11, channel_interleaved = 10 };
+enum { as_stored = 99, monochrome = 0, channel_y = 0 };
+/// The start of heif_color_profile_nclx.
+struct color_profile {
+    uint8_t version;
+    int primaries, transfer, matrix;
+    uint8_t is_full_range;
+};
+/// The start of heif_decoding_options, which has had these members since its second version.
+struct decoding_options {
+    uint8_t version, ignore_transformations;
+    void *progress[4];
+    uint8_t convert_hdr_to_8bit;
+};
+
+static struct {
+    struct heif_error (*init)(void *);
+    int (*have_decoder)(int);
+    void *(*context)(void);
+    struct heif_error (*read)(void *, const void *, size_t, const void *);
+    void (*threads)(void *, int);
+    struct heif_error (*primary)(void *, void **);
+    int (*width)(const void *), (*height)(const void *), (*has_alpha)(const void *);
+    struct decoding_options *(*options)(void);
+    struct heif_error (*decode)(const void *, void **, int, int, const struct decoding_options *);
+    int (*image_width)(const void *, int), (*image_height)(const void *, int);
+    const uint8_t *(*plane)(const void *, int, int *);
+    struct heif_error (*profile)(const void *, struct color_profile **);
+    int (*chroma)(const void *), (*bits)(const void *, int);
+} heif;
+static void *library, *handle;
+
+static const char *load(int format, const char *without) {
+    if (!library) library = ccodec_library((const char *const[]){"libheif.so.1", NULL});
+    if (!library) return "install libheif: on Debian and Ubuntu the package libheif1";
+    if (!ccodec_functions(
+            library, "heif_have_decoder_for_format", &heif.have_decoder, "heif_context_alloc", &heif.context,
+            "heif_context_read_from_memory_without_copy", &heif.read, "heif_context_set_max_decoding_threads",
+            &heif.threads, "heif_context_get_primary_image_handle", &heif.primary, "heif_image_handle_get_width",
+            &heif.width, "heif_image_handle_get_height", &heif.height, "heif_image_handle_has_alpha_channel",
+            &heif.has_alpha, "heif_decoding_options_alloc", &heif.options, "heif_decode_image", &heif.decode,
+            "heif_image_get_width", &heif.image_width, "heif_image_get_height", &heif.image_height,
+            "heif_image_get_plane_readonly", &heif.plane, "heif_image_handle_get_nclx_color_profile", &heif.profile,
+            "heif_image_get_chroma_format", &heif.chroma, "heif_image_get_bits_per_pixel_range", &heif.bits, NULL))
+        return "the installed libheif is too old: 1.13 or later is needed";
+    // Loads the plug-ins of later versions, which are files.
+    if (!heif.init && ccodec_functions(library, "heif_init", &heif.init, NULL)) heif.init(NULL);
+    return heif.have_decoder(format) ? NULL : without;
+}
+
+static const char *load_heic(void) {
+    return load(hevc, "libheif has no HEVC decoder: install the package libheif-plugin-libde265");
+}
+
+static const char *load_avif(void) {
+    return load(av1, "libheif has no AV1 decoder: install the package libheif-plugin-dav1d");
+}
+
+static bool open_heif(const struct ccodec_input *input, struct ccodec_statement *statement) {
+    void *context = heif.context();
+    if (!context) return ccodec_refuse(statement, "out of memory");
+    heif.threads(context, 0);
+    struct heif_error error = heif.read(context, input->bytes, input->count, NULL);
+    if (error.code == 0) error = heif.primary(context, &handle);
+    if (error.code != 0) return ccodec_refuse(statement, "%s", error.message);
+    int width = heif.width(handle), height = heif.height(handle);
+    if (width <= 0 || height <= 0) return ccodec_refuse(statement, "its size is %d x %d pixels", width, height);
+    statement->width = (uint32_t)width;
+    statement->height = (uint32_t)height;
+    statement->orientation = 1;
+    statement->has_alpha = heif.has_alpha(handle) != 0;
+    statement->work = 16;
+    return true;
+}
+
+/// Expands gray levels of 16 to 235 to 0 to 255, where libheif has left them as they are stored (1.15 does).
+static void expand_range(uint8_t *pixels, uint32_t width, uint32_t height, const struct decoding_options *options) {
+    size_t count = (size_t)width * height;
+    struct color_profile *profile = NULL;
+    if (heif.profile(handle, &profile).code != 0 || !profile || profile->is_full_range) return;
+    for (size_t index = 0; index < count; index++)
+        if (pixels[index * 4] != pixels[index * 4 + 1] || pixels[index * 4] != pixels[index * 4 + 2]) return;
+    void *image = NULL;
+    int stride = 0;
+    if (heif.decode(handle, &image, as_stored, as_stored, options).code != 0 || heif.chroma(image) != monochrome) return;
+    const uint8_t *rows = heif.plane(image, channel_y, &stride);
+    int bits = heif.bits(image, channel_y);
+    if (!rows || heif.image_width(image, channel_y) != (int)width || heif.image_height(image, channel_y) != (int)height)
+        return;
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++) {
+            const uint8_t *at = rows + y * (size_t)stride;
+            int stored = bits > 8 ? (at[2 * x] | at[2 * x + 1] << 8) >> (bits - 8) : at[x];
+            if (pixels[(y * width + x) * 4] != stored) return;
+        }
+    for (size_t index = 0; index < count; index++) {
+        int level = pixels[index * 4] < 16 ? 0 : ((pixels[index * 4] - 16) * 255 + 109) / 219;
+        memset(pixels + index * 4, level > 255 ? 255 : level, 3);
+    }
+}
+
+static bool decode_heif(uint8_t *pixels, struct ccodec_statement *statement) {
+    struct decoding_options *options = heif.options();
+    if (!options) return ccodec_refuse(statement, "out of memory");
+    if (options->version >= 2) options->convert_hdr_to_8bit = 1;
+    void *image = NULL;
+    bool alpha = statement->has_alpha != 0;
+    struct heif_error error = heif.decode(handle, &image, colorspace_rgb, alpha ? chroma_rgba : chroma_rgb, options);
+    if (error.code != 0) return ccodec_refuse(statement, "%s", error.message);
+    // The handle's size can differ from that of the image.
+    int width = heif.image_width(image, channel_interleaved), height = heif.image_height(image, channel_interleaved);
+    int stride = 0;
+    const uint8_t *rows = heif.plane(image, channel_interleaved, &stride);
+    if (!rows || width <= 0 || height <= 0) return ccodec_refuse(statement, "it has no pixels");
+    if ((uint64_t)width * (uint64_t)height > (uint64_t)statement->width * statement->height)
+        return ccodec_refuse(
+            statement, "its header says %u x %u pixels, and it has %d x %d", statement->width, statement->height, width,
+            height);
+    for (int y = 0; y < height; y++) {
+        const uint8_t *from = rows + (size_t)y * (size_t)stride;
+        uint8_t *to = pixels + (size_t)y * (size_t)width * 4;
+        if (alpha) {
+            memcpy(to, from, (size_t)width * 4);
+            continue;
+        }
+        for (int x = 0; x < width; x++, from += 3, to += 4) {
+            to[0] = from[0];
+            to[1] = from[1];
+            to[2] = from[2];
+            to[3] = 255;
+        }
+    }
+    statement->width = (uint32_t)width;
+    statement->height = (uint32_t)height;
+    expand_range(pixels, statement->width, statement->height, options);
+    return true;
+}
+
+const struct ccodec ccodec_heic = {CCODEC_HEIC, load_heic, open_heif, decode_heif};
+const struct ccodec ccodec_avif = {CCODEC_AVIF, load_avif, open_heif, decode_heif};

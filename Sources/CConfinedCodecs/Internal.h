@@ -1,0 +1,14 @@
+#pragma once
+#include "include/CConfinedCodecs.h"
+
+/// Writes a reason, cut off where it is too long. Returns false.
+bool ccodec_refuse(struct ccodec_statement *statement, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// Opens the first library that there is.
+void *ccodec_library(const char *const names[]);
+/// Looks up functions by name: pairs of a name and the place of its pointer, ended by NULL. False where one is missing.
+bool ccodec_functions(void *library, ...);
+
+/// The child: never returns. `talk` is its only descriptor that stays open.
+_Noreturn void ccodec_child(const struct ccodec *codec, const struct ccodec_job *job, int picture, int talk);
+
+extern const struct ccodec ccodec_heic, ccodec_avif, ccodec_tiff, ccodec_gif, ccodec_bmp, ccodec_jxl;

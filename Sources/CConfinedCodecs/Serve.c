@@ -1,0 +1,194 @@
+#define _GNU_SOURCE 1
+#include "Confinement.h"
+#include "Internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/// Pictures at a time: more than a daemon has slots for.
+enum { most_children = 512, descriptors = 3 };
+
+static struct {
+    pid_t pid;
+    int leash;
+    /// False once the daemon has let go of it.
+    bool is_held;
+} children[most_children];
+static size_t child_count;
+/// Private memory of this process, which each child begins with.
+static uint64_t base;
+
+static uint64_t private_memory(void) {
+    unsigned long long pages[6] = {0};
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file) return 1 << 30;
+    int found = fscanf(
+        file, "%llu %llu %llu %llu %llu %llu", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4], &pages[5]);
+    fclose(file);
+    return found == 6 ? pages[5] * (uint64_t)sysconf(_SC_PAGESIZE) : 1 << 30;
+}
+
+static void limit_memory(pid_t pid, uint64_t bytes, bool is_last) {
+    uint64_t most = bytes > UINT64_MAX / 2 - base ? UINT64_MAX / 2 : base + bytes;
+    struct rlimit limit = {most, is_last ? most : RLIM_INFINITY};
+    // Where it fails the child has ended.
+    (void)prlimit(pid, RLIMIT_DATA, &limit, NULL);
+}
+
+static void tell(int leash, struct ccodec_event event) {
+    // The daemon may have closed its end.
+    (void)!send(leash, &event, sizeof event, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void remove_child(size_t index) {
+    close(children[index].leash);
+    children[index] = children[--child_count];
+}
+
+/// Tells of the children that have ended.
+static void reap(int signals) {
+    struct signalfd_siginfo information;
+    (void)!read(signals, &information, sizeof information);
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        for (size_t index = 0; index < child_count; index++) {
+            if (children[index].pid != pid) continue;
+            tell(
+                children[index].leash,
+                (struct ccodec_event){
+                    .kind = CCODEC_ENDED, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                    .status = WIFEXITED(status) ? WEXITSTATUS(status) : 0});
+            remove_child(index);
+            break;
+        }
+    }
+}
+
+/// Reads a leash: another limit of memory, or the end.
+static void follow(size_t index) {
+    struct ccodec_allowance allowance;
+    long count = recv(children[index].leash, &allowance, sizeof allowance, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count == (long)sizeof allowance) {
+        limit_memory(children[index].pid, allowance.memory, true);
+        tell(children[index].leash, (struct ccodec_event){.kind = CCODEC_LIMITED});
+        return;
+    }
+    kill(children[index].pid, SIGKILL);
+    children[index].is_held = false;
+}
+
+static void start(const struct ccodec *codecs, size_t count, const struct ccodec_job *job, const int *received) {
+    const struct ccodec *codec = NULL;
+    for (size_t index = 0; index < count; index++)
+        if (codecs[index].format == job->format) codec = &codecs[index];
+    pid_t pid = codec && child_count < most_children ? fork() : -1;
+    if (pid == 0) {
+        limit_memory(getpid(), job->memory, false);
+        ccodec_child(codec, job, received[0], received[1]);
+    }
+    close(received[0]);
+    close(received[1]);
+    if (pid < 0) {
+        // The daemon finds the leash's other end closed.
+        close(received[2]);
+        return;
+    }
+    children[child_count].pid = pid;
+    children[child_count].leash = received[2];
+    children[child_count++].is_held = true;
+}
+
+/// Takes a job. False at the end of the daemon.
+static bool receive(int control, const struct ccodec *codecs, size_t count) {
+    struct ccodec_job job;
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(descriptors * sizeof(int))];
+    } rights;
+    struct iovec piece = {.iov_base = &job, .iov_len = sizeof job};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = rights.room, .msg_controllen = sizeof rights.room};
+    long length = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
+    if (length < 0) return errno == EINTR || errno == EAGAIN;
+    struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (length != sizeof job || !header || header->cmsg_len != CMSG_LEN(descriptors * sizeof(int))) return false;
+    int received[descriptors];
+    memcpy(received, CMSG_DATA(header), sizeof received);
+    start(codecs, count, &job, received);
+    return true;
+}
+
+/// True if children can be confined here.
+static bool can_confine(void) {
+    pid_t pid = fork();
+    if (pid == 0) _exit(ccodec_confine() ? 0 : 1);
+    int status = 1;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool greet(int control, const struct ccodec *codecs, size_t count) {
+    struct ccodec_hello hello;
+    memset(&hello, 0, sizeof hello);
+    bool is_safe = can_confine();
+    for (size_t index = 0; index < count; index++) {
+        const char *reason = codecs[index].load ? codecs[index].load() : NULL;
+        if (!is_safe) reason = "this system allows no seccomp filters, without which it is not decoded";
+        if (reason && codecs[index].format < CCODEC_FORMATS)
+            snprintf(hello.absent[codecs[index].format], CCODEC_REASON, "%s", reason);
+    }
+    base = private_memory() + (1 << 20);
+    return send(control, &hello, sizeof hello, MSG_NOSIGNAL) == (long)sizeof hello;
+}
+
+int ccodec_serve(int control, const struct ccodec *codecs, size_t count) {
+    static struct pollfd entries[most_children + 2];
+    // The first to go where memory runs out.
+    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0) {
+        (void)!write(file, "1000", 4);
+        close(file);
+    }
+    // Threads of the libraries: a stack of the usual size would be most of a child's memory.
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) == 0) {
+        if (pthread_attr_setstacksize(&attributes, 2 << 20) == 0) (void)pthread_setattr_default_np(&attributes);
+        pthread_attr_destroy(&attributes);
+    }
+    mallopt(M_ARENA_MAX, 1);
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &ended, NULL) < 0) return 1;
+    if (!greet(control, codecs, count)) return 1;
+    int signals = signalfd(-1, &ended, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0) return 1;
+    while (true) {
+        entries[0] = (struct pollfd){.fd = control, .events = POLLIN};
+        entries[1] = (struct pollfd){.fd = signals, .events = POLLIN};
+        for (size_t index = 0; index < child_count; index++)
+            entries[index + 2] =
+                (struct pollfd){.fd = children[index].is_held ? children[index].leash : -1, .events = POLLIN};
+        size_t polled = child_count;
+        if (poll(entries, polled + 2, -1) < 0 && errno != EINTR) return 1;
+        // Leashes before ends and jobs, which change the table.
+        for (size_t index = 0; index < polled; index++)
+            if (entries[index + 2].revents) follow(index);
+        if (entries[1].revents) reap(signals);
+        if (entries[0].revents && !receive(control, codecs, count)) return 0;
+    }
+}

@@ -1,0 +1,278 @@
+#include "Internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// libtiff's ABI, as documented in TIFF Functions and tiff.h, versions 4.0 and later.
+enum {
+    tag_width = 256, tag_height = 257, tag_bits = 258, tag_compression = 259, tag_photometric = 262, tag_orientation = 274,
+    tag_samples = 277, tag_rows_per_strip = 278, tag_planar = 284, tag_colors = 320, tag_tile_width = 322,
+    tag_tile_height = 323, tag_extra = 338, tag_sample_format = 339, tag_dng = 50706, tag_jpeg_colors = 65538,
+};
+enum { white_is_zero, black_is_zero, rgb, palette, separated = 5, ycbcr = 6 };
+enum { compression_jpeg = 7, associated = 1, unassociated = 2, floating = 3 };
+
+static struct {
+    void *(*open)(const char *, const char *, void *, long (*)(void *, void *, long), long (*)(void *, void *, long),
+                  uint64_t (*)(void *, uint64_t, int), int (*)(void *), uint64_t (*)(void *), int (*)(void *, void **, uint64_t *),
+                  void (*)(void *, void *, uint64_t));
+    void (*(*on_error)(void (*)(const char *, const char *, va_list)))(const char *, const char *, va_list);
+    void (*(*on_warning)(void (*)(const char *, const char *, va_list)))(const char *, const char *, va_list);
+    int (*directory)(void *, uint32_t);
+    int (*field)(void *, uint32_t, ...), (*default_field)(void *, uint32_t, ...), (*set)(void *, uint32_t, ...);
+    int (*is_tiled)(void *);
+    long (*tile_size)(void *), (*tile_row)(void *), (*strip_size)(void *), (*row)(void *);
+    uint32_t (*tile)(void *, uint32_t, uint32_t, uint32_t, uint16_t), (*strip)(void *, uint32_t, uint16_t);
+    long (*read_tile)(void *, uint32_t, void *, long), (*read_strip)(void *, uint32_t, void *, long);
+    int (*whole)(void *, uint32_t, uint32_t, uint32_t *, int, int);
+} tiff;
+
+static struct ccodec_input input;
+static uint64_t place;
+static char problem[CCODEC_REASON];
+static void *file;
+static uint32_t width, height;
+static uint16_t bits, samples, photometric, planar, compression, orientation, sample_format;
+/// The sample that is opacity; 0 for none.
+static uint16_t alpha;
+static bool is_associated;
+static uint16_t *colors[3];
+
+static const char *load(void) {
+    void *library = ccodec_library((const char *const[]){"libtiff.so.6", "libtiff.so.5", NULL});
+    if (!library) return "install libtiff: on Debian 12 and later the package libtiff6";
+    return ccodec_functions(
+               library, "TIFFClientOpen", &tiff.open, "TIFFSetErrorHandler", &tiff.on_error, "TIFFSetWarningHandler",
+               &tiff.on_warning, "TIFFSetDirectory", &tiff.directory, "TIFFGetField", &tiff.field,
+               "TIFFGetFieldDefaulted", &tiff.default_field, "TIFFSetField", &tiff.set, "TIFFIsTiled", &tiff.is_tiled,
+               "TIFFTileSize", &tiff.tile_size, "TIFFTileRowSize", &tiff.tile_row, "TIFFStripSize", &tiff.strip_size,
+               "TIFFScanlineSize", &tiff.row, "TIFFComputeTile", &tiff.tile, "TIFFComputeStrip", &tiff.strip,
+               "TIFFReadEncodedTile", &tiff.read_tile, "TIFFReadEncodedStrip", &tiff.read_strip,
+               "TIFFReadRGBAImageOriented", &tiff.whole, NULL)
+        ? NULL
+        : "the installed libtiff is too old: 4.0 or later is needed";
+}
+
+static long read_bytes(void *unused, void *into, long count) {
+    (void)unused;
+    if (count < 0 || place >= input.count) return 0;
+    uint64_t rest = input.count - place, taken = (uint64_t)count < rest ? (uint64_t)count : rest;
+    memcpy(into, input.bytes + place, taken);
+    place += taken;
+    return (long)taken;
+}
+static long write_bytes(void *unused, void *from, long count) {
+    (void)unused, (void)from, (void)count;
+    return -1;
+}
+static uint64_t seek(void *unused, uint64_t offset, int from) {
+    (void)unused;
+    place = from == SEEK_SET ? offset : from == SEEK_CUR ? place + offset : input.count + offset;
+    return place;
+}
+static int close_file(void *unused) {
+    (void)unused;
+    return 0;
+}
+static uint64_t size(void *unused) {
+    (void)unused;
+    return input.count;
+}
+static int map(void *unused, void **base, uint64_t *count) {
+    (void)unused, (void)base, (void)count;
+    return 0;
+}
+static void unmap(void *unused, void *base, uint64_t count) { (void)unused, (void)base, (void)count; }
+
+/// Keeps the first problem: those that follow come from it.
+static void keep(const char *module, const char *format, va_list values) {
+    (void)module;
+    if (!problem[0]) vsnprintf(problem, sizeof problem, format, values);
+}
+
+static bool broken(struct ccodec_statement *statement, const char *otherwise) {
+    return ccodec_refuse(statement, "%s", problem[0] ? problem : otherwise);
+}
+
+static bool read_kind(struct ccodec_statement *statement) {
+    uint16_t extra_count = 0, *extra = NULL;
+    uint16_t colour_samples = photometric == rgb || photometric == ycbcr ? 3 : photometric == separated ? 4 : 1;
+    if (photometric > separated && photometric != ycbcr)
+        return ccodec_refuse(statement, "its photometric interpretation %u is not supported", photometric);
+    if (photometric == 4) return ccodec_refuse(statement, "it is a transparency mask, not a picture");
+    if (samples < colour_samples) return ccodec_refuse(statement, "it has %u samples of %u", samples, colour_samples);
+    bool is_float = sample_format == floating && bits == 32;
+    bool has_bits = bits == 8 || bits == 16 || (colour_samples == 1 && (bits == 1 || bits == 2 || bits == 4));
+    if (!is_float && (!has_bits || sample_format == 2 || sample_format == floating))
+        return ccodec_refuse(statement, "samples of %u bits in format %u are not supported", bits, sample_format);
+    if (photometric == palette) {
+        if (bits > 8 || !tiff.field(file, tag_colors, &colors[0], &colors[1], &colors[2]))
+            return ccodec_refuse(statement, "it has no palette for samples of %u bits", bits);
+    }
+    tiff.default_field(file, tag_extra, &extra_count, &extra);
+    if (extra_count > 0 && extra && samples > colour_samples && (extra[0] == associated || extra[0] == unassociated)) {
+        alpha = colour_samples;
+        is_associated = extra[0] == associated;
+    }
+    return true;
+}
+
+static bool open_tiff(const struct ccodec_input *picture, struct ccodec_statement *statement) {
+    input = *picture;
+    tiff.on_error(keep);
+    tiff.on_warning(NULL);
+    file = tiff.open("picture", "rm", NULL, read_bytes, write_bytes, seek, close_file, size, map, unmap);
+    if (!file) return broken(statement, "it is damaged");
+    if (picture->page > 65534 || (picture->page > 0 && !tiff.directory(file, picture->page)))
+        return ccodec_refuse(statement, "it has no page %u (pages count from 0)", picture->page);
+    uint32_t version = 0;
+    void *bytes = NULL;
+    if (tiff.field(file, tag_dng, &bytes)) return ccodec_refuse(statement, "it is a camera raw file (DNG)");
+    (void)version;
+    if (!tiff.field(file, tag_width, &width) || !tiff.field(file, tag_height, &height) || width == 0 || height == 0)
+        return broken(statement, "it has no size");
+    tiff.default_field(file, tag_bits, &bits);
+    tiff.default_field(file, tag_samples, &samples);
+    tiff.default_field(file, tag_planar, &planar);
+    tiff.default_field(file, tag_compression, &compression);
+    tiff.default_field(file, tag_orientation, &orientation);
+    tiff.default_field(file, tag_sample_format, &sample_format);
+    if (!tiff.field(file, tag_photometric, &photometric)) photometric = samples >= 3 ? rgb : black_is_zero;
+    if (!read_kind(statement)) return false;
+    // libjpeg converts to RGB then.
+    if (photometric == ycbcr && compression == compression_jpeg) tiff.set(file, tag_jpeg_colors, 1);
+    statement->width = width;
+    statement->height = height;
+    statement->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
+    statement->has_alpha = alpha > 0;
+    // A strip may be the whole picture, beside what libtiff reads it from.
+    statement->work = 2 + 2 * (uint32_t)(samples < 64 ? samples : 64) * bits / 8;
+    return true;
+}
+
+/// A sample of a row, of 8 bits: the high byte of 16, a float cut to 0 to 255.
+static uint8_t sample(const uint8_t *row, size_t index) {
+    switch (bits) {
+    case 8: return row[index];
+    case 16: {
+        uint16_t value;
+        memcpy(&value, row + index * 2, 2);
+        return (uint8_t)(value >> 8);
+    }
+    case 32: {
+        float value;
+        memcpy(&value, row + index * 4, 4);
+        return value >= 255 ? 255 : value > 0 ? (uint8_t)value : 0;
+    }
+    default: {
+        size_t bit = index * bits;
+        return (uint8_t)(row[bit / 8] >> (8 - bits - bit % 8) & ((1 << bits) - 1));
+    }
+    }
+}
+
+static uint8_t product(uint8_t first, uint8_t second) {
+    uint32_t value = (uint32_t)first * second + 128;
+    return (uint8_t)(((value >> 8) + value) >> 8);
+}
+
+/// One pixel from its samples.
+static void write_pixel(const uint8_t *values, uint8_t *to) {
+    switch (photometric) {
+    case palette:
+        for (int channel = 0; channel < 3; channel++) to[channel] = (uint8_t)(colors[channel][values[0]] >> 8);
+        break;
+    case separated:
+        for (int channel = 0; channel < 3; channel++) {
+            uint8_t rest = (uint8_t)(255 - values[3]);
+            to[channel] = (uint8_t)(rest - product(values[channel], rest));
+        }
+        break;
+    case rgb:
+    case ycbcr: memcpy(to, values, 3); break;
+    default: {
+        uint8_t level = bits < 8 ? (uint8_t)(values[0] * 255 / ((1 << bits) - 1)) : values[0];
+        memset(to, photometric == white_is_zero ? 255 - level : level, 3);
+    }
+    }
+    to[3] = 255;
+    if (alpha == 0) return;
+    uint8_t opacity = bits < 8 ? (uint8_t)(values[alpha] * 255 / ((1 << bits) - 1)) : values[alpha];
+    to[3] = opacity;
+    if (!is_associated || opacity == 0 || opacity == 255) return;
+    for (int channel = 0; channel < 3; channel++) {
+        uint32_t value = 255u * to[channel] / opacity;
+        to[channel] = (uint8_t)(value > 255 ? 255 : value);
+    }
+}
+
+/// A strip or a tile: where it is, and its rows, of one plane or of all samples.
+struct part {
+    uint32_t x, y, columns, rows;
+    size_t stride;
+    const uint8_t *bytes[5];
+};
+
+static void write_part(const struct part *part, uint8_t *pixels) {
+    uint16_t wanted = alpha > 0 ? (uint16_t)(alpha + 1) : photometric == separated ? 4 : photometric == rgb || photometric == ycbcr ? 3 : 1;
+    uint8_t values[5] = {0};
+    for (uint32_t y = 0; y < part->rows && part->y + y < height; y++) {
+        uint8_t *to = pixels + ((size_t)(part->y + y) * width + part->x) * 4;
+        for (uint32_t x = 0; x < part->columns && part->x + x < width; x++, to += 4) {
+            for (uint16_t index = 0; index < wanted; index++)
+                values[index] = planar == 2 ? sample(part->bytes[index] + y * part->stride, x)
+                                            : sample(part->bytes[0] + y * part->stride, (size_t)x * samples + index);
+            write_pixel(values, to);
+        }
+    }
+}
+
+static bool decode_parts(uint8_t *pixels, struct ccodec_statement *statement) {
+    bool is_tiled = tiff.is_tiled(file) != 0;
+    uint32_t columns = width, rows = height;
+    if (is_tiled) {
+        if (!tiff.field(file, tag_tile_width, &columns) || !tiff.field(file, tag_tile_height, &rows))
+            return broken(statement, "its tiles have no size");
+    } else {
+        tiff.default_field(file, tag_rows_per_strip, &rows);
+        if (rows > height) rows = height;
+    }
+    if (columns == 0 || rows == 0) return ccodec_refuse(statement, "its strips or tiles are empty");
+    long bytes = is_tiled ? tiff.tile_size(file) : tiff.strip_size(file), stride = is_tiled ? tiff.tile_row(file) : tiff.row(file);
+    uint16_t colour_samples = photometric == rgb || photometric == ycbcr ? 3 : photometric == separated ? 4 : 1;
+    uint16_t planes = planar == 2 ? (uint16_t)(alpha > 0 ? alpha + 1 : colour_samples) : 1;
+    uint64_t row_bits = (uint64_t)columns * bits * (planar == 2 ? 1 : samples);
+    if (bytes <= 0 || stride <= 0 || (uint64_t)stride < (row_bits + 7) / 8 || (uint64_t)bytes / (uint64_t)stride < rows)
+        return broken(statement, "its strips or tiles are too small");
+    uint8_t *memory = calloc(planes, (size_t)bytes);
+    if (!memory) return ccodec_refuse(statement, "out of memory");
+    for (uint64_t y = 0; y < height; y += rows) {
+        for (uint64_t x = 0; x < width; x += columns) {
+            struct part part = {(uint32_t)x, (uint32_t)y, columns, rows, (size_t)stride, {0}};
+            for (uint16_t plane = 0; plane < planes; plane++) {
+                uint8_t *into = memory + (size_t)plane * (size_t)bytes;
+                part.bytes[plane] = into;
+                // The last strip has only the rows that are left.
+                uint64_t left = height - y < rows ? height - y : rows;
+                long expected = is_tiled ? bytes : (long)(left * (uint64_t)stride);
+                long read = is_tiled ? tiff.read_tile(file, tiff.tile(file, part.x, part.y, 0, plane), into, bytes)
+                                     : tiff.read_strip(file, tiff.strip(file, part.y, plane), into, expected);
+                if (read < expected) return broken(statement, "it ends within its pixels");
+            }
+            write_part(&part, pixels);
+        }
+    }
+    return true;
+}
+
+static bool decode_tiff(uint8_t *pixels, struct ccodec_statement *statement) {
+    if (photometric != ycbcr || compression == compression_jpeg) return decode_parts(pixels, statement);
+    // Subsampled without JPEG. Asked for in the picture's own orientation, libtiff turns nothing.
+    if (!tiff.whole(file, width, height, (uint32_t *)(void *)pixels, (int)statement->orientation, 1))
+        return broken(statement, "it is damaged");
+    return true;
+}
+
+const struct ccodec ccodec_tiff = {CCODEC_TIFF, load, open_tiff, decode_tiff};

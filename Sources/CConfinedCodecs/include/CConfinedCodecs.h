@@ -1,0 +1,92 @@
+#pragma once
+// Decodes pictures of formats whose libraries are large, in processes that can do nothing else.
+//
+// A helper process (ccodec_serve) opens the libraries with dlopen and forks a process for each picture. That process has the
+// picture, one socket, and memory; seccomp allows it little more than computing. It states the picture's size; the daemon
+// answers with memory of a fixed size for the pixels; then it decodes.
+//
+// The sockets are of type SOCK_SEQPACKET: one message is one structure below, all of the same machine.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// The formats, by the place in ccodec_hello.
+enum ccodec_format { CCODEC_HEIC, CCODEC_AVIF, CCODEC_TIFF, CCODEC_GIF, CCODEC_BMP, CCODEC_JXL, CCODEC_FORMATS };
+
+enum { CCODEC_REASON = 200 };
+
+/// The helper to the daemon, once, on its control socket: why a format cannot be decoded; empty for those that can.
+struct ccodec_hello {
+    char absent[CCODEC_FORMATS][CCODEC_REASON];
+};
+
+/// The daemon to the helper: decode a picture. With three descriptors: the picture (a sealed memfd), the child's end of a
+/// socket, and the helper's end of the child's leash. Closing the leash ends the child.
+struct ccodec_job {
+    uint32_t format;
+    uint32_t page;
+    uint64_t bytes;
+    /// Bytes of private memory for reading the header, and seconds of a processor for everything.
+    uint64_t memory;
+    uint32_t seconds;
+    uint32_t unused;
+};
+
+/// The daemon to the helper, on the leash: the private memory of the child from now on. Answered by CCODEC_LIMITED.
+struct ccodec_allowance {
+    uint64_t memory;
+};
+
+enum ccodec_event_kind { CCODEC_LIMITED = 1, CCODEC_ENDED = 2 };
+
+/// The helper to the daemon, on the leash.
+struct ccodec_event {
+    uint32_t kind;
+    /// How the child ended, as wait(2) tells it: the signal, or 0 and the exit status.
+    int32_t signal;
+    int32_t status;
+    uint32_t unused;
+};
+
+enum ccodec_statement_kind { CCODEC_SIZE = 1, CCODEC_DONE = 2, CCODEC_REFUSED = 3 };
+
+/// The child to the daemon: the size of the picture before it is decoded, the size that was decoded, or why there is none.
+struct ccodec_statement {
+    uint32_t kind;
+    uint32_t width;
+    uint32_t height;
+    /// 1 to 8, as in EXIF: still to be applied.
+    uint32_t orientation;
+    /// 1 if the fourth byte of a pixel is opacity.
+    uint32_t has_alpha;
+    /// Bytes of private memory that decoding takes for each pixel.
+    uint32_t work;
+    char reason[CCODEC_REASON];
+};
+
+/// A picture in memory.
+struct ccodec_input {
+    const uint8_t *bytes;
+    size_t count;
+    uint32_t page;
+};
+
+/// A codec. A process decodes one picture, so a codec may keep its state in variables.
+struct ccodec {
+    uint32_t format;
+    /// Opens the library, before any picture is there. Returns why it cannot, or NULL.
+    const char *(*load)(void);
+    /// Reads the size, or writes the reason.
+    bool (*open)(const struct ccodec_input *input, struct ccodec_statement *statement);
+    /// Writes width * height pixels of 4 bytes (red, green, blue, opacity), from the top left corner; or the reason. May reduce
+    /// the size.
+    bool (*decode)(uint8_t *pixels, struct ccodec_statement *statement);
+};
+
+/// The codecs of this program.
+extern const struct ccodec *const ccodec_all;
+extern const size_t ccodec_count;
+
+/// The helper: serves jobs from a control socket until the other end is closed. Returns an exit status.
+int ccodec_serve(int control, const struct ccodec *codecs, size_t count);

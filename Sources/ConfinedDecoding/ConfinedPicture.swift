@@ -1,0 +1,178 @@
+internal import CConfinedCodecs
+internal import CSystem
+internal import Glibc
+package import ImagePipeline
+internal import SystemSupport
+
+/// A picture in a process of its own, from its header to its pixels. Ends the process when nobody refers to it any more.
+///
+/// `@unchecked Sendable`: opened in one thread and decoded in a second, one after the other; never used by two at a time.
+package final class ConfinedPicture: @unchecked Sendable {
+    private let format: ImageFormat
+    private let deadline: MonotonicInstant
+    private var dialogue: DecodeDialogue
+    private var statement: PictureStatement?
+    /// The picture, and both ends of the sockets to the process that decodes and to the one that watches it; -1 for those that are closed.
+    private var picture: Int32 = -1, talk: Int32 = -1, farTalk: Int32 = -1, leash: Int32 = -1, farLeash: Int32 = -1
+
+    /// Bytes of memory for reading a header, beside the file's size.
+    static let memoryToOpen = 64 << 20
+    /// Bytes of memory for decoding, beside those for each pixel.
+    private static let memoryToDecode = 32 << 20
+
+    init(_ bytes: UnsafeRawBufferPointer, format: ImageFormat, seconds: Int) throws(ImageError) {
+        self.format = format
+        deadline = .now + .seconds(seconds)
+        dialogue = DecodeDialogue(format, seconds: seconds)
+        picture = csys_memory_copy(bytes.baseAddress, bytes.count)
+        guard picture >= 0 else { throw .noDecoder("there is no memory for the picture (error \(-picture))") }
+        (talk, farTalk) = try Self.pair()
+        (leash, farLeash) = try Self.pair()
+    }
+
+    deinit {
+        closeFarEnds()
+        for descriptor in [talk, leash] where descriptor >= 0 { _ = csys_close(descriptor) }
+    }
+
+    private static func pair() throws(ImageError) -> (Int32, Int32) {
+        var ends: (Int32, Int32) = (-1, -1)
+        let result = withUnsafeMutableBytes(of: &ends) { bytes in
+            bytes.bindMemory(to: Int32.self).baseAddress.map { csys_socket_pair($0) } ?? -1
+        }
+        guard result == 0 else { throw .noDecoder("there is no further descriptor (error \(-result))") }
+        return ends
+    }
+
+    /// The descriptors of a job.
+    var farEnds: [Int32] { [picture, farTalk, farLeash] }
+
+    private func closeFarEnds() {
+        for descriptor in farEnds where descriptor >= 0 { _ = csys_close(descriptor) }
+        (picture, farTalk, farLeash) = (-1, -1, -1)
+    }
+
+    /// Its header. It comes from a process that is not to be believed: check it before any memory is taken.
+    package var info: ImageInfo {
+        ImageInfo(
+            format: format, width: statement?.width ?? 0, height: statement?.height ?? 0,
+            orientation: statement?.orientation ?? 1)
+    }
+
+    /// Bytes of memory that decoding takes, the pixels included.
+    package var memory: Int {
+        let pixels = statement?.pixelBytes ?? 0
+        return pixels + pixels / 4 * (statement?.work ?? 0) + Self.memoryToDecode
+    }
+
+    /// Waits for the size.
+    func open(isCancelled: () -> Bool) throws(ImageError) {
+        closeFarEnds()
+        if case .judge(let stated) = try listen(isCancelled) { statement = stated }
+    }
+
+    /// Decodes. The memory that it takes must be available.
+    package func decode(isCancelled: () -> Bool) throws(ImageError) -> PixelImage {
+        guard let stated = statement, let bytes = stated.pixelBytes else { throw .noDecoder("it has no picture") }
+        let pixels = csys_memory_file(bytes)
+        guard pixels >= 0 else { throw .outOfMemory }
+        defer { _ = csys_close(pixels) }
+        try limit(UInt64(clamping: memory - bytes))
+        dialogue.allow(bytes: bytes)
+        var byte: UInt8 = 1
+        // A process that has ended is found by the next line.
+        _ = csys_send_descriptors(talk, &byte, 1, [pixels], 1)
+        guard case .take(let done) = try listen(isCancelled) else { throw .noDecoder("it has no picture") }
+        // Nobody writes into the pixels once it has ended.
+        guard end() != nil else { throw .noDecoder("it did not end") }
+        guard let memory = csys_map_file(pixels, bytes) else { throw .outOfMemory }
+        return try PixelImage(
+            info: ImageInfo(
+                format: format, width: done.width, height: done.height, orientation: stated.orientation),
+            hasAlpha: stated.hasAlpha, memory: UnsafeRawBufferPointer(start: memory, count: bytes)
+        ) { csys_unmap(UnsafeMutableRawPointer(mutating: $0.baseAddress), $0.count) }
+    }
+
+    /// Has the private memory of the process limited to what decoding takes.
+    private func limit(_ memory: UInt64) throws(ImageError) {
+        let allowance = ccodec_allowance(memory: memory)
+        _ = withUnsafeBytes(of: allowance) { csys_send(leash, $0.baseAddress, $0.count) }
+        switch event() {
+        case .limited?: return
+        case .ended(let signal, let status)?: throw refusal(of: .ended(signal: signal, status: status))
+        case nil: throw .noDecoder("it did not answer")
+        }
+    }
+
+    /// Follows the process until something is to be done.
+    private func listen(_ isCancelled: () -> Bool) throws(ImageError) -> DecodeDialogue.Action {
+        var room = [UInt8](repeating: 0, count: MemoryLayout<ccodec_statement>.size + 1)
+        while true {
+            if isCancelled() { throw refusal(of: .cancelled) }
+            if MonotonicInstant.now >= deadline { throw refusal(of: .late) }
+            guard csys_wait_readable(talk, Self.tick) != 0 else { continue }
+            let count = csys_receive(talk, &room, room.count)
+            let event: DecodeDialogue.Event =
+                count > 0 ? .said(room[..<count].withUnsafeBytes { PictureStatement($0) }) : .closed
+            switch dialogue.take(event) {
+            case .refuse(let error):
+                _ = end()
+                throw error
+            case .awaitEnd:
+                guard let ending = end(isKilled: false) else { throw .noDecoder("it was ended") }
+                throw refusal(of: ending)
+            case let action: return action
+            }
+        }
+    }
+
+    /// Milliseconds between two looks at the cancellation.
+    private static let tick: Int32 = 10
+
+    /// The error of an event that ends the dialogue; ends the process.
+    private func refusal(of event: DecodeDialogue.Event) -> ImageError {
+        _ = end()
+        guard case .refuse(let error) = dialogue.take(event) else { return .noDecoder("it has ended") }
+        return error
+    }
+
+    private enum LeashEvent {
+        case limited
+        case ended(signal: Int32, status: Int32)
+    }
+
+    /// Ends the process, and waits for its end.
+    /// - Parameter isKilled: false for one that is ending by itself.
+    /// - Returns: how it ended; nil if the helper has ended, which ends its processes.
+    private func end(isKilled: Bool = true) -> DecodeDialogue.Event? {
+        guard leash >= 0 else { return nil }
+        defer {
+            _ = csys_close(leash)
+            leash = -1
+        }
+        if !isKilled, case .ended(let signal, let status)? = event(Self.grace) {
+            return .ended(signal: signal, status: status)
+        }
+        _ = csys_shutdown_write(leash)
+        while let event = event() {
+            if case .ended(let signal, let status) = event { return .ended(signal: signal, status: status) }
+        }
+        return nil
+    }
+
+    /// Milliseconds for a process that has closed its socket, and for the helper's answers.
+    private static let grace: Int32 = 500, patience: Int32 = 10_000
+
+    /// The next message of the helper; nil if there is none.
+    private func event(_ milliseconds: Int32 = ConfinedPicture.patience) -> LeashEvent? {
+        var message = ccodec_event()
+        guard csys_wait_readable(leash, milliseconds) == 1 else { return nil }
+        let count = withUnsafeMutableBytes(of: &message) { csys_receive(leash, $0.baseAddress, $0.count) }
+        guard count == MemoryLayout<ccodec_event>.size else { return nil }
+        switch message.kind {
+        case CCODEC_LIMITED.rawValue: return .limited
+        case CCODEC_ENDED.rawValue: return .ended(signal: message.signal, status: message.status)
+        default: return nil
+        }
+    }
+}

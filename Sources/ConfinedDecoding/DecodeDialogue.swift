@@ -1,0 +1,114 @@
+package import ImagePipeline
+
+/// What a process that decodes a picture may say, and when: opened, it states a size; allowed to, it decodes; then it is done. Whatever
+/// else it does is the picture's fault, and ends it.
+package struct DecodeDialogue: Sendable {
+    /// What can happen.
+    package enum Event: Sendable {
+        /// A message came; nil for bytes that are none.
+        case said(PictureStatement?)
+        /// The process closed its socket.
+        case closed
+        /// The process has ended: by a signal, or (0) with a status.
+        case ended(signal: Int32, status: Int32)
+        /// The time is up.
+        case late
+        /// Nobody waits for the picture any more.
+        case cancelled
+    }
+
+    /// What is to be done then.
+    package enum Action: Sendable, Equatable {
+        /// Check the size, take memory, and call ``allow(bytes:)``.
+        case judge(PictureStatement)
+        /// Wait for the end of the process, which says why it was silent.
+        case awaitEnd
+        /// End the process, then take the pixels.
+        case take(PictureStatement)
+        /// End the process.
+        case refuse(ImageError)
+    }
+
+    private enum State {
+        case opening, stated
+        case decoding(bytes: Int)
+        case silent, over
+    }
+
+    private let format: ImageFormat
+    private let seconds: Int
+    private var state = State.opening
+
+    /// A dialogue about a picture.
+    /// - Parameter seconds: the time that it may take.
+    package init(_ format: ImageFormat, seconds: Int) {
+        self.format = format
+        self.seconds = seconds
+    }
+
+    /// Memory of this size is there: the process decodes.
+    package mutating func allow(bytes: Int) {
+        if case .stated = state { state = .decoding(bytes: bytes) }
+    }
+
+    /// Decides.
+    package mutating func take(_ event: Event) -> Action {
+        switch event {
+        case .said(let statement): return answer(statement)
+        case .closed:
+            state = .silent
+            return .awaitEnd
+        case .ended(let signal, let status): return refuse(Self.ending(signal: signal, status: status))
+        case .late: return refuse("decoding it took longer than \(seconds) s")
+        case .cancelled:
+            state = .over
+            return .refuse(.cancelled)
+        }
+    }
+
+    private mutating func answer(_ statement: PictureStatement?) -> Action {
+        guard let statement else { return refuse("its decoder sent what is not a message") }
+        if case .refused(let reason) = statement.kind { return refuse(reason.isEmpty ? "it is damaged" : reason) }
+        switch (state, statement.kind) {
+        case (.opening, .size):
+            guard statement.pixelBytes != nil else {
+                guard statement.width > 0, statement.height > 0 else {
+                    return refuse("its size is \(statement.width) x \(statement.height) pixels")
+                }
+                state = .over
+                return .refuse(.sideTooLong(limit: 65_535, width: statement.width, height: statement.height))
+            }
+            state = .stated
+            return .judge(statement)
+        case (.decoding(let bytes), .done):
+            guard let needed = statement.pixelBytes, needed <= bytes else {
+                return refuse(
+                    "its decoder wrote \(statement.width) x \(statement.height) pixels, which is not the size that it stated"
+                )
+            }
+            state = .over
+            return .take(statement)
+        default: return refuse("its decoder sent a message out of turn")
+        }
+    }
+
+    private mutating func refuse(_ reason: String) -> Action {
+        state = .over
+        return .refuse(.corrupt("\(format.title): \(reason)"))
+    }
+
+    /// Signals by number, as on Linux.
+    private static let names: [Int32: String] = [
+        4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV",
+    ]
+
+    private static func ending(signal: Int32, status: Int32) -> String {
+        switch signal {
+        case 0: "its decoder ended with status \(status) before it was done"
+        case 9: "its decoder was killed (out of memory?)"
+        case 24: "its decoder took too much time of a processor"
+        case 31: "its decoder did what no decoder may do (SIGSYS)"
+        default: "its decoder crashed (\(names[signal] ?? "signal \(signal)"))"
+        }
+    }
+}

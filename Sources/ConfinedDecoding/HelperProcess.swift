@@ -1,0 +1,80 @@
+internal import CConfinedCodecs
+internal import CSystem
+internal import Glibc
+internal import ImagePipeline
+internal import SystemSupport
+
+/// The process that forks a process for each picture. It ends with the last reference to it.
+final class HelperProcess: Sendable {
+    private let process: Int32
+    private let control: Int32
+    /// Why formats cannot be decoded.
+    let absent: [ImageFormat: String]
+
+    /// Starts a program. Blocks until it has opened its libraries.
+    init(program: String, arguments: [String]) throws(ImageError) {
+        var socket: Int32 = -1
+        // No secrets of this process: the libraries' place, where they are in an unusual one.
+        let path = getenv("LD_LIBRARY_PATH").map { "LD_LIBRARY_PATH=" + String(cString: $0) }
+        let process = CStrings.with(arguments) { arguments in
+            CStrings.with(["LC_ALL=C"] + (path.map { [$0] } ?? [])) { environment in
+                csys_spawn_helper(program, arguments, environment, &socket)
+            }
+        }
+        guard process > 0 else { throw .noDecoder("it cannot be started (error \(-process))") }
+        var hello = [UInt8](repeating: 0, count: MemoryLayout<ccodec_hello>.size)
+        let isThere = csys_wait_readable(socket, Self.patience) == 1
+        let count = isThere ? csys_read(socket, &hello, hello.count) : 0
+        guard count == hello.count else {
+            Self.end(process, socket)
+            throw .noDecoder(isThere ? "it ended when it was started" : "it did not start in time")
+        }
+        self.process = process
+        control = socket
+        var absent: [ImageFormat: String] = [:]
+        for format in ImageFormat.allCases {
+            guard let number = format.number else { continue }
+            let length = Int(CCODEC_REASON)
+            let reason = hello.withUnsafeBytes {
+                PictureStatement.text(UnsafeRawBufferPointer(rebasing: $0[number * length..<(number + 1) * length]))
+            }
+            if !reason.isEmpty { absent[format] = reason }
+        }
+        self.absent = absent
+    }
+
+    deinit { Self.end(process, control) }
+
+    /// Milliseconds for the start: on a busy machine, opening the engine's and the codecs' libraries takes some time.
+    private static let patience: Int32 = 30_000
+
+    private static func end(_ process: Int32, _ socket: Int32) {
+        _ = csys_close(socket)
+        _ = csys_kill_group(process)
+        var signal: Int32 = 0, status: Int32 = 0
+        _ = csys_wait_child(process, &signal, &status)
+    }
+
+    /// Sends a job.
+    /// - Returns: false if the process has ended.
+    func submit(_ job: ccodec_job, _ descriptors: [Int32]) -> Bool {
+        withUnsafeBytes(of: job) { bytes in
+            csys_send_descriptors(control, bytes.baseAddress, bytes.count, descriptors, Int32(descriptors.count)) == 0
+        }
+    }
+}
+
+extension ImageFormat {
+    /// Its number in messages; nil for formats that are decoded in this process.
+    var number: Int? {
+        switch self {
+        case .jpeg, .png, .webp: nil
+        case .heic: Int(CCODEC_HEIC.rawValue)
+        case .avif: Int(CCODEC_AVIF.rawValue)
+        case .tiff: Int(CCODEC_TIFF.rawValue)
+        case .gif: Int(CCODEC_GIF.rawValue)
+        case .bmp: Int(CCODEC_BMP.rawValue)
+        case .jxl: Int(CCODEC_JXL.rawValue)
+        }
+    }
+}

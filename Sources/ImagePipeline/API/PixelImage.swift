@@ -1,0 +1,36 @@
+/// A picture that was decoded elsewhere: its pixels as stored, before orientation.
+///
+/// `Sendable`: the memory is only read, and belongs to this object until it ends.
+public final class PixelImage: @unchecked Sendable {
+    /// What its header said.
+    public let info: ImageInfo
+    /// True if the fourth byte of a pixel is opacity.
+    let hasAlpha: Bool
+    let pixels: UnsafeRawPointer
+    private let release: @Sendable (UnsafeRawBufferPointer) -> Void
+    private let memory: UnsafeRawBufferPointer
+
+    /// Takes over pixels of 4 bytes each, row by row from the top left corner: red, green, blue, opacity.
+    /// - Parameter release: gives the memory back; called once.
+    /// - Throws: `wrongSize` if there are fewer bytes than the size takes; the memory is given back then, too.
+    public init(
+        info: ImageInfo, hasAlpha: Bool, memory: UnsafeRawBufferPointer,
+        release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+    ) throws(ImageError) {
+        let (pixelCount, isLarge) = info.width.multipliedReportingOverflow(by: info.height)
+        let (bytes, isTooLarge) = pixelCount.multipliedReportingOverflow(by: 4)
+        guard info.width > 0, info.height > 0, !isLarge, !isTooLarge, bytes <= memory.count,
+            let pixels = memory.baseAddress
+        else {
+            release(memory)
+            throw .wrongSize(expected: isLarge || isTooLarge ? .max : bytes, got: memory.count)
+        }
+        self.info = info
+        self.hasAlpha = hasAlpha
+        self.memory = memory
+        self.pixels = pixels
+        self.release = release
+    }
+
+    deinit { release(memory) }
+}

@@ -1,0 +1,54 @@
+internal import ConfinedDecoding
+internal import ImagePipeline
+
+extension ImagePipeline {
+    /// A picture up to its header, which is within the limits. Blocks.
+    func opened(
+        _ image: EncodedImage, format: ImageFormat, page: Int, isCancelled: @escaping () -> Bool
+    ) throws(ImageError) -> ConfinedPicture {
+        try judge(format)
+        let picture = try image.withUnsafeBytes { (bytes) throws(ImageError) in
+            try ConfinedDecoder.shared.open(bytes, format: format, page: page, isCancelled: isCancelled)
+        }
+        try judge(picture.info)
+        return picture
+    }
+}
+
+extension EncodedImage {
+    /// The format, if a picture of it is decoded in a separate process and has not been.
+    var confinedFormat: ImageFormat? {
+        guard pixels == nil, let format = withUnsafeBytes({ ImagePipeline.format(of: $0) }), format.isConfined else {
+            return nil
+        }
+        return format
+    }
+
+    /// The picture with its pixels, where a separate process has to decode it. Blocks, and takes memory without asking: for commands.
+    func decodedHere(
+        _ pipeline: ImagePipeline, page: Int, isCancelled: @escaping () -> Bool
+    ) throws(ImageError) -> EncodedImage {
+        guard let format = confinedFormat else { return self }
+        var image = self
+        image.pixels = try pipeline.opened(self, format: format, page: page, isCancelled: isCancelled)
+            .decode(isCancelled: isCancelled)
+        return image
+    }
+
+    /// Writes the tensor, from the pixels or from the file.
+    func prepare(
+        _ pipeline: ImagePipeline, into tensor: UnsafeMutableRawBufferPointer, options: ImageDecodeOptions,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> ImageInfo {
+        if let pixels { return try pipeline.prepare(pixels, into: tensor, options: options, isCancelled: isCancelled) }
+        return try withUnsafeBytes { (bytes) throws(ImageError) -> ImageInfo in
+            try pipeline.prepare(bytes, into: tensor, options: options, isCancelled: isCancelled)
+        }
+    }
+
+    /// The steps of ``prepare``.
+    func explain(_ pipeline: ImagePipeline, options: ImageDecodeOptions) throws(ImageError) -> PreprocessingReport {
+        if let pixels { return try pipeline.explain(pixels, options: options) }
+        return try withUnsafeBytes { (bytes) throws(ImageError) in try pipeline.explain(bytes, options: options) }
+    }
+}

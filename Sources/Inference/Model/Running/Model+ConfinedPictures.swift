@@ -1,0 +1,66 @@
+internal import ConfinedDecoding
+internal import FlowControl
+internal import ImagePipeline
+internal import SystemSupport
+
+/// Pictures that are decoded in processes of their own: before the tensor is filled, their pixels are fetched.
+extension Model {
+    /// A value that an input can be filled with, and the memory that is held for decoding it until then.
+    struct ReadyValue {
+        var value: FeatureValue
+        var room: DecodeBudget.Room?
+        /// Nanoseconds that were waited for memory.
+        var waited: UInt64 { room?.waited ?? 0 }
+    }
+
+    /// The value with its memory; for a picture of some formats, with its pixels.
+    func ready(
+        _ value: FeatureValue, plan: InputPlan, options: PredictionOptions
+    ) async throws(InferenceError) -> ReadyValue {
+        guard case .image(let pipeline) = plan.kind, case .image(let image) = value,
+            let format = image.confinedFormat
+        else {
+            let room = try await decodeRoom(for: value, plan: plan, options: options)
+            return ReadyValue(value: value, room: room)
+        }
+        let name = plan.description.name
+        let picture = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in
+            try pipeline.opened(image, format: format, page: options.page, isCancelled: isCancelled)
+        }
+        let room: DecodeBudget.Room?
+        do throws(AdmissionError) {
+            room = try await DecodeBudget.shared.take(
+                picture.memory, for: options.claim, until: options.deadline)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .queue) }
+            throw .refused(error)
+        }
+        do throws(InferenceError) {
+            var image = image
+            image.pixels = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in
+                try picture.decode(isCancelled: isCancelled)
+            }
+            return ReadyValue(value: .image(image), room: room)
+        } catch {
+            room?.release()
+            throw error
+        }
+    }
+
+    /// Does what waits for another process, in a thread for it.
+    private static func inThread<Value: Sendable>(
+        _ options: PredictionOptions, _ name: String,
+        _ work: @escaping @Sendable (_ isCancelled: @escaping () -> Bool) throws(ImageError) -> Value
+    ) async throws(InferenceError) -> Value {
+        let deadline = options.deadline
+        let result: Result<Value, ImageError> = await LongDecoding.run { isCancelled in
+            do throws(ImageError) {
+                return .success(
+                    try work { isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) })
+            } catch {
+                return .failure(error)
+            }
+        }
+        do throws(ImageError) { return try result.get() } catch { throw .image(error, input: name) }
+    }
+}

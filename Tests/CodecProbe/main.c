@@ -1,0 +1,98 @@
+// The process that decodes pictures, with its codecs; or, as `codecprobe hostile`, with codecs that are taken over by their
+// pictures. What such a codec does is in the picture: the first byte of it. The descriptor of its socket is 3.
+
+#include "CConfinedCodecs.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static char order;
+
+static bool state(struct ccodec_statement *statement, uint32_t width, uint32_t height) {
+    statement->width = width;
+    statement->height = height;
+    statement->orientation = 1;
+    statement->work = 4;
+    return true;
+}
+
+static _Noreturn void hang(void) {
+    while (true) {}
+}
+
+/// Takes private memory until there is none.
+static void burst(void) {
+    while (true) {
+        size_t count = 1 << 20;
+        void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (bytes == MAP_FAILED) abort();
+        memset(bytes, 1, count);
+    }
+}
+
+static void say(struct ccodec_statement statement, uint32_t kind, size_t count) {
+    statement.kind = kind;
+    (void)!send(3, &statement, count, 0);
+}
+
+static bool open_hostile(const struct ccodec_input *input, struct ccodec_statement *statement) {
+    order = (char)input->bytes[0];
+    switch (order) {
+    case 'c': raise(SIGSEGV); abort();
+    case 'h': hang();
+    case 'm': burst(); return false;
+    case '0': return state(statement, 0, 5);
+    case 'W': return state(statement, UINT32_MAX, UINT32_MAX);
+    case 'P': return state(statement, 60000, 60000);
+    case 's': say(*statement, CCODEC_SIZE, 7); break;
+    case 'k': say(*statement, 99, sizeof *statement); break;
+    case 'd': state(statement, 4, 4); say(*statement, CCODEC_DONE, sizeof *statement); break;
+    case 'q': _exit(3);
+    // Not a refusal, and not a picture.
+    case 'r': memset(statement->reason, 0xFF, sizeof statement->reason); return false;
+    case 'o': open("/etc/passwd", O_RDONLY) < 0 ? (void)0 : abort(); return state(statement, 4, 4);
+    case 'f': (void)!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); break;
+    case 'n': socket(AF_INET, SOCK_STREAM, 0); break;
+    case 'x': execl("/bin/true", "true", NULL); break;
+    case 'K': kill(getppid(), SIGKILL); break;
+    // Code of its own.
+    case 'X': mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); break;
+    case 'g': for (int fd = 0; fd < 64; fd++) if (fd != 3 && write(fd, "x", 1) == 1) abort(); break;
+    default: break;
+    }
+    return state(statement, 4, 4);
+}
+
+static bool decode_hostile(uint8_t *pixels, struct ccodec_statement *statement) {
+    memset(pixels, 0x7F, 4 * 4 * 4);
+    switch (order) {
+    case 'C': raise(SIGSEGV); abort();
+    case 'H': hang();
+    case 'M': burst(); return false;
+    // More than there is memory for.
+    case 'L': statement->width = 4000; break;
+    case 'Z': statement->height = 0; break;
+    // Past the end of the memory.
+    case 'O': for (size_t at = 0;; at += 4096) pixels[at] = 1;
+    // Done, it says, and writes on.
+    case 'w':
+        say(*statement, CCODEC_DONE, sizeof *statement);
+        while (true) memset(pixels, rand(), 64);
+    case 'T': for (int count = 0; count < 100000; count++) say(*statement, CCODEC_SIZE, sizeof *statement); break;
+    default: break;
+    }
+    return true;
+}
+
+int main(int count, char **arguments) {
+    if (count < 2 || strcmp(arguments[1], "hostile") != 0) return ccodec_serve(3, ccodec_all, ccodec_count);
+    static const struct ccodec hostile[] = {{CCODEC_BMP, NULL, open_hostile, decode_hostile}};
+    return ccodec_serve(3, hostile, 1);
+}

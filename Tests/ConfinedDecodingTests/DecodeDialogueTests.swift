@@ -1,0 +1,117 @@
+import CConfinedCodecs
+import ConfinedDecoding
+import ImagePipeline
+import Testing
+
+/// What a process may say when it decodes a picture, without processes.
+@Suite struct DecodeDialogueTests {
+    private func statement(
+        _ kind: ccodec_statement_kind, _ width: UInt32 = 4, _ height: UInt32 = 3,
+        change: (inout ccodec_statement) -> Void = { _ in }
+    ) -> PictureStatement? {
+        var message = ccodec_statement()
+        message.kind = kind.rawValue
+        message.width = width
+        message.height = height
+        change(&message)
+        return withUnsafeBytes(of: message) { PictureStatement($0) }
+    }
+
+    private func refusal(_ text: String) -> DecodeDialogue.Action { .refuse(.corrupt("GIF: \(text)")) }
+
+    @Test func pictureIsStatedAllowedAndDone() throws {
+        var dialogue = DecodeDialogue(.gif, seconds: 9)
+        let stated = try #require(statement(CCODEC_SIZE))
+        #expect(dialogue.take(.said(stated)) == .judge(stated))
+        dialogue.allow(bytes: 48)
+        let done = try #require(statement(CCODEC_DONE))
+        #expect(dialogue.take(.said(done)) == .take(done))
+    }
+
+    @Test func doneMayBeSmallerButNotLarger() throws {
+        for (width, height, isRight) in [(UInt32(3), UInt32(3), true), (12, 1, true), (13, 1, false), (0, 3, false)] {
+            var dialogue = DecodeDialogue(.gif, seconds: 9)
+            _ = dialogue.take(.said(statement(CCODEC_SIZE)))
+            dialogue.allow(bytes: 48)
+            let done = try #require(statement(CCODEC_DONE, width, height))
+            let expected =
+                isRight
+                ? .take(done)
+                : refusal("its decoder wrote \(width) x \(height) pixels, which is not the size that it stated")
+            #expect(dialogue.take(.said(done)) == expected)
+        }
+    }
+
+    @Test func messagesOutOfTurnAreRefused() {
+        let outOfTurn = refusal("its decoder sent a message out of turn")
+        var early = DecodeDialogue(.gif, seconds: 9)
+        #expect(early.take(.said(statement(CCODEC_DONE))) == outOfTurn)
+        var twice = DecodeDialogue(.gif, seconds: 9)
+        _ = twice.take(.said(statement(CCODEC_SIZE)))
+        #expect(twice.take(.said(statement(CCODEC_SIZE))) == outOfTurn)
+        var unasked = DecodeDialogue(.gif, seconds: 9)
+        _ = unasked.take(.said(statement(CCODEC_SIZE)))
+        #expect(unasked.take(.said(statement(CCODEC_DONE))) == outOfTurn, "no memory was given to it")
+        var again = DecodeDialogue(.gif, seconds: 9)
+        _ = again.take(.said(statement(CCODEC_SIZE)))
+        again.allow(bytes: 48)
+        #expect(again.take(.said(statement(CCODEC_SIZE))) == outOfTurn)
+    }
+
+    @Test func endsAreNamed() {
+        for (signal, status, text) in [
+            (Int32(11), Int32(0), "its decoder crashed (SIGSEGV)"),
+            (31, 0, "its decoder did what no decoder may do (SIGSYS)"),
+            (9, 0, "its decoder was killed (out of memory?)"),
+            (0, 7, "its decoder ended with status 7 before it was done"),
+            (24, 0, "its decoder took too much time of a processor"), (60, 0, "its decoder crashed (signal 60)"),
+        ] {
+            var dialogue = DecodeDialogue(.gif, seconds: 9)
+            #expect(dialogue.take(.closed) == .awaitEnd)
+            #expect(dialogue.take(.ended(signal: signal, status: status)) == refusal(text))
+        }
+        var late = DecodeDialogue(.gif, seconds: 9)
+        #expect(late.take(.late) == refusal("decoding it took longer than 9 s"))
+        var cancelled = DecodeDialogue(.gif, seconds: 9)
+        #expect(cancelled.take(.cancelled) == .refuse(.cancelled))
+    }
+
+    @Test func sizesThatNoPictureHasAreRefused() {
+        for (width, height, expected) in [
+            (UInt32(0), UInt32(4), refusal("its size is 0 x 4 pixels")),
+            (65_536, 1, .refuse(.sideTooLong(limit: 65_535, width: 65_536, height: 1))),
+        ] {
+            var dialogue = DecodeDialogue(.gif, seconds: 9)
+            #expect(dialogue.take(.said(statement(CCODEC_SIZE, width, height))) == expected)
+        }
+    }
+
+    @Test func messagesAreReadOnlyWhole() {
+        let size = MemoryLayout<ccodec_statement>.size
+        for count in [0, 1, size - 1, size + 1] {
+            #expect([UInt8](repeating: 1, count: count).withUnsafeBytes { PictureStatement($0) } == nil)
+        }
+        #expect(statement(CCODEC_SIZE) { $0.kind = 0 } == nil)
+        let odd = statement(CCODEC_SIZE) {
+            $0.orientation = 9
+            $0.work = .max
+        }
+        #expect(odd?.orientation == 1)
+        #expect(odd?.work == 512)
+    }
+
+    @Test func reasonsAreText() {
+        let long = statement(CCODEC_REFUSED) { message in
+            withUnsafeMutableBytes(of: &message.reason) {
+                for index in $0.indices { $0[index] = index == 0 ? 0x0A : 0x61 }
+            }
+        }
+        guard case .refused(let reason)? = long?.kind else {
+            Issue.record("not a refusal")
+            return
+        }
+        #expect(reason == "?" + String(repeating: "a", count: 199))
+        var dialogue = DecodeDialogue(.gif, seconds: 9)
+        #expect(dialogue.take(.said(statement(CCODEC_REFUSED))) == refusal("it is damaged"))
+    }
+}

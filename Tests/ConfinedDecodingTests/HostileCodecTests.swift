@@ -1,0 +1,134 @@
+import ConfinedDecoding
+import Foundation
+import ImagePipeline
+import Testing
+
+/// A picture that takes over the process which decodes it costs that picture, and no other.
+@Suite struct HostileCodecTests {
+    private let decoder = Probe.decoder(hostile: true, seconds: 2)
+
+    /// The error of a picture, and that of the next is none.
+    private func error(_ order: Character) -> ImageError? {
+        do throws(ImageError) {
+            _ = try decoder.decode(Array("\(order)...".utf8), format: .bmp)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func expect(_ order: Character, _ reason: String) throws {
+        guard case .corrupt(let text)? = error(order) else {
+            Issue.record("\(order): \(String(describing: error(order)))")
+            return
+        }
+        #expect(text.contains(reason), "\(order): \(text)")
+        let next = try decoder.decode(Array("good".utf8), format: .bmp)
+        #expect(next.info.width == 4, "\(order): the next picture")
+    }
+
+    @Test(arguments: [("c", "crashed (SIGSEGV)"), ("C", "crashed (SIGSEGV)"), ("q", "ended with status 3")])
+    func crashIsTheFaultOfOnePicture(_ order: Character, _ reason: String) throws { try expect(order, reason) }
+
+    @Test(arguments: [Character("h"), "H"]) func hangEndsWithItsTime(_ order: Character) throws {
+        guard case .corrupt(let text)? = error(order) else {
+            Issue.record("it ended")
+            return
+        }
+        #expect(text.contains("longer than 2 s") || text.contains("too much time"), "\(text)")
+    }
+
+    @Test(arguments: [Character("m"), "M"]) func memoryIsLimited(_ order: Character) throws {
+        try expect(order, "crashed (SIGABRT)")
+    }
+
+    @Test(arguments: [
+        ("0", "0 x 5"), ("s", "not a message"), ("k", "not a message"), ("d", "out of turn"), ("T", "out of turn"),
+    ])
+    func lieIsFound(_ order: Character, _ reason: String) throws { try expect(order, reason) }
+
+    @Test(arguments: [Character("L"), "Z"]) func sizeThatGrowsIsRefused(_ order: Character) throws {
+        try expect(order, "which is not the size that it stated")
+    }
+
+    @Test func sideThatNoFormatHasIsRefused() {
+        let side = Int(UInt32.max)
+        #expect(error("W") == .sideTooLong(limit: 65_535, width: side, height: side))
+    }
+
+    @Test func statedSizeIsJudgedBeforeMemoryIsTaken() throws {
+        let picture = try Array("P".utf8).withUnsafeBytes { bytes in
+            try decoder.open(bytes, format: .bmp) { false }
+        }
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 4, height: 4))
+        #expect(throws: ImageError.tooLarge(pixels: 3_600_000_000, limit: 64_000_000, width: 60_000, height: 60_000)) {
+            try pipeline.judge(picture.info)
+        }
+        #expect(picture.memory > 3_600_000_000 * 4)
+    }
+
+    @Test(arguments: [Character("f"), "n", "x", "K", "X"]) func whatIsNotDecodingEndsTheProcess(_ order: Character)
+        throws
+    {
+        try expect(order, "what no decoder may do (SIGSYS)")
+    }
+
+    @Test func filesCannotBeOpened() throws { #expect(error("o") == nil) }
+
+    @Test func noOtherDescriptorIsOpen() throws { #expect(error("g") == nil) }
+
+    @Test func reasonThatIsNoTextDoesNoHarm() throws { try expect("r", "????") }
+
+    @Test func writingPastTheMemoryEndsTheProcess() throws { try expect("O", "crashed (SIG") }
+
+    /// Pixels are taken from memory that nobody writes to any more.
+    @Test func pixelsStandStillAlthoughTheirDecoderWritesOn() throws {
+        for _ in 0..<20 {
+            let image = try decoder.decode(Array("w".utf8), format: .bmp)
+            let first = try tensor(image)
+            for _ in 0..<50 { #expect(try tensor(image) == first) }
+        }
+    }
+
+    private func tensor(_ image: PixelImage) throws -> [UInt8] {
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 4, height: 4))
+        var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
+        _ = try tensor.withUnsafeMutableBytes { try pipeline.prepare(image, into: $0) }
+        return tensor
+    }
+
+    @Test func cancellationEndsTheWork() throws {
+        #expect(throws: ImageError.cancelled) { try decoder.decode(Array("h".utf8), format: .bmp) { true } }
+    }
+
+    @Test func helperThatWasKilledIsReplaced() throws {
+        let before = try helpers()
+        _ = try decoder.decode(Array("good".utf8), format: .bmp)
+        let own = try helpers().subtracting(before)
+        #expect(own.count == 1)
+        for process in own { #expect(kill(process, SIGKILL) == 0) }
+        // What is sent in the moment of its end is lost; after it, nothing is.
+        for _ in 0..<100 where try !helpers().isDisjoint(with: own) { usleep(10_000) }
+        #expect(try decoder.decode(Array("good".utf8), format: .bmp).info.height == 4)
+    }
+
+    /// The children of this process that are not waiting for it to take note of their end.
+    private func helpers() throws -> Set<Int32> {
+        var found: Set<Int32> = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+            guard let process = Int32(name),
+                let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+                let fields = text.split(separator: ")").last?.split(separator: " "), fields.count > 1
+            else { continue }
+            if fields[1] == "\(getpid())", fields[0] != "Z", text.contains("codecprobe") { found.insert(process) }
+        }
+        return found
+    }
+
+    @Test func programThatIsNoHelperIsReported() {
+        let decoder = ConfinedDecoder(program: "/bin/true")
+        #expect(throws: ImageError.noDecoder("it ended when it was started")) {
+            try decoder.decode(Array("good".utf8), format: .bmp)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import ConfinedDecoding
+import Foundation
+import ImagePipeline
+import TestSupport
+import Testing
+
+/// The helper of Tests/CodecProbe, beside the tests.
+enum Probe {
+    static let program: String = {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        // Under `swift test` the process is SwiftPM's own, which has the bundle among its arguments.
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("codecprobe").path
+    }()
+
+    static func decoder(hostile: Bool = false, seconds: Int = 60) -> ConfinedDecoder {
+        ConfinedDecoder(program: program, arguments: ["codecprobe"] + (hostile ? ["hostile"] : []), seconds: seconds)
+    }
+}
+
+extension ConfinedDecoder {
+    /// As in the daemon, the size is judged before it is decoded.
+    private static let judge = try? ImagePipeline(
+        spec: ImageTensorSpec(width: 1, height: 1), limits: ImageLimits(maxPixels: 4_000_000))
+
+    /// A picture from header to pixels.
+    func decode(
+        _ bytes: [UInt8], format: ImageFormat, page: Int = 0, isCancelled: @escaping () -> Bool = { false }
+    ) throws(ImageError) -> PixelImage {
+        let result = bytes.withUnsafeBytes { bytes -> Result<PixelImage, ImageError> in
+            do throws(ImageError) {
+                let picture = try open(bytes, format: format, page: page, isCancelled: isCancelled)
+                try Self.judge?.judge(picture.info)
+                return .success(try picture.decode(isCancelled: isCancelled))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import ImagePipeline
+import TestSupport
+import Testing
+
+/// Pictures that are decoded in separate processes, through the real daemon.
+@Suite(
+    .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+    .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+struct ConfinedPicturesTests {
+    private static func file(_ name: String) throws -> URL {
+        try #require(SharedData.folder).appendingPathComponent("pictures/\(name)")
+    }
+
+    /// The processes that a process has started, by their parents in /proc.
+    private static func descendants(of process: Int32) throws -> Set<Int32> {
+        var parents: [Int32: Int32] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+            guard let id = Int32(name), let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+                let fields = text.split(separator: ")").last?.split(separator: " "), fields.count > 1
+            else { continue }
+            parents[id] = Int32(fields[1])
+        }
+        var found: Set<Int32> = [process]
+        while true {
+            let more = parents.filter { found.contains($0.value) && !found.contains($0.key) }.map(\.key)
+            if more.isEmpty { return found.subtracting([process]) }
+            found.formUnion(more)
+        }
+    }
+
+    /// The tensor that the model sees of a picture: floats behind NumPy's header of 128 bytes.
+    private static func numbers(of name: String, _ daemon: Daemon) throws -> [Float] {
+        let file = try Curl.post(Self.file(name), to: daemon.url + "/v1/classify?explain=npy").body
+        let bytes = [UInt8](file.dropFirst(128))
+        #expect(bytes.count > 100 && bytes.count.isMultiple(of: 4))
+        return bytes.withUnsafeBytes { raw in
+            (0..<raw.count / 4).map { raw.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) }
+        }
+    }
+
+    @Test func phonePictureIsClassifiedUpright() throws {
+        let daemon = try Daemon()
+        let answer = try Curl.post(Self.file("heic/grid_iphone.heic"), to: daemon.url + "/v1/classify")
+        #expect(answer.status == 200, "\(answer.text)")
+        let image = answer.json["image"] as? [String: Any]
+        #expect(image?["width"] as? Int == 180 && image?["height"] as? Int == 240 && image?["orientation"] as? Int == 1)
+        // What the model saw is what it sees of the same pixels as a PNG; another libheif is a level off.
+        let seen = try Self.numbers(of: "heic/grid_iphone.heic", daemon)
+        let wanted = try Self.numbers(of: "expected/heic_grid_iphone.heic.png", daemon)
+        let range = try #require(wanted.max()) - (try #require(wanted.min()))
+        #expect(seen.count == wanted.count && zip(seen, wanted).allSatisfy { abs($0 - $1) <= range / 50 })
+        let steps = try Curl.post(
+            Self.file("tiff/orientation_6.tif"), to: daemon.url + "/v1/classify?explain=preprocess")
+        #expect(steps.text.contains("\"orient\""), "\(steps.text.prefix(600))")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func pageOfTIFFIsChosen() throws {
+        let daemon = try Daemon()
+        let file = try Self.file("tiff/multipage.tif")
+        let pages = try (0..<3).map {
+            try Curl.post(file, to: daemon.url + "/v1/classify?explain=npy&page=\($0)").body
+        }
+        #expect(Set(pages).count == 3)
+        #expect(try Curl.post(file, to: daemon.url + "/v1/classify?explain=npy").body == pages[0])
+        let absent = try Curl.post(file, to: daemon.url + "/v1/classify?page=3")
+        #expect(absent.status == 400 && absent.code == "invalid_image", "\(absent.text)")
+        #expect(absent.error.contains("it has no page 3 (pages count from 0)"), "\(absent.error)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func damagedPicturesAndThoseBesideThemAreAnswered() throws {
+        let daemon = try Daemon()
+        let classify = daemon.url + "/v1/classify"
+        let whole = try Data(contentsOf: Self.file("heic/grid_iphone.heic"))
+        for count in [20, 200, whole.count / 2, whole.count - 900] {
+            let answer = try Curl.run(classify, ["--data-binary", "@-"], input: whole.prefix(count))
+            #expect(answer.status == 400 && answer.code == "invalid_image", "\(count): \(answer.text)")
+            #expect(answer.error.contains("HEIC: "), "\(answer.error)")
+        }
+        let parts = try ["tiff/gray16.tif", "heic/irot180.heic", "bmp/1bit.bmp"].flatMap {
+            ["-F", "image=@\(try Self.file($0).path)"]
+        }
+        let batch = try Curl.run(classify, parts + ["-F", "image=GIF89a;filename=bad.gif"])
+        let results = batch.json["results"] as? [[String: Any]] ?? []
+        #expect(results.map { $0["code"] as? String } == [nil, nil, nil, "invalid_image"], "\(batch.text)")
+        #expect(try Curl.post(Self.file("gif/87a.gif"), to: classify).status == 200)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func tooManyPixelsAreRefusedBeforeTheyAreDecoded() throws {
+        let daemon = try Daemon(["--max-pixels", "5000"])
+        for name in ["heic/irot180.heic", "tiff/gray16.tif", "gif/87a.gif", "bmp/1bit.bmp"] {
+            let answer = try Curl.post(Self.file(name), to: daemon.url + "/v1/classify")
+            #expect(answer.status == 413 && answer.code == "image_too_large", "\(name): \(answer.text)")
+        }
+        // A BMP that says it has 65000 x 65000 pixels.
+        var header = [UInt8](repeating: 0, count: 54)
+        header.replaceSubrange(0..<2, with: [0x42, 0x4D])
+        for (offset, value) in [(10, 54), (14, 40), (18, 65_000), (22, 65_000), (28, 24)] {
+            header[offset] = UInt8(value & 255)
+            header[offset + 1] = UInt8(value >> 8)
+        }
+        let answer = try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-"], input: Data(header))
+        #expect(answer.status == 413, "\(answer.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// The helper is the daemon's only process for pictures; killed, it is replaced, and it ends with the daemon.
+    @Test func helperIsReplacedAndEndsWithTheDaemon() throws {
+        let daemon = try Daemon()
+        let classify = daemon.url + "/v1/classify"
+        #expect(try Self.descendants(of: daemon.pid).isEmpty, "it starts with the first picture")
+        #expect(try Curl.post(Self.file("gif/87a.gif"), to: classify).status == 200)
+        let first = try Self.descendants(of: daemon.pid)
+        #expect(first.count == 1)
+        for process in first {
+            let score = try String(contentsOfFile: "/proc/\(process)/oom_score_adj", encoding: .utf8)
+            #expect(score == "1000\n")
+            kill(process, SIGKILL)
+        }
+        usleep(100_000)
+        #expect(try Curl.post(Self.file("gif/87a.gif"), to: classify).status == 200)
+        let second = try Self.descendants(of: daemon.pid)
+        #expect(second.isDisjoint(with: first) && second.count == 1)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+        for process in second {
+            for _ in 0..<200 where kill(process, 0) == 0 { usleep(20_000) }
+            #expect(kill(process, 0) != 0, "it outlives the daemon")
+        }
+    }
+}
