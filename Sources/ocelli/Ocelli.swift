@@ -41,7 +41,8 @@ enum Ocelli {
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, SegmentCommand.self, KeypointsCommand.self,
         EmbedCommand.self, BenchCommand.self, LoadCommand.self,
-        ReportCommand.self, CheckCommand.self, InitCommand.self, QuantizeCommand.self, CompileCommand.self,
+        ReportCommand.self, CheckCommand.self, InitCommand.self, QuantizeCommand.self, TeachCommand.self,
+        CompileCommand.self,
         LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
     ]
 
@@ -54,7 +55,7 @@ enum Ocelli {
     /// Commands that run no model.
     private static let withoutModels = [
         BenchCommand.name, LoadCommand.name, ReportCommand.name, LimitsCommand.name, ReadyCommand.name,
-        HelpCommand.name,
+        TeachCommand.name, HelpCommand.name,
     ]
 
     /// Those that only Ocelli itself calls.

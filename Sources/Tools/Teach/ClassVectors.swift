@@ -1,0 +1,81 @@
+internal import FileFormats
+internal import Inference
+package import InferenceService
+
+/// `ocelli teach --text-vectors`: the vectors of classes for a model that embeds pictures, from a text encoder's embeddings of their names.
+package struct ClassVectors: Sendable {
+    package let classes: Int, dimension: Int
+    /// The bytes of classes.safetensors.
+    private let bytes: [UInt8]
+
+    /// The largest file of embeddings.
+    private static let mostBytes = 4 << 30
+
+    /// Reads both files. Blocks.
+    /// - Parameters:
+    ///   - vectors: a NumPy file `[classes, dimension]`, or `[classes, prompts, dimension]`: several prompts of a class are normalised,
+    ///     averaged and normalised again.
+    ///   - labels: a text file with a label a line.
+    ///   - scale: the factor of cosines before softmax.
+    package init(vectors: String, labels: String, scale: Double) throws(StartupError) {
+        let file = try Self.read(vectors)
+        let array: NPYFile
+        do throws(FormatError) { array = try NPYFile(file) } catch { throw StartupError("\(vectors) \(error.reason)") }
+        let shape = array.shape
+        guard shape.count == 2 || shape.count == 3, let classes = shape.first, let dimension = shape.last else {
+            throw StartupError(
+                "\(vectors) has the shape \(shape): expected [classes, dimension] or [classes, prompts, dimension]")
+        }
+        let names = try Self.labels(labels)
+        guard names.count == classes else {
+            throw StartupError("\(labels) has \(names.count) labels: \(vectors) has \(classes) classes")
+        }
+        let numbers = array.floats(in: file)
+        var means: [Float] = []
+        let prompts = numbers.count / (classes * dimension)
+        for label in 0..<classes {
+            var sum = [Double](repeating: 0, count: dimension)
+            for prompt in 0..<prompts {
+                let start = (label * prompts + prompt) * dimension
+                guard let unit = Self.unit(numbers[start..<start + dimension].map(Double.init)) else {
+                    throw StartupError(
+                        "\(vectors) has a vector without a direction, of class \(label) (\(names[label]))")
+                }
+                for index in sum.indices { sum[index] += unit[index] }
+            }
+            guard let mean = Self.unit(sum) else {
+                throw StartupError("\(vectors) has prompts that cancel each other, of class \(label) (\(names[label]))")
+            }
+            means += mean.map { Float($0) }
+        }
+        (self.classes, self.dimension) = (classes, dimension)
+        bytes = SafeTensorsFile.bytes(
+            [NamedTensor("classes", [classes, dimension], means)],
+            metadata: [("labels", names.joined(separator: "\n")), ("scale", "\(scale)")])
+    }
+
+    /// Writes classes.safetensors. Blocks.
+    package func write(to path: String) throws(StartupError) { try OutputFile.write(bytes, to: path) }
+
+    private static func read(_ path: String) throws(StartupError) -> [UInt8] {
+        do throws(StartupError) { return try InputFile.read(path, most: mostBytes) } catch {
+            throw StartupError("\(path) \(error)")
+        }
+    }
+
+    private static func labels(_ path: String) throws(StartupError) -> [String] {
+        guard let text = String(validating: try read(path), as: UTF8.self) else {
+            throw StartupError("\(path) is not UTF-8 text: expected one label a line")
+        }
+        var lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
+        while lines.last?.isEmpty == true { lines.removeLast() }
+        return lines
+    }
+
+    /// A vector of length 1; nil for one without a direction.
+    private static func unit(_ vector: [Double]) -> [Double]? {
+        let length = vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
+        guard length > 0, length.isFinite else { return nil }
+        return vector.map { $0 / length }
+    }
+}
