@@ -394,7 +394,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.url.path + "/file"
         var seen: Set<String> = []
-        var generator = SystemRandomNumberGenerator()
+        var generator = SplitMix(seed: SplitMix.seed(for: "sumsDoNotDependOnHowBytesAreRead"))
         for count in [0, 1, 7, 8, 9, 63, 64, 65, 262_143, 262_144, 262_145, 600_001] {
             var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
             try Data(bytes).write(to: URL(filePath: path))
@@ -411,7 +411,8 @@ import Testing
                 #expect(seen.insert(changed.text).inserted, "\(place) of \(count)")
             }
         }
-        for count in 1..<40 {
+        // A byte alone was perhaps 0 above.
+        for count in 2..<40 {
             var zeros = ContentHash()
             [UInt8](repeating: 0, count: count).withUnsafeBytes { zeros.add(contents: $0) }
             #expect(seen.insert(zeros.text).inserted, "\(count) zeros")
