@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Inference
 import SystemSupport
+import TestSupport
 import Testing
 
 /// Models that the cache has compiled: they are loaded without their files being read, and answer as the files do.
