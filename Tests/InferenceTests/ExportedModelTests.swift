@@ -263,6 +263,20 @@ import Testing
         }
     }
 
+    @Test func bytesBetweenTheEnginesAndTheDescriptionAreRefused() throws {
+        let place = try Place(Self.models[0])
+        defer { place.remove() }
+        _ = try place.read().compile(place.options())
+        let path = try place.blob
+        let parts = try Parts(path)
+        let file = try parts.sealed()
+        let longer = file.prefix(parts.engine.count) + Data(count: 3) + file.dropFirst(parts.engine.count)
+        try longer.write(to: URL(filePath: path))
+        #expect(!isExported(try place.read()))
+        try file.write(to: URL(filePath: path))
+        #expect(isExported(try place.read()))
+    }
+
     /// What the engine leaves where the disk was full half-way, and had room again a moment later: it fills in its header last.
     @Test func halvesOfModelsAreCompiledAgain() throws {
         let place = try Place(Self.models[0])
