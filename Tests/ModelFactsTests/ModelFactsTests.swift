@@ -550,6 +550,18 @@ import Testing
         }
     }
 
+    @Test func statedNormalizationsInTwoNotations_thatGiveTheSame_agree() {
+        func sheet(_ source: String, _ rescale: Double, _ std: Double) -> FactSheet {
+            var form = PictureNormalization()
+            (form.rescale, form.std) = (rescale, [std, std, std])
+            var sheet = FactSheet()
+            sheet.normalization = Fact(form, source: source, key: "std")
+            return sheet
+        }
+        #expect(FactSheet.merged([sheet("a", 1 / 255.0, 1), sheet("b", 1, 255)]).disagreements.isEmpty)
+        #expect(FactSheet.merged([sheet("a", 1 / 255.0, 1), sheet("b", 1, 254)]).disagreements.count == 1)
+    }
+
     @Test func normalizationsThatGiveTheSameAgree() {
         let yaml = UltralyticsReader.yaml(Array("task: detect\n".utf8))
         let xml = """
