@@ -24,7 +24,7 @@ enum { most_children = 512, descriptors = 3 };
 static struct {
     pid_t pid;
     int leash;
-    /// False once the daemon has let go of it.
+    /// False once the daemon has released it.
     bool is_held;
 } children[most_children];
 static size_t child_count;

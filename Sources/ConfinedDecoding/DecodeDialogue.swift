@@ -3,7 +3,7 @@ package import ImagePipeline
 /// What a process that decodes a picture may say, and when: opened, it states a size; allowed to, it decodes; then it is done. Whatever
 /// else it does is the picture's fault, and ends it.
 package struct DecodeDialogue: Sendable {
-    /// What can happen.
+    /// An event of the dialogue.
     package enum Event: Sendable {
         /// A message came; nil for bytes that are none.
         case said(PictureStatement?)
@@ -17,7 +17,7 @@ package struct DecodeDialogue: Sendable {
         case cancelled
     }
 
-    /// What is to be done then.
+    /// The action that follows an event.
     package enum Action: Sendable, Equatable {
         /// Check the size, take memory, and call ``allow(bytes:)``.
         case judge(PictureStatement)

@@ -3,7 +3,7 @@ internal import Observations
 
 /// Detectors that no source names: by the names and shapes of their outputs.
 extension HeadReading {
-    /// A family, and how its tensors are told apart.
+    /// A family, and the rule that distinguishes its tensors.
     private struct Family {
         let layout: BoxLayout
         /// For each role how its tensors' names begin, and the numbers of a row; nil for any.

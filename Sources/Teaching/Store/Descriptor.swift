@@ -72,7 +72,7 @@ final class Descriptor: Sendable {
 
     private func failure(_ verb: String) -> TeachingError { Self.failure(verb, path, errno) }
 
-    /// A full disk is told apart: it can be helped.
+    /// A full disk has its own error: an operator can free space.
     static func failure(_ verb: String, _ path: String, _ number: Int32) -> TeachingError {
         let text = "cannot \(verb) \(path): \(SystemError.text(number))"
         guard number == ENOSPC || number == EDQUOT else { return .storage(text) }

@@ -233,7 +233,7 @@ package final class TaughtModel: Sendable {
         try rewrite(state, without: ids, &files)
     }
 
-    /// Writes the journal anew: what the state no longer has is in no file then.
+    /// Rewrites the journal, so that no file has what the state no longer has.
     private func rewrite(
         _ state: TaughtState, without ids: Set<ExampleID>, _ files: inout Files
     ) throws(TeachingError) {
