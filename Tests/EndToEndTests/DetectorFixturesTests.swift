@@ -26,15 +26,18 @@ struct DetectorFixturesTests {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         #expect(requests.count > 250)
+        // One connection for all: a process of curl for each took most of the time.
+        let client = try RawClient(daemon.url)
         for request in requests {
-            let picture = Self.folder.appendingPathComponent("pictures/\(request.picture)")
-            let answer = try Curl.post(
-                picture, to: daemon.url + "/v1/models/\(request.bundle)/detect?crop=\(request.crop)")
+            let picture = try Data(contentsOf: Self.folder.appendingPathComponent("pictures/\(request.picture)"))
+            try client.post(picture, to: "/v1/models/\(request.bundle)/detect?crop=\(request.crop)")
+            let answer = try client.response()
             let what = Comment(rawValue: "\(request.bundle), \(request.picture), \(request.crop)")
             #expect(answer.status == 200, what)
-            let found = try #require(answer.json["detections"] as? [[String: Any]], what)
+            let json = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any] ?? [:]
+            let found = try #require(json["detections"] as? [[String: Any]], what)
             #expect(found.count == request.count, what)
-            let displayed = (answer.json["image"] as? [String: Any])?["displayed"] as? [String: Int]
+            let displayed = (json["image"] as? [String: Any])?["displayed"] as? [String: Int]
             #expect(displayed == ["width": request.width, "height": request.height], what)
             for (one, expected) in zip(found, request.expected) {
                 #expect(one["index"] as? Int == expected.index, what)

@@ -55,7 +55,7 @@ struct JSONBodyTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try SlowModel.write(into: folder, layers: 200)
+        try SlowModel.write(into: folder, layers: 60)
         let daemon = try Daemon([
             "--models", folder.path, "--max-in-flight", "1", "--queue-length", "0", "--load-trial=false",
         ])

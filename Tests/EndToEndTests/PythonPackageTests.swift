@@ -13,7 +13,9 @@ struct PythonPackageTests {
         #expect(result.status == 0, "\(result.errors.suffix(6000))")
     }
 
+    /// Long, because a daemon ends 15 seconds after its last user.
     @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func localDaemonIsSharedAndEndsAfterItsLastUser() throws {
         let result = try PythonClients.unittest(["test_daemon"])
