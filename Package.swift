@@ -185,7 +185,8 @@ let package = Package(
             name: "ToolsTests", dependencies: ["Tools", "TestSupport"], swiftSettings: waiting,
             linkerSettings: findEngine),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
-        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: waiting),
+        .testTarget(
+            name: "JSONTests", dependencies: ["JSON", "TestSupport"], exclude: ["Fixtures"], swiftSettings: waiting),
         .testTarget(
             name: "SystemSupportTests", dependencies: ["CSystem", "SystemSupport", "TestSupport"],
             swiftSettings: waiting),

@@ -65,7 +65,16 @@ extension JSONScanner {
                     throw malformed("four hexadecimal digits of a character", at: offset + index)
                 }
                 bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-            case UInt8(ascii: "'") where isJSON5, 0x0A where isJSON5, 0x0D where isJSON5: bytes.append(letter)
+            case UInt8(ascii: "'") where isJSON5: bytes.append(letter)
+            case UInt8(ascii: "v") where isJSON5: bytes.append(0x0B)
+            case UInt8(ascii: "0") where isJSON5 && !(index < raw.count && (0x30...0x39).contains(raw[index])):
+                bytes.append(0)
+            // The end of a line, so that a string may go on in the next one: nothing of it is in the value.
+            case 0x0A where isJSON5: break
+            case 0x0D where isJSON5: index += index < raw.count && raw[index] == 0x0A ? 1 : 0
+            case 0xE2 where isJSON5 && raw[index...].starts(with: [0x80, 0xA8]),
+                0xE2 where isJSON5 && raw[index...].starts(with: [0x80, 0xA9]):
+                index += 2
             case UInt8(ascii: "x") where isJSON5:
                 let digits = raw[index...].prefix(2)
                 guard digits.count == 2, let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {

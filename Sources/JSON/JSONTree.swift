@@ -65,8 +65,13 @@ private struct JSONTreeReader {
             let start = scanner.position
             if byte == 0x0B || byte == 0x0C {
                 scanner.advance()
+            } else if byte >= 0x80 {
+                guard let (character, length) = further, Self.isSpace(character) else { return }
+                scanner.advance(by: length)
             } else if isNext("//") {
-                while let byte = scanner.byte, byte != 0x0A, byte != 0x0D { scanner.advance() }
+                while let byte = scanner.byte, byte != 0x0A, byte != 0x0D, !isNext("\u{2028}"), !isNext("\u{2029}") {
+                    scanner.advance()
+                }
             } else if isNext("/*") {
                 scanner.advance(by: 2)
                 while scanner.byte != nil, !isNext("*/") { scanner.advance() }
@@ -76,6 +81,32 @@ private struct JSONTreeReader {
                 return
             }
             scanner.skipSpace()
+        }
+    }
+
+    /// The character at the position that is not of ASCII, and its bytes; nil where there is none.
+    private var further: (character: Unicode.Scalar, length: Int)? {
+        for length in 2...4 where scanner.text.count - scanner.position >= length {
+            let bytes = scanner.text[scanner.position..<scanner.position + length]
+            if let character = String(validating: bytes, as: UTF8.self)?.unicodeScalars.first {
+                return (character, length)
+            }
+        }
+        return nil
+    }
+
+    /// JSON5's white space beyond ASCII: what text from web pages has in place of blanks.
+    private static func isSpace(_ character: Unicode.Scalar) -> Bool {
+        character.properties.generalCategory == .spaceSeparator
+            || "\u{FEFF}\u{2028}\u{2029}".unicodeScalars.contains(character)
+    }
+
+    /// True for characters of names beyond ASCII, as ECMAScript 5.1 has them.
+    private static func isOfName(_ character: Unicode.Scalar, isFirst: Bool) -> Bool {
+        switch character.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .letterNumber: true
+        case .nonspacingMark, .spacingMark, .decimalNumber, .connectorPunctuation: !isFirst
+        default: !isFirst && (character == "\u{200C}" || character == "\u{200D}")
         }
     }
 
@@ -173,14 +204,22 @@ private struct JSONTreeReader {
         }
         if scanner.byte == UInt8(ascii: "\"") || scanner.byte == UInt8(ascii: "'") { return try string() }
         let start = scanner.position
-        let word = takeBytes { Self.isWord($0) || $0 >= 0x80 }
+        while let byte = scanner.byte {
+            if Self.isWord(byte) {
+                scanner.advance()
+            } else if byte >= 0x80 {
+                guard let (character, length) = further else { throw scanner.malformed("UTF-8 text", at: start) }
+                guard Self.isOfName(character, isFirst: scanner.position == start) else { break }
+                scanner.advance(by: length)
+            } else {
+                break
+            }
+        }
+        let word = scanner.text[start..<scanner.position]
         guard let first = word.first, first > UInt8(ascii: "9") || first == UInt8(ascii: "$"),
             !word.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") })
         else { throw scanner.malformed("a member's name", at: start) }
-        guard let name = String(validating: word, as: UTF8.self) else {
-            throw scanner.malformed("UTF-8 text", at: start)
-        }
-        return name
+        return String(decoding: word, as: UTF8.self)
     }
 
     /// A text in quotes of either kind.
@@ -195,7 +234,7 @@ private struct JSONTreeReader {
             } else if byte == 0x0A || byte == 0x0D {
                 let column = scanner.column(first)
                 throw scanner.malformed("the closing quote of the string that begins at the line's column \(column)")
-            } else if byte < 0x20 {
+            } else if byte < 0x20, byte != 0x09 {
                 throw scanner.malformed("a string without control characters")
             } else {
                 scanner.advance()
