@@ -32,9 +32,10 @@ bool ccodec_limit(unsigned seconds) {
     sigprocmask(SIG_SETMASK, &none, NULL);
     int parent = getppid();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || parent == 1) return false;
-    struct rlimit nothing = {0, 0}, time = {seconds, seconds}, descriptors = {8, 8};
+    struct rlimit nothing = {0, 0}, time = {seconds, (rlim_t)seconds + 1}, descriptors = {8, 8};
     if (setrlimit(RLIMIT_CORE, &nothing) < 0 || setrlimit(RLIMIT_FSIZE, &nothing) < 0) return false;
     if (setrlimit(RLIMIT_MEMLOCK, &nothing) < 0 || setrlimit(RLIMIT_NOFILE, &descriptors) < 0) return false;
+    // The first limit sends the signal that says so (SIGXCPU).
     if (setrlimit(RLIMIT_CPU, &time) < 0) return false;
     // Gives way to other requests, as long decodings in the daemon do. Where that is not allowed, it decodes all the same.
     (void)setpriority(PRIO_PROCESS, 0, 10);

@@ -28,24 +28,35 @@ static struct {
     bool is_held;
 } children[most_children];
 static size_t child_count;
-/// Private memory of this process, which each child begins with.
-static uint64_t base;
+/// Private memory and addresses of this process, which each child begins with.
+static uint64_t base_data, base_addresses;
 
-static uint64_t private_memory(void) {
+static void measure(void) {
     unsigned long long pages[6] = {0};
     FILE *file = fopen("/proc/self/statm", "re");
-    if (!file) return 1 << 30;
-    int found = fscanf(
+    int found = !file ? 0 : fscanf(
         file, "%llu %llu %llu %llu %llu %llu", &pages[0], &pages[1], &pages[2], &pages[3], &pages[4], &pages[5]);
-    fclose(file);
-    return found == 6 ? pages[5] * (uint64_t)sysconf(_SC_PAGESIZE) : 1 << 30;
+    if (file) fclose(file);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    base_data = (found == 6 ? pages[5] * page : 1 << 30) + (1 << 20);
+    base_addresses = found == 6 ? pages[0] * page : UINT64_MAX;
 }
 
-static void limit_memory(pid_t pid, uint64_t bytes, bool is_last) {
-    uint64_t most = bytes > UINT64_MAX / 2 - base ? UINT64_MAX / 2 : base + bytes;
+static void limit(pid_t pid, enum __rlimit_resource resource, uint64_t base, uint64_t bytes, bool is_last) {
+    uint64_t most = base > UINT64_MAX / 2 || bytes > UINT64_MAX / 2 - base ? UINT64_MAX / 2 : base + bytes;
     struct rlimit limit = {most, is_last ? most : RLIM_INFINITY};
     // Where it fails the child has ended.
-    (void)prlimit(pid, RLIMIT_DATA, &limit, NULL);
+    (void)prlimit(pid, resource, &limit, NULL);
+}
+
+/// Limits the private memory of a child; and by its addresses all memory, since what is mapped as shared or as a stack is not counted
+/// as private.
+static void limit_memory(pid_t pid, uint64_t private, uint64_t shared, bool is_last) {
+    // Guards between stacks, and the main stack.
+    const uint64_t others = 64 << 20;
+    limit(pid, RLIMIT_DATA, base_data, private, is_last);
+    uint64_t sum = shared > UINT64_MAX / 4 || private > UINT64_MAX / 4 ? UINT64_MAX / 2 : shared + private;
+    limit(pid, RLIMIT_AS, base_addresses, sum + others, is_last);
 }
 
 static void tell(int leash, struct ccodec_event event) {
@@ -84,7 +95,7 @@ static void follow(size_t index) {
     long count = recv(children[index].leash, &allowance, sizeof allowance, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count == (long)sizeof allowance) {
-        limit_memory(children[index].pid, allowance.memory, true);
+        limit_memory(children[index].pid, allowance.memory, allowance.shared, true);
         tell(children[index].leash, (struct ccodec_event){.kind = CCODEC_LIMITED});
         return;
     }
@@ -98,7 +109,7 @@ static void start(const struct ccodec *codecs, size_t count, const struct ccodec
         if (codecs[index].format == job->format) codec = &codecs[index];
     pid_t pid = codec && child_count < most_children ? fork() : -1;
     if (pid == 0) {
-        limit_memory(getpid(), job->memory, false);
+        limit_memory(getpid(), job->memory, job->bytes, false);
         ccodec_child(codec, job, received[0], received[1]);
     }
     close(received[0]);
@@ -151,7 +162,7 @@ static bool greet(int control, const struct ccodec *codecs, size_t count) {
         if (reason && codecs[index].format < CCODEC_FORMATS)
             snprintf(hello.absent[codecs[index].format], CCODEC_REASON, "%s", reason);
     }
-    base = private_memory() + (1 << 20);
+    measure();
     return send(control, &hello, sizeof hello, MSG_NOSIGNAL) == (long)sizeof hello;
 }
 

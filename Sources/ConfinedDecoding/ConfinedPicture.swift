@@ -9,7 +9,9 @@ internal import SystemSupport
 /// `@unchecked Sendable`: opened in one thread and decoded in a second, one after the other; never used by two at a time.
 package final class ConfinedPicture: @unchecked Sendable {
     private let format: ImageFormat
-    private let deadline: MonotonicInstant
+    /// The time that it may still take. While it waits for memory, none passes.
+    private var left: Duration
+    private let bytes: Int
     private var dialogue: DecodeDialogue
     private var statement: PictureStatement?
     /// The picture, and both ends of the sockets to the process that decodes and to the one that watches it; -1 for those that are closed.
@@ -22,7 +24,8 @@ package final class ConfinedPicture: @unchecked Sendable {
 
     init(_ bytes: UnsafeRawBufferPointer, format: ImageFormat, seconds: Int) throws(ImageError) {
         self.format = format
-        deadline = .now + .seconds(seconds)
+        left = .seconds(seconds)
+        self.bytes = bytes.count
         dialogue = DecodeDialogue(format, seconds: seconds)
         picture = csys_memory_copy(bytes.baseAddress, bytes.count)
         guard picture >= 0 else { throw .noDecoder("there is no memory for the picture (error \(-picture))") }
@@ -77,7 +80,8 @@ package final class ConfinedPicture: @unchecked Sendable {
         let pixels = csys_memory_file(bytes)
         guard pixels >= 0 else { throw .outOfMemory }
         defer { _ = csys_close(pixels) }
-        try limit(UInt64(clamping: memory - bytes))
+        try limit(
+            ccodec_allowance(memory: UInt64(clamping: memory - bytes), shared: UInt64(clamping: self.bytes + bytes)))
         dialogue.allow(bytes: bytes)
         var byte: UInt8 = 1
         // A process that has ended is found by the next line.
@@ -93,9 +97,8 @@ package final class ConfinedPicture: @unchecked Sendable {
         ) { csys_unmap(UnsafeMutableRawPointer(mutating: $0.baseAddress), $0.count) }
     }
 
-    /// Has the private memory of the process limited to what decoding takes.
-    private func limit(_ memory: UInt64) throws(ImageError) {
-        let allowance = ccodec_allowance(memory: memory)
+    /// Has the memory of the process limited to what decoding takes.
+    private func limit(_ allowance: ccodec_allowance) throws(ImageError) {
         _ = withUnsafeBytes(of: allowance) { csys_send(leash, $0.baseAddress, $0.count) }
         switch event() {
         case .limited?: return
@@ -107,6 +110,8 @@ package final class ConfinedPicture: @unchecked Sendable {
     /// Follows the process until something is to be done.
     private func listen(_ isCancelled: () -> Bool) throws(ImageError) -> DecodeDialogue.Action {
         var room = [UInt8](repeating: 0, count: MemoryLayout<ccodec_statement>.size + 1)
+        let deadline = MonotonicInstant.now + left
+        defer { left = deadline - .now }
         while true {
             if isCancelled() { throw refusal(of: .cancelled) }
             if MonotonicInstant.now >= deadline { throw refusal(of: .late) }

@@ -4,6 +4,7 @@
 #include "CConfinedCodecs.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +28,19 @@ static _Noreturn void hang(void) {
     while (true) {}
 }
 
-/// Takes private memory until there is none.
-static void burst(void) {
-    while (true) {
-        size_t count = 1 << 20;
-        void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/// Takes 1 GiB of memory; aborts where there is no more.
+static bool burst(int flags, struct ccodec_statement *statement) {
+    for (size_t taken = 0, count = 1 << 20; taken < 1 << 30; taken += count) {
+        void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
         if (bytes == MAP_FAILED) abort();
         memset(bytes, 1, count);
     }
+    return state(statement, 4, 4);
+}
+
+static void *hang_thread(void *nothing) {
+    (void)nothing;
+    hang();
 }
 
 static void say(struct ccodec_statement statement, uint32_t kind, size_t count) {
@@ -47,7 +53,16 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
     switch (order) {
     case 'c': raise(SIGSEGV); abort();
     case 'h': hang();
-    case 'm': burst(); return false;
+    // Two processors' time passes faster than time does.
+    case '2': {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, hang_thread, NULL) == 0) hang();
+        abort();
+    }
+    case 'm': return burst(MAP_PRIVATE, statement);
+    // Memory that is not counted as private.
+    case 'S': return burst(MAP_SHARED, statement);
+    case 'G': return burst(MAP_PRIVATE | MAP_GROWSDOWN, statement);
     case '0': return state(statement, 0, 5);
     case 'W': return state(statement, UINT32_MAX, UINT32_MAX);
     case 'P': return state(statement, 60000, 60000);
@@ -75,7 +90,8 @@ static bool decode_hostile(uint8_t *pixels, struct ccodec_statement *statement) 
     switch (order) {
     case 'C': raise(SIGSEGV); abort();
     case 'H': hang();
-    case 'M': burst(); return false;
+    case 'M': return burst(MAP_PRIVATE, statement);
+    case 'B': return burst(MAP_SHARED, statement);
     // More than there is memory for.
     case 'L': statement->width = 4000; break;
     case 'Z': statement->height = 0; break;

@@ -1,6 +1,7 @@
 import ConfinedDecoding
 import Foundation
 import ImagePipeline
+import TestSupport
 import Testing
 
 /// A picture that takes over the process which decodes it costs that picture, and no other.
@@ -30,7 +31,7 @@ import Testing
     @Test(arguments: [("c", "crashed (SIGSEGV)"), ("C", "crashed (SIGSEGV)"), ("q", "ended with status 3")])
     func crashIsTheFaultOfOnePicture(_ order: Character, _ reason: String) throws { try expect(order, reason) }
 
-    @Test(arguments: [Character("h"), "H"]) func hangEndsWithItsTime(_ order: Character) throws {
+    @Test(arguments: [Character("h"), "H", "2"]) func hangEndsWithItsTime(_ order: Character) throws {
         guard case .corrupt(let text)? = error(order) else {
             Issue.record("it ended")
             return
@@ -38,7 +39,7 @@ import Testing
         #expect(text.contains("longer than 2 s") || text.contains("too much time"), "\(text)")
     }
 
-    @Test(arguments: [Character("m"), "M"]) func memoryIsLimited(_ order: Character) throws {
+    @Test(arguments: [Character("m"), "M", "S", "G", "B"]) func memoryIsLimited(_ order: Character) throws {
         try expect(order, "crashed (SIGABRT)")
     }
 
@@ -97,6 +98,13 @@ import Testing
         return tensor
     }
 
+    /// What others have taken is not the picture's fault.
+    @Test func timeOfWaitingForMemoryIsNotThePictures() throws {
+        let picture = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
+        usleep(2_500_000)
+        #expect(try picture.decode { false }.info.width == 4)
+    }
+
     @Test func cancellationEndsTheWork() throws {
         #expect(throws: ImageError.cancelled) { try decoder.decode(Array("h".utf8), format: .bmp) { true } }
     }
@@ -110,6 +118,42 @@ import Testing
         // What is sent in the moment of its end is lost; after it, nothing is.
         for _ in 0..<100 where try !helpers().isDisjoint(with: own) { usleep(10_000) }
         #expect(try decoder.decode(Array("good".utf8), format: .bmp).info.height == 4)
+    }
+
+    @Test func picturesLeaveNoDescriptorsAndNoProcesses() throws {
+        let before = try helpers()
+        _ = try decoder.decode(Array("good".utf8), format: .bmp)
+        let helper = try #require(try helpers().subtracting(before).first)
+        let own = try Self.count("/proc/self/fd"), its = try Self.count("/proc/\(helper)/fd")
+        for _ in 0..<LongTests.times(300, long: 10_000) {
+            _ = try decoder.decode(Array("good".utf8), format: .bmp)
+        }
+        for round in 0..<LongTests.times(60, long: 1_000) {
+            var asked = 0
+            // Before its size, after it, while it decodes, and crashed.
+            let order = ["h", "good", "H", "C"][round % 4]
+            do throws(ImageError) {
+                _ = try decoder.decode(Array(order.utf8), format: .bmp) {
+                    asked += 1
+                    return asked > round % 4
+                }
+            } catch {
+                guard order == "C" || error == .cancelled else { throw error }
+            }
+            _ = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
+        }
+        #expect(try Self.count("/proc/self/fd") == own)
+        // The last ones that nobody waits for are ended at once, and then reaped.
+        #expect(
+            eventually(within: 30) {
+                (try? Self.count("/proc/\(helper)/fd")) == its
+                    && (try? String(contentsOfFile: "/proc/\(helper)/task/\(helper)/children", encoding: .utf8)) == ""
+            })
+        #expect(try helpers().subtracting(before) == [helper], "the same one has served all")
+    }
+
+    private static func count(_ folder: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: folder).count
     }
 
     /// The children of this process that are not waiting for it to take note of their end.

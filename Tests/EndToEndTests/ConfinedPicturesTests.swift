@@ -89,6 +89,51 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    /// The time for the answer passes while the process is started.
+    @Test(arguments: ["", "&explain=npy"]) func lateAnswersAreThoseOfADeadline(_ query: String) throws {
+        let daemon = try Daemon()
+        let answer = try Curl.post(
+            Self.file("heic/grid_iphone.heic"), to: daemon.url + "/v1/classify?timeout_ms=5" + query)
+        #expect(answer.status == 504 && answer.code == "deadline_exceeded", "\(answer.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// Becomes a program in a namespace where libraries are not there: their folder has links to all other files.
+    private static let without = [
+        "unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+        """
+        set -e
+        folder=$(dirname "$(/sbin/ldconfig -p | sed -n 's/.*libheif[.]so[.]1 .* => //p' | head -n 1)")
+        room=$(mktemp -d)
+        mount -t tmpfs none "$room"
+        mkdir "$room/all" "$room/links"
+        mount --rbind "$folder" "$room/all"
+        ln -s "$room"/all/* "$room/links"
+        rm "$room"/links/libheif.so* "$room"/links/libtiff.so* "$room"/links/libgif.so* "$room"/links/libjxl.so*
+        mount --bind "$room/links" "$folder"
+        exec "$0" "$@"
+        """,
+    ]
+    private static let canHideLibraries =
+        (try? Shell.run(without[0], Array(without.dropFirst()) + ["/bin/true"]).status) == 0
+
+    @Test(.enabled(if: canHideLibraries, "needs libheif1, and a user namespace with mounts (unshare)"))
+    func formatsWithoutTheirLibrariesAreRefusedWithThePackagesName() throws {
+        let daemon = try Daemon(launcher: Self.without)
+        let packages = [
+            "heic/irot180.heic": "libheif1", "avif/grid_irot90.avif": "libheif1", "tiff/gray16.tif": "libtiff6",
+            "gif/87a.gif": "libgif7", "jxl/lossless.jxl": "libjxl0.7",
+        ]
+        for (name, package) in packages {
+            let answer = try Curl.post(Self.file(name), to: daemon.url + "/v1/classify")
+            #expect(answer.status == 415 && answer.code == "unsupported_media_type", "\(name): \(answer.text)")
+            #expect(answer.error.contains("the package \(package)"), "\(answer.error)")
+        }
+        // Without a library.
+        #expect(try Curl.post(Self.file("bmp/1bit.bmp"), to: daemon.url + "/v1/classify").status == 200)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     @Test func tooManyPixelsAreRefusedBeforeTheyAreDecoded() throws {
         let daemon = try Daemon(["--max-pixels", "5000"])
         for name in ["heic/irot180.heic", "tiff/gray16.tif", "gif/87a.gif", "bmp/1bit.bmp"] {

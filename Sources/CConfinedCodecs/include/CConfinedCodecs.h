@@ -33,9 +33,11 @@ struct ccodec_job {
     uint32_t unused;
 };
 
-/// The daemon to the helper, on the leash: the private memory of the child from now on. Answered by CCODEC_LIMITED.
+/// The daemon to the helper, on the leash: the private memory of the child from now on, and the bytes of the picture and of its pixels,
+/// which it shares. Answered by CCODEC_LIMITED.
 struct ccodec_allowance {
     uint64_t memory;
+    uint64_t shared;
 };
 
 enum ccodec_event_kind { CCODEC_LIMITED = 1, CCODEC_ENDED = 2 };

@@ -61,6 +61,11 @@ extension Model {
                 return .failure(error)
             }
         }
-        do throws(ImageError) { return try result.get() } catch { throw .image(error, input: name) }
+        do throws(ImageError) {
+            return try result.get()
+        } catch {
+            if case .cancelled = error { throw .stopped(at: .decode) }
+            throw .image(error, input: name)
+        }
     }
 }
