@@ -15,23 +15,33 @@ public enum IdentityModel {
 
     /// The same with a shape of any rank; -1 for an open axis.
     public static func write(_ type: String, named name: String, shape: [Int], into folder: URL) throws {
+        try write(type, named: name, tensors: [("x", shape)], into: folder)
+    }
+
+    /// A model of several tensors, by name: each comes out as it went in.
+    public static func write(
+        _ type: String, named name: String, tensors: [(name: String, shape: [Int])], into folder: URL
+    ) throws {
         let names = ["boolean": "BOOL", "f16": "FP16", "f32": "FP32", "f64": "FP64"]
         let precision = names[type] ?? type.uppercased()
-        let port =
-            "<port id=\"0\" precision=\"\(precision)\" names=\"x\">"
-            + shape.map { "<dim>\($0)</dim>" }.joined() + "</port>"
+        var layers = "", edges = ""
+        for (index, tensor) in tensors.enumerated() {
+            let dimensions = tensor.shape.map { "<dim>\($0)</dim>" }.joined()
+            let port = "<port id=\"0\" precision=\"\(precision)\" names=\"\(tensor.name)\">\(dimensions)</port>"
+            let shape = tensor.shape.map { $0 == -1 ? "?" : String($0) }.joined(separator: ",")
+            let result = tensors.count + index
+            layers += """
+                <layer id="\(index)" name="\(tensor.name)" type="Parameter" version="opset1">
+                  <data shape="\(shape)" element_type="\(type)"/><output>\(port)</output>
+                </layer>
+                <layer id="\(result)" name="y\(index)" type="Result" version="opset1"><input>\(port)</input></layer>
+
+                """
+            edges += "<edge from-layer=\"\(index)\" from-port=\"0\" to-layer=\"\(result)\" to-port=\"0\"/>"
+        }
         let text = """
             <?xml version="1.0"?>
-            <net name="\(name)" version="11">
-              <layers>
-                <layer id="0" name="x" type="Parameter" version="opset1">
-                  <data shape="\(shape.map { $0 == -1 ? "?" : String($0) }.joined(separator: ","))" element_type="\(type)"/>
-                  <output>\(port)</output>
-                </layer>
-                <layer id="1" name="y" type="Result" version="opset1"><input>\(port)</input></layer>
-              </layers>
-              <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
-            </net>
+            <net name="\(name)" version="11"><layers>\(layers)</layers><edges>\(edges)</edges></net>
 
             """
         try Data(text.utf8).write(to: folder.appendingPathComponent(name + ".xml"))

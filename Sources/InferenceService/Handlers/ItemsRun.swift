@@ -172,16 +172,22 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         guard items.count == 1, let item = items.first else {
             throw .badRequest("query parameter \"explain\" shows one picture at a time: the body has \(items.count)")
         }
-        guard let image = job.image(of: item).map(request.model.reading) else {
+        let pictures = job.pictures(of: item)
+        guard pictures.count <= 1 else {
+            let names = pictures.compactMap(\.input).map { "\"\($0)\"" }.joined(separator: ", ")
+            throw .badRequest(
+                "query parameter \"explain\" shows one picture at a time: the body has \(pictures.count) (\(names)); leave the "
+                    + "others out")
+        }
+        guard let picture = pictures.first else {
             throw .badRequest("query parameter \"explain\" shows a picture as the model sees it: the body has none")
         }
+        let image = request.model.reading(picture.image, of: picture.input)
         let slot = try await slots.slot(work: image.decodingTime, taken: taken)
         defer { slot.release() }
         let seen: PreprocessedImage
         do throws(InferenceError) {
-            let room = try await request.model.decodeRoom(for: image, options: request.options)
-            defer { room?.release() }
-            seen = try await request.model.preprocess(givingWay: image, options: request.options)
+            seen = try await request.model.preprocess(givingWay: image, of: picture.input, options: request.options)
         } catch {
             throw slots.failure(error, of: Job.itemKind)
         }

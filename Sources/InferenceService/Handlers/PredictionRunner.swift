@@ -15,25 +15,36 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         to request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
     ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
-        let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: query.names)
         var query = query
-        if let form = parts?.parameters, !form.isEmpty {
+        var found: (model: Model, name: String)?
+        var form: FormParts?
+        if let boundary = try FormParts.boundary(of: request) {
+            // Inputs of the model go before parameters of the same name.
+            if Job.takesInputs { found = try await model(request, query, choice) }
+            form = try FormParts(
+                request.body, boundary: boundary, most: settings.maxBatch, names: query.names,
+                inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none)
+        }
+        if let form = form?.parameters, !form.isEmpty {
             try query.read(request.head.target, form: form, settings: settings)
         }
-        let (run, job) = try await prepare(request, query, choice)
+        let chosen = if let found { found } else { try await model(request, query, choice) }
+        let run = RunRequest(
+            request, model: chosen.model, name: chosen.name, options: options(of: request, query, choice))
+        let job = try Job(run, query, of: request, settings: settings)
         let items = ItemsRun(job: job, request: run, metrics: metrics, explain: query.picture.explain)
-        if let parts {
-            return try await items.answer(
-                try parts.ranges.map { (range) throws(ServiceError) in
-                    try job.item(run.model.reading(EncodedImage(request.body, range)), found: "multipart/form-data")
-                }, isList: parts.ranges.count > 1)
-        }
-        if let reader = job.reader(of: request) {
+        if let reader = job.reader(of: request, form) {
             // Reading millions of numbers takes as long as a prediction does, and as much memory.
             let slot = try await items.slots.slot()
             defer { slot.release() }
             let read = try reader.read()
             return try await items.answer(read.items, isList: read.isList, taken: slot)
+        }
+        if let pictures = form?.pictures {
+            return try await items.answer(
+                try pictures.map { (range) throws(ServiceError) in
+                    try job.item(run.model.reading(EncodedImage(request.body, range)), found: "multipart/form-data")
+                }, isList: pictures.count > 1)
         }
         let image = run.model.reading(EncodedImage(request.body, 0..<request.body.count))
         let item = try job.item(image, found: "a body that is not JSON")
@@ -44,16 +55,18 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         }
     }
 
-    /// The model of a request, and the task for it.
-    private func prepare(
-        _ request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
-    ) async throws(ServiceError) -> (RunRequest, Job) {
+    private func options(of request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice) -> PredictionOptions {
         var options = query.picture.options(of: request, settings: settings)
         options.claim = choice.claim
-        let (model, name) = try await choice.model(
-            in: repository, deadline: options.deadline, fits: { Job.fits($0, query) }
+        return options
+    }
+
+    /// The model of a request, and the name that it is served under.
+    private func model(
+        _ request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
+    ) async throws(ServiceError) -> (model: Model, name: String) {
+        try await choice.model(
+            in: repository, deadline: options(of: request, query, choice).deadline, fits: { Job.fits($0, query) }
         ) { () throws(ServiceError) in try Job.defaultName(query, in: repository, settings) }
-        let run = RunRequest(request, model: model, name: name, options: options)
-        return (run, try Job(run, query, of: request, settings: settings))
     }
 }

@@ -13,6 +13,8 @@ protocol PredictionTask: Sendable {
     associatedtype Output: TimedOutput
 
     static var itemKind: ItemKind { get }
+    /// True if a form's parts may be inputs of the model by name.
+    static var takesInputs: Bool { get }
     /// True if a model does what the task asks.
     static func fits(_ model: Model, _ query: Query) -> Bool
     /// The name of the model that a request without a name means.
@@ -26,12 +28,12 @@ protocol PredictionTask: Sendable {
     /// The item that a picture is.
     /// - Parameter found: what the picture came in, for errors.
     func item(_ image: EncodedImage, found: String) throws(ServiceError) -> Item
-    /// The picture of an item; nil if it has none.
-    func image(of item: Item) -> EncodedImage?
+    /// The pictures of an item.
+    func pictures(of item: Item) -> [ItemPicture]
     /// Nanoseconds that decoding an item's pictures will take.
     func decodingTime(of item: Item) -> UInt64
-    /// The reader of a body that is neither a picture nor a form; nil for pictures.
-    func reader(of request: HTTPRequest) -> BodyReader<Item>?
+    /// The reader of a body that is not pictures: of what the task reads, or of a form with inputs; nil for pictures.
+    func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<Item>?
 
     /// Predicts for some items, several in one inference. Gives as many results.
     func predict(_ items: [Item], in slot: Slot) async -> [Result<Output, InferenceError>]
@@ -59,7 +61,8 @@ extension PredictionTask {
     ) throws(ServiceError) -> String {
         throw ServiceError(.modelNotFound, "name a model in the path; /v1/models lists the models")
     }
-    func reader(of request: HTTPRequest) -> BodyReader<Item>? { nil }
+    static var takesInputs: Bool { false }
+    func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<Item>? { nil }
     var isNegotiated: Bool { false }
     var form: BinaryForm? { nil }
     func bytes(of output: Output) throws(ImageError) -> [UInt8]? { nil }
@@ -71,8 +74,15 @@ extension PredictionTask {
 extension PredictionTask where Item == EncodedImage {
     static var itemKind: ItemKind { .picture }
     func item(_ image: EncodedImage, found: String) -> EncodedImage { image }
-    func image(of item: EncodedImage) -> EncodedImage? { item }
+    func pictures(of item: EncodedImage) -> [ItemPicture] { [ItemPicture(input: nil, image: item)] }
     func decodingTime(of item: EncodedImage) -> UInt64 { item.decodingTime }
+}
+
+/// A picture of an item.
+struct ItemPicture {
+    /// The name of its input; nil for the one picture of the model.
+    let input: String?
+    let image: EncodedImage
 }
 
 /// A result with the times of its stages.

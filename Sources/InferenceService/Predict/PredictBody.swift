@@ -21,9 +21,12 @@ struct PredictBody {
     /// True if the answer is a list.
     let isBatch: Bool
 
-    init(_ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], settings: Settings) throws(JSONError) {
+    /// - Parameter isWhole: whether inputs that cannot be left out must be there, where they are given by name.
+    init(
+        _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], isWhole: Bool = true, settings: Settings
+    ) throws(JSONError) {
         var scanner = JSONScanner(text)
-        let reader = ItemReader(inputs: inputs)
+        let reader = ItemReader(inputs: inputs, isWhole: isWhole)
         switch try scanner.kind() {
         case .array:
             items = [try reader.read(&scanner)]
@@ -62,7 +65,7 @@ struct PredictBody {
                 }
             }
             if single == nil, several == nil {
-                if reader.isFlat { single = try flat.item() }
+                if reader.isFlat { single = try flat.item(isWhole: isWhole) }
             } else if let name = flat.first {
                 throw .value(
                     "input \"\(name.prefix(60))\" cannot be combined with \"\(single == nil ? "items" : "inputs")\": give all inputs in one place"
@@ -86,7 +89,7 @@ struct PredictBody {
 }
 
 /// The inputs of one prediction as they come, by name.
-private struct NamedValues {
+struct NamedValues {
     private let inputs: [FeatureDescription]
     private var values: [FeatureValue?]
     /// The name of the first that has a value; nil if none has.
@@ -110,10 +113,16 @@ private struct NamedValues {
         values[index] = try InputValueReader(input: inputs[index]).read(&scanner)
     }
 
-    /// The inputs that have come; all that are not optional must have.
-    func item() throws(JSONError) -> PredictBody.Item {
+    /// Takes the value of a name that is an input's.
+    mutating func set(_ name: String, _ value: FeatureValue) {
+        if let index = inputs.firstIndex(where: { $0.name == name }) { values[index] = value }
+    }
+
+    /// The inputs that have come.
+    /// - Parameter isWhole: whether all that are not optional must have.
+    func item(isWhole: Bool) throws(JSONError) -> PredictBody.Item {
         let missing = zip(inputs, values).filter { $0.1 == nil && !$0.0.isOptional }.map { "\"\($0.0.name)\"" }
-        guard missing.isEmpty else {
+        guard missing.isEmpty || !isWhole else {
             throw .value(
                 "input \(missing.joined(separator: ", ")): is missing; the model has \(ItemReader(inputs: inputs).names)"
             )
@@ -126,6 +135,7 @@ private struct NamedValues {
 /// Reads what `"inputs"` may be.
 private struct ItemReader {
     let inputs: [FeatureDescription]
+    var isWhole = true
 
     /// The inputs, for errors.
     var names: String {
@@ -160,7 +170,7 @@ private struct ItemReader {
     private func byName(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
         var values = NamedValues(inputs)
         try scanner.object { (key, scanner) throws(JSONError) in try values.read(key, &scanner) }
-        return try values.item()
+        return try values.item(isWhole: isWhole)
     }
 
     private func byOrder(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {

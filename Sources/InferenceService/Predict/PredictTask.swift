@@ -11,11 +11,14 @@ struct PredictTask: PredictionTask {
     private let run: RunRequest
     private let settings: Settings
     private let writer: OutputWriter
+    /// True if a prediction runs; otherwise a picture is shown as the model sees it, for which it may be all that there is.
+    private let runs: Bool
     let isNegotiated: Bool
     /// The picture itself, where the model has one.
     let form: BinaryForm?
 
     static var itemKind: ItemKind { .inputs }
+    static var takesInputs: Bool { true }
 
     init(
         _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
@@ -32,6 +35,7 @@ struct PredictTask: PredictionTask {
         }
         self.run = run
         self.settings = settings
+        runs = query.picture.explain == nil
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: query.threshold, scoreWatch: run.model.scoreWatch)
         isNegotiated = description.outputs.count { $0.kind == .image } == 1
@@ -48,21 +52,28 @@ struct PredictTask: PredictionTask {
         )
     }
 
-    func image(of item: DictionaryFeatureProvider) -> EncodedImage? {
-        guard let input = run.model.description.imageInput, case .image(let image)? = item.featureValue(for: input.name)
-        else { return nil }
-        return image
+    func pictures(of item: DictionaryFeatureProvider) -> [ItemPicture] {
+        item.featureNames.compactMap { name in
+            guard case .image(let image)? = item.featureValue(for: name) else { return nil }
+            return ItemPicture(input: name, image: image)
+        }
     }
 
     func decodingTime(of item: DictionaryFeatureProvider) -> UInt64 { run.model.decodingTime(of: item) }
 
-    func reader(of request: HTTPRequest) -> BodyReader<DictionaryFeatureProvider>? {
-        let body = request.body, inputs = run.model.description.inputs, settings = settings
+    func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<DictionaryFeatureProvider>? {
+        let body = request.body, inputs = run.model.description.inputs, settings = settings, runs = runs
+        if let form {
+            guard let parts = form.item else { return nil }
+            return BodyReader { () throws(ServiceError) in
+                ([try FormItem(body: body, inputs: inputs, isWhole: runs).read(parts)], false)
+            }
+        }
         guard Self.isJSON(body, type: request.head.value(of: "content-type") ?? "") else { return nil }
         return BodyReader { () throws(ServiceError) in
             do throws(JSONError) {
                 let read = try body.withUnsafeBytes { (bytes) throws(JSONError) in
-                    try PredictBody(bytes, inputs: inputs, settings: settings)
+                    try PredictBody(bytes, inputs: inputs, isWhole: runs, settings: settings)
                 }
                 return (read.items, read.isBatch)
             } catch {

@@ -51,9 +51,17 @@ extension Model {
         return value
     }
 
+    /// The input that takes pictures, or the one of a name; nil if there is none, or several and no name.
+    func pictureInput(_ name: String? = nil) -> (plan: InputPlan, pipeline: ImagePipeline)? {
+        let inputs = plan.inputs.filter { $0.isPicture && (name == nil || $0.description.name == name) }
+        guard inputs.count == 1, let input = inputs.first, case .image(let pipeline) = input.kind else { return nil }
+        return (input, pipeline)
+    }
+
     /// A picture whose header has been read: what its decoding takes is known.
-    package func reading(_ image: EncodedImage) -> EncodedImage {
-        guard image.demand == nil, case .image(let pipeline)? = plan.inputs.first?.kind else { return image }
+    /// - Parameter input: the input that it is for; nil for the only one that takes pictures.
+    package func reading(_ image: EncodedImage, of input: String? = nil) -> EncodedImage {
+        guard image.demand == nil, let pipeline = pictureInput(input)?.pipeline else { return image }
         var image = image
         image.demand = pipeline.demand(of: image)
         return image
@@ -102,13 +110,5 @@ extension Model {
             if case .cancelled = error { throw .cancelled(stage: .queue) }
             throw .refused(error)
         }
-    }
-
-    /// The same for the picture of ``preprocess(_:options:)``.
-    package func decodeRoom(
-        for image: EncodedImage, options: PredictionOptions
-    ) async throws(InferenceError) -> DecodeBudget.Room? {
-        guard let input = plan.inputs.first else { return nil }
-        return try await decodeRoom(for: .image(image), plan: input, options: options)
     }
 }

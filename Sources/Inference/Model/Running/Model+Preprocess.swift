@@ -27,35 +27,33 @@ public struct PreprocessedImage: Sendable {
 extension Model {
     /// The specification of the tensor that a picture becomes; nil for a model that does not take one.
     package var imageSpec: ImageTensorSpec? {
-        guard plan.inputs.count == 1, case .image(let pipeline)? = plan.inputs.first?.kind else { return nil }
-        return pipeline.spec
+        description.imageInput.flatMap { pictureInput($0.name)?.pipeline.spec }
     }
 
     /// Prepares a picture as for a prediction, and returns the tensor instead of running the model. Use it to compare with the
     /// pipeline that the model was trained with.
     ///
     /// Takes no slot. Computes on the calling thread.
+    /// - Parameter input: the name of the input that it is for; nil for the only one that takes pictures.
     public func preprocess(
-        _ image: EncodedImage, options: PredictionOptions = PredictionOptions()
+        _ image: EncodedImage, of input: String? = nil, options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> PreprocessedImage {
-        try preprocess(image, options: options) { Task.isCancelled }
+        try preprocess(image, of: input, options: options) { Task.isCancelled }
     }
 
     /// The same; a picture that takes long is decoded in a thread of its own, as for a prediction.
     package func preprocess(
-        givingWay image: EncodedImage, options: PredictionOptions
+        givingWay image: EncodedImage, of input: String? = nil, options: PredictionOptions
     ) async throws(InferenceError) -> PreprocessedImage {
-        guard let input = plan.inputs.first, plan.inputs.count == 1, case .image = input.kind else {
-            return try preprocess(image, options: options)
-        }
-        let ready = try await ready(.image(image), plan: input, options: options)
+        guard let plan = pictureInput(input)?.plan else { return try preprocess(image, of: input, options: options) }
+        let ready = try await ready(.image(image), plan: plan, options: options)
         defer { ready.room?.release() }
         guard case .image(let image) = ready.value, image.decodingTime >= Claim.long else {
-            return try preprocess(image, options: options)
+            return try preprocess(image, of: input, options: options)
         }
         let result: Result<PreprocessedImage, InferenceError> = await LongDecoding.run { isCancelled in
             do throws(InferenceError) {
-                return .success(try self.preprocess(image, options: options, isStopped: isCancelled))
+                return .success(try self.preprocess(image, of: input, options: options, isStopped: isCancelled))
             } catch {
                 return .failure(error)
             }
@@ -64,9 +62,9 @@ extension Model {
     }
 
     private func preprocess(
-        _ image: EncodedImage, options: PredictionOptions, isStopped: @escaping () -> Bool
+        _ image: EncodedImage, of input: String?, options: PredictionOptions, isStopped: @escaping () -> Bool
     ) throws(InferenceError) -> PreprocessedImage {
-        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
+        guard let (input, pipeline) = pictureInput(input) else {
             throw .unsupported(model: description.name, reason: "does not take one image")
         }
         var decoding = ImageDecodeOptions()
