@@ -28,9 +28,9 @@ static _Noreturn void hang(void) {
     while (true) {}
 }
 
-/// Takes 1 GiB of memory; aborts where there is no more.
-static bool burst(int flags, struct ccodec_statement *statement) {
-    for (size_t taken = 0, count = 1 << 20; taken < 1 << 30; taken += count) {
+/// Takes memory, of so many MiB; aborts where there is no more.
+static bool burst(int flags, int most, struct ccodec_statement *statement) {
+    for (size_t taken = 0, count = 1 << 20; taken < (size_t)most; taken++) {
         void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
         if (bytes == MAP_FAILED) abort();
         memset(bytes, 1, count);
@@ -59,10 +59,11 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
         if (pthread_create(&thread, NULL, hang_thread, NULL) == 0) hang();
         abort();
     }
-    case 'm': return burst(MAP_PRIVATE, statement);
+    // More private memory than there is for a header.
+    case 'm': return burst(MAP_PRIVATE, 80, statement);
     // Memory that is not counted as private.
-    case 'S': return burst(MAP_SHARED, statement);
-    case 'G': return burst(MAP_PRIVATE | MAP_GROWSDOWN, statement);
+    case 'S': return burst(MAP_SHARED, 1024, statement);
+    case 'G': return burst(MAP_PRIVATE | MAP_GROWSDOWN, 1024, statement);
     case '0': return state(statement, 0, 5);
     case 'W': return state(statement, UINT32_MAX, UINT32_MAX);
     case 'P': return state(statement, 60000, 60000);
@@ -90,8 +91,8 @@ static bool decode_hostile(uint8_t *pixels, struct ccodec_statement *statement) 
     switch (order) {
     case 'C': raise(SIGSEGV); abort();
     case 'H': hang();
-    case 'M': return burst(MAP_PRIVATE, statement);
-    case 'B': return burst(MAP_SHARED, statement);
+    case 'M': return burst(MAP_PRIVATE, 1024, statement);
+    case 'B': return burst(MAP_SHARED, 1024, statement);
     // More than there is memory for.
     case 'L': statement->width = 4000; break;
     case 'Z': statement->height = 0; break;
