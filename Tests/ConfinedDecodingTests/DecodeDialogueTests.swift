@@ -52,6 +52,9 @@ import Testing
         var unasked = DecodeDialogue(.gif, seconds: 9)
         _ = unasked.take(.said(statement(CCODEC_SIZE)))
         #expect(unasked.take(.said(statement(CCODEC_DONE))) == outOfTurn, "no memory was given to it")
+        var unsized = DecodeDialogue(.gif, seconds: 9)
+        unsized.allow(bytes: 48)
+        #expect(unsized.take(.said(statement(CCODEC_DONE))) == outOfTurn, "it stated no size")
         var again = DecodeDialogue(.gif, seconds: 9)
         _ = again.take(.said(statement(CCODEC_SIZE)))
         again.allow(bytes: 48)
@@ -86,11 +89,18 @@ import Testing
         }
     }
 
+    /// A message of so many bytes that begins like one with a size.
+    private static func sizeMessage(_ count: Int) -> PictureStatement? {
+        let bytes = (0..<count).map { $0 == 0 ? UInt8(CCODEC_SIZE.rawValue) : 0 }
+        return bytes.withUnsafeBytes { PictureStatement($0) }
+    }
+
     @Test func messagesAreReadOnlyWhole() {
         let size = MemoryLayout<ccodec_statement>.size
         for count in [0, 1, size - 1, size + 1] {
-            #expect([UInt8](repeating: 1, count: count).withUnsafeBytes { PictureStatement($0) } == nil)
+            #expect(Self.sizeMessage(count) == nil)
         }
+        #expect(Self.sizeMessage(size)?.kind == .size)
         #expect(statement(CCODEC_SIZE) { $0.kind = 0 } == nil)
         let odd = statement(CCODEC_SIZE) {
             $0.orientation = 9
