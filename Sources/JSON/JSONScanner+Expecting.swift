@@ -52,6 +52,20 @@ extension JSONScanner {
         return value
     }
 
+    /// Takes `NaN`, `Infinity` or `-Infinity`, if one is next: not JSON, but Python and TensorFlow Serving write them.
+    package mutating func takesNonFinite() -> Double? {
+        skipSpace()
+        guard let byte, byte == UInt8(ascii: "N") || byte == UInt8(ascii: "I") || byte == UInt8(ascii: "-") else {
+            return nil
+        }
+        for (word, value) in [("NaN", Double.nan), ("Infinity", .infinity), ("-Infinity", -.infinity)]
+        where text[position...].starts(with: word.utf8) {
+            advance(by: word.utf8.count)
+            return value
+        }
+        return nil
+    }
+
     /// Takes `null`, if it is next: some clients write it for members that they leave out.
     package mutating func takesNull() throws(JSONError) -> Bool {
         guard try kind() == .null else { return false }

@@ -128,10 +128,10 @@ extension Setting {
 
     /// Several of an enumeration's cases, by their raw values.
     static func choices<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, _ path: any Path<[Choice]>, _ summary: String
+        _ name: String, _ path: any Path<[Choice]>, atLeast least: Int = 1, _ summary: String
     ) -> Setting {
         Setting(
-            name: name, kind: .choices(Choice.allCases.map(\.rawValue)), summary: summary,
+            name: name, kind: .choices(Choice.allCases.map(\.rawValue), atLeast: least), summary: summary,
             get: { .strings($0[keyPath: path].map(\.rawValue)) }
         ) {
             if case .strings(let names) = $1 { $0[keyPath: path] = names.compactMap(Choice.init(rawValue:)) }

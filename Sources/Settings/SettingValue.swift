@@ -21,8 +21,8 @@ package enum SettingKind: Sendable {
     /// Several addresses to listen on, which may have options with commas in them: `?routes=infer,read`.
     case addresses
     case choice([String])
-    /// Several of some names, at least one.
-    case choices([String])
+    /// Several of some names, at least as many as the number says.
+    case choices([String], atLeast: Int)
 
     /// The description of the values that are expected, for error messages and help.
     package var expectation: String {
@@ -42,7 +42,7 @@ package enum SettingKind: Sendable {
         case .string: "text"
         case .strings, .addresses: "text, or a list of texts"
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
-        case .choices(let names): "a list of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        case .choices(let names, _): "a list of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
         }
     }
 
@@ -99,7 +99,9 @@ extension SettingKind {
 
     /// Several names, if all are among the choices.
     func choices(_ names: [String]) -> SettingValue? {
-        guard case .choices(let known) = self, !names.isEmpty, names.allSatisfy(known.contains) else { return nil }
+        guard case .choices(let known, let least) = self, names.count >= least, names.allSatisfy(known.contains) else {
+            return nil
+        }
         return .strings(names)
     }
 

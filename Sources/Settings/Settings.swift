@@ -78,6 +78,11 @@ package struct Settings: Sendable, Hashable {
     package var tokensFile = ""
     package var trustedProxies: [String] = []
     package var hostNames: [String] = []
+    package var corsOrigins: [String] = []
+    package var dialects = [Dialect.tensorFlowServing]
+
+    /// True if `listen` is what Vertex AI's variable says, and was not set.
+    package var listensByVertex = false
 
     /// The defaults.
     package init() {}
@@ -119,4 +124,12 @@ extension Settings {
 /// Formats of pictures, by the names of `ImageFormat`.
 package enum PictureFormat: String, Sendable, CaseIterable {
     case jpeg, png, webp, heic, avif, tiff, gif, bmp, jxl
+}
+
+/// Interfaces of other servers, whose clients can use Ocelli without a change.
+package enum Dialect: String, Sendable, CaseIterable {
+    case tensorFlowServing = "tfserving"
+    case sageMaker = "sagemaker"
+    case vertex
+    case deepStack = "deepstack"
 }

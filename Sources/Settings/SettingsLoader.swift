@@ -73,6 +73,26 @@ package struct SettingsLoader {
         }
     }
 
+    /// Takes the port that Vertex AI asks for, where that dialect is on and `listen` was not set. To be called last.
+    package mutating func takeVertexPort(_ environment: [String: String]) {
+        guard settings.dialects.contains(.vertex), let text = environment["AIP_HTTP_PORT"], !text.isEmpty else {
+            return
+        }
+        guard let port = UInt16(text), port > 0 else {
+            problems.append("environment: AIP_HTTP_PORT: expected a port from 1 to 65535, found \"\(text.prefix(60))\"")
+            return
+        }
+        guard !given.contains("listen") else {
+            if !settings.listen.contains(where: { $0.hasSuffix(":\(port)") }) {
+                warnings.append(
+                    "environment: AIP_HTTP_PORT is \(port), but listen is set to other addresses, which count")
+            }
+            return
+        }
+        settings.listen = [":\(port)"]
+        settings.listensByVertex = true
+    }
+
     /// True if a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service called
     /// `ocelli`, or `ocelli-anything`: `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`, `OCELLI_PORT=tcp://...`,
     /// `OCELLI_PORT_8080_TCP_ADDR`. They are not settings.

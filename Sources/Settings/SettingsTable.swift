@@ -324,5 +324,15 @@ package enum SettingsTable {
                 "Names of this machine, in addition to localhost and its addresses, that local clients may use if repository_control "
                     + "is local. A request for another name is refused, because a web page can resolve any name to this machine."
             ),
+            .strings(
+                "cors_origins", \.corsOrigins,
+                "Origins of web pages that may send predictions and read about models (CORS), such as https://app.example; * allows "
+                    + "every page. Empty: none but Ocelli's own. Routes that change something are never allowed."),
+            .choices(
+                "dialects", \.dialects, atLeast: 0,
+                "Interfaces of other servers that are served too, for their clients (docs/clients.md): tfserving (TensorFlow Serving and "
+                    + "KServe, version 1), sagemaker (/ping, /invocations), vertex (Vertex AI's AIP_ variables), deepstack "
+                    + "(DeepStack and CodeProject.AI)."
+            ),
         ])
 }

@@ -44,6 +44,7 @@ struct SettingsFlags: Sendable {
         for (setting, text) in flags {
             loader.set(setting, text: text, origin: setting.flag, appending: !seen.insert(setting.name).inserted)
         }
+        loader.takeVertexPort(environment)
         guard loader.problems.isEmpty else {
             throw UsageError(loader.problems.joined(separator: "\nocelli: "))
         }

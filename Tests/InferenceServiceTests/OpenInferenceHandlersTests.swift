@@ -55,12 +55,14 @@ import Testing
               "outputs": [ { "name": "x", "type": "array", "shape": [1, 3] } ] }
             """
 
-        /// - Parameter age: how long ago the request's first byte came.
+        /// - Parameters:
+        ///   - age: how long ago the request's first byte came.
+        ///   - other: another service of the same models.
         func answer(
-            _ line: String, _ body: [UInt8] = [], fields: String = "", age: Duration = .zero
+            _ line: String, _ body: [UInt8] = [], fields: String = "", age: Duration = .zero, by other: Service? = nil
         ) async throws -> Reply {
             let head = try Requests.head("\(line) HTTP/1.1\nHost: x\(fields)")
-            switch service.admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
+            switch (other ?? service).admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
             case .answer(let response): return Reply(response)
             case .accept(_, let handler):
                 let request = HTTPRequest(

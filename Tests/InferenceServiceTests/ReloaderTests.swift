@@ -80,7 +80,7 @@ import Testing
         func exchange() throws -> ExchangeRecord {
             ExchangeRecord(
                 requestID: "the-request", remote: "x", method: .get,
-                target: try Requests.head("GET /v1/models HTTP/1.1\nHost: x").target, status: .ok, tag: "", note: nil,
+                head: try Requests.head("GET /v1/models HTTP/1.1\nHost: x"), status: .ok, tag: "", note: nil,
                 bodyBytesReceived: 0, bodyBytesSent: 0, firstByte: MonotonicInstant(nanoseconds: 0),
                 bodyEnd: MonotonicInstant(nanoseconds: 0), responseReady: MonotonicInstant(nanoseconds: 0),
                 end: MonotonicInstant(nanoseconds: 0), outcome: .answered)

@@ -13,7 +13,7 @@ import Testing
         sent: Int = 5
     ) -> ExchangeRecord {
         ExchangeRecord(
-            requestID: "r", remote: "x", method: method, target: nil, status: status, tag: "", note: nil,
+            requestID: "r", remote: "x", method: method, head: nil, status: status, tag: "", note: nil,
             bodyBytesReceived: received, bodyBytesSent: sent, firstByte: MonotonicInstant(nanoseconds: 1_000),
             bodyEnd: MonotonicInstant(nanoseconds: 0), responseReady: MonotonicInstant(nanoseconds: 0),
             end: MonotonicInstant(nanoseconds: 61_000), outcome: outcome)

@@ -53,9 +53,10 @@ import Testing
         #expect(SettingKind.string.value(of: "a,b") == .string("a,b"))
         #expect(SettingKind.choice(["a", "b"]).value(of: "b") == .string("b"))
         #expect(SettingKind.choice(["a", "b"]).value(of: "c") == nil)
-        #expect(SettingKind.choices(["a", "b"]).value(of: "b,a") == .strings(["b", "a"]))
-        #expect(SettingKind.choices(["a", "b"]).value(of: "b,c") == nil)
-        #expect(SettingKind.choices(["a", "b"]).value(of: "") == nil)
+        #expect(SettingKind.choices(["a", "b"], atLeast: 1).value(of: "b,a") == .strings(["b", "a"]))
+        #expect(SettingKind.choices(["a", "b"], atLeast: 1).value(of: "b,c") == nil)
+        #expect(SettingKind.choices(["a", "b"], atLeast: 1).value(of: "") == nil)
+        #expect(SettingKind.choices(["a", "b"], atLeast: 0).value(of: "") == .strings([]))
         #expect(SettingKind.integer(1...9).value(of: "3.0") == nil)
     }
 

@@ -40,7 +40,7 @@ import Testing
                     .string("another")
                 }
             case .strings(let old):
-                if case .choices = setting.kind { .strings(Array(old.prefix(1))) } else { .strings(["another"]) }
+                if case .choices = setting.kind { .strings(old.dropLast()) } else { .strings(["another"]) }
             }
         setting.set(&new, other)
         let (settings, ignored) = SettingsTable.merge(new, into: Settings())

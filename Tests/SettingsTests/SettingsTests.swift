@@ -31,7 +31,7 @@ import Testing
         case .bool: text = setting.get(Settings()) == .bool(true) ? "false" : "true"
         case .string, .strings: text = "another"
         case .addresses: text = "127.0.0.1:9"
-        case .choices(let names): text = try #require(names.first)
+        case .choices(let names, _): text = try #require(names.last)
         case .choice(let names): text = try #require(names.first { .string($0) != setting.get(Settings()) })
         }
         var byFlag = SettingsLoader()

@@ -156,7 +156,7 @@ extension EventLoop {
         context.observer?.exchangeEnded(
             ExchangeRecord(
                 requestID: identifiers.next(), remote: connection.remote, client: connection.client, method: nil,
-                target: nil, status: nil, tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
+                head: nil, status: nil, tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
                 firstByte: MonotonicInstant(nanoseconds: now), bodyEnd: never, responseReady: never,
                 end: MonotonicInstant(nanoseconds: now), outcome: .protocolError(label)))
         connection.leftover = []
@@ -223,7 +223,7 @@ extension EventLoop {
             ExchangeRecord(
                 requestID: requestID, remote: connection.remote,
                 client: head.map { client(of: $0, connection) } ?? connection.client, method: head?.method,
-                target: head?.target, status: response.status, tag: response.tag,
+                head: head, status: response.status, tag: response.tag,
                 note: response.note,
                 bodyBytesReceived: received, bodyBytesSent: plan.omitBody ? 0 : response.body.count,
                 firstByte: MonotonicInstant(nanoseconds: firstByte), bodyEnd: MonotonicInstant(nanoseconds: bodyEnd),

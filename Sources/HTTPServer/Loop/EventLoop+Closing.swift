@@ -131,7 +131,7 @@ extension EventLoop {
             lost.append(
                 ExchangeRecord(
                     requestID: exchange.requestID, remote: connection.remote, client: exchange.client,
-                    method: exchange.head.method, target: exchange.head.target, status: nil, tag: "",
+                    method: exchange.head.method, head: exchange.head, status: nil, tag: "",
                     bodyBytesReceived: whole ? exchange.bodyBytes : exchange.body.count, bodyBytesSent: 0,
                     firstByte: MonotonicInstant(nanoseconds: exchange.firstByte),
                     bodyEnd: MonotonicInstant(nanoseconds: exchange.bodyEnd), responseReady: never, end: never,
@@ -140,7 +140,7 @@ extension EventLoop {
             lost.append(
                 ExchangeRecord(
                     requestID: identifiers.next(), remote: connection.remote, client: connection.client, method: nil,
-                    target: nil, status: nil, tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
+                    head: nil, status: nil, tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
                     firstByte: MonotonicInstant(nanoseconds: connection.firstByte), bodyEnd: never,
                     responseReady: never, end: never, outcome: .clientGone(.head)))
         }

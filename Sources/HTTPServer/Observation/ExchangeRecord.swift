@@ -38,10 +38,10 @@ public struct ExchangeRecord: Sendable {
     public var client: String
     /// The method; nil if no head was parsed.
     public var method: HTTPMethod?
-    /// The request's target; nil if no head was understood.
-    var target: RequestTarget?
+    /// The head; nil if none was understood.
+    public var head: RequestHead?
     /// The target's path, decoded; empty if no head was parsed. Computed on demand.
-    public var path: String { target?.path ?? "" }
+    public var path: String { head?.target.path ?? "" }
     /// The status of the answer; nil if there was none.
     public var status: HTTPStatus?
     /// `HTTPResponse.tag`.
@@ -64,7 +64,7 @@ public struct ExchangeRecord: Sendable {
     public var outcome: Outcome
 
     package init(
-        requestID: String, remote: String, client: String? = nil, method: HTTPMethod?, target: RequestTarget?,
+        requestID: String, remote: String, client: String? = nil, method: HTTPMethod?, head: RequestHead?,
         status: HTTPStatus?, tag: String, note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int,
         firstByte: MonotonicInstant, bodyEnd: MonotonicInstant, responseReady: MonotonicInstant, end: MonotonicInstant,
         outcome: Outcome
@@ -73,7 +73,7 @@ public struct ExchangeRecord: Sendable {
         self.remote = remote
         self.client = client ?? remote
         self.method = method
-        self.target = target
+        self.head = head
         self.status = status
         self.tag = tag
         self.note = note

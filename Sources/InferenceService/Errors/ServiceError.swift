@@ -3,6 +3,7 @@ package import HTTPWire
 package import ImagePipeline
 package import Inference
 internal import JSON
+package import Settings
 
 /// An error as a client sees it: status, code, sentence. Every error of every module becomes one of these here, and
 /// nowhere else (API.md, "Errors").
@@ -127,8 +128,8 @@ package struct ServiceError: Error, Sendable {
         self.init(ErrorCode(error.code), error.message + setting, label: error.label)
     }
 
-    /// `{"error": ..., "code": ..., "request_id": ...}`
-    package func json(requestID: String) -> [UInt8] {
+    /// `{"error": ..., "code": ..., "request_id": ...}`, and what clients of a dialect look for.
+    package func json(requestID: String, dialect: Dialect? = nil) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.object { writer in
             writer.key("error")
@@ -137,6 +138,7 @@ package struct ServiceError: Error, Sendable {
             writer.string(code.rawValue)
             writer.key("request_id")
             writer.string(requestID)
+            if dialect == .deepStack { writer.member("success", false) }
         }
         return writer.bytes
     }

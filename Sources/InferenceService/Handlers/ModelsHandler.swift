@@ -10,6 +10,8 @@ internal import SystemSupport
 struct ModelsHandler: Sendable {
     let repository: ModelRepository
     let defaultModel: @Sendable () -> String?
+    /// True if the description of one model has what clients of TensorFlow Serving read.
+    var hasVersionStatus = false
 
     func list() -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
@@ -33,12 +35,12 @@ struct ModelsHandler: Sendable {
             throw ServiceError(error)
         }
         var writer = JSONWriter(capacity: 4096)
-        write(records, to: &writer)
+        write(records, hasStatus: hasVersionStatus, to: &writer)
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 
     /// One model: what its highest ready version is, and the state of each version.
-    private func write(_ records: [ModelRecord], to writer: inout JSONWriter) {
+    private func write(_ records: [ModelRecord], hasStatus: Bool = false, to writer: inout JSONWriter) {
         guard let highest = records.last(where: { $0.model != nil }) ?? records.last else { return }
         writer.object { writer in
             writer.key("name")
@@ -58,6 +60,7 @@ struct ModelsHandler: Sendable {
             }
             writer.key("load")
             writer.string(highest.policy.rawValue)
+            if hasStatus { ModelVersionStatus.write(records, to: &writer) }
             if let model = highest.model { write(model, to: &writer) }
         }
     }

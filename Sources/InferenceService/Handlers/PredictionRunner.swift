@@ -33,6 +33,9 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
             request, model: chosen.model, name: chosen.name, options: options(of: request, query, choice))
         let job = try Job(run, query, of: request, settings: settings)
         let items = ItemsRun(job: job, request: run, metrics: metrics, explain: query.picture.explain)
+        if let count = form?.pictures.count, !Job.takesLists, count > 1 {
+            throw .badRequest("expected one picture, found \(count): this route answers one at a time")
+        }
         if let reader = job.reader(of: request, form) {
             // Reading millions of numbers takes as long as a prediction does, and as much memory.
             let slot = try await items.slots.slot()

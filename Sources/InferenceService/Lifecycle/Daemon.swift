@@ -76,13 +76,14 @@ package enum Daemon {
         let access = attempt { try AccessControl.configured(by: settings, log: log) }
         let listen = attempt { try ListenPlan(settings.listen, passed: .current) }
         let trusted = attempt { try TrustedProxies.configured(by: settings) }
-        guard let repository = found, let access, let listening = listen, let proxies = trusted else {
+        let vertex = attempt { try VertexRoutes(settings, environment: environment) }
+        guard let repository = found, let access, let listening = listen, let proxies = trusted, let vertex else {
             throw StartupError(problems.joined(separator: "\nocelli: "), isConfiguration: areSettingsWrong)
         }
         let live = LiveSettings(settings: settings, access: access)
         let service = Service(
             repository: repository, settings: live, listenerRoutes: ListenerRoutes(classes: listening.routes),
-            metrics: metrics, log: log)
+            vertex: vertex, metrics: metrics, log: log)
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         if !listening.replaced.isEmpty {
             log.notice(
@@ -109,6 +110,13 @@ package enum Daemon {
         }
         let eager = repository.records.count { $0.policy == .eager }
         StartupSummary(plan: plan, addresses: addresses, eagerModels: eager).log(to: log)
+        if settings.listensByVertex {
+            log.notice("listen is not set: AIP_HTTP_PORT stands for it, on all addresses (dialects has vertex)")
+        }
+        if settings.dialects.contains(.vertex) {
+            log.info(
+                "Vertex AI's routes: health \(vertex.health ?? "none"), predictions \(vertex.predict ?? "none")")
+        }
         if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
         LeftOut.log(repository, to: log)
         let reloader = Reloader(

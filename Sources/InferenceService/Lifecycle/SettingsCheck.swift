@@ -39,6 +39,7 @@ extension Settings {
                 "deadline is \(Units.duration(deadline)), more than max_deadline, \(Units.duration(maxDeadline)): shorten deadline, or "
                     + "raise max_deadline")
         }
+        if let problem = CORSPolicy.problem(with: corsOrigins) { problems.append(problem) }
         if ReadyCondition(readyWhen) == nil {
             problems.append("\"all\" and \"any\" cannot be combined with other values (ready_when)")
         }

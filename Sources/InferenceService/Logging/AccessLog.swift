@@ -83,6 +83,7 @@ package final class AccessLog: Sendable {
             }
         }
         field(" id=", record.requestID)
+        if let trace = record.head.flatMap(TraceContext.init) { field(" trace_id=", trace.traceID) }
     }
 
     private static func write(
@@ -90,6 +91,11 @@ package final class AccessLog: Sendable {
         to writer: inout JSONWriter
     ) {
         writer.member("id", record.requestID)
+        if let trace = record.head.flatMap(TraceContext.init) {
+            writer.member("trace_id", trace.traceID)
+            writer.member("parent_id", trace.parentID)
+            if let state = trace.state { writer.member("trace_state", state) }
+        }
         writer.member("client", record.client)
         if record.client != record.remote { writer.member("proxy", record.remote) }
         writer.member("method", method(of: record))

@@ -25,7 +25,8 @@ package enum OpenAPIDocument {
         var document = try JSONValue.parse(Data(PackageResources.openapi_json))
         let operations = document["operations"]
         var paths: [String: JSONValue] = [:]
-        for resource in table.resources {
+        // Other servers' interfaces have documents of their own, and may be turned off.
+        for resource in table.resources where resource.dialect == nil {
             for (index, template) in resource.templates.enumerated() {
                 var item: [String: JSONValue] = template.isFixed ? [:] : ["parameters": parameters(template)]
                 for method in resource.methods {
@@ -52,6 +53,7 @@ package enum OpenAPIDocument {
                 case .word: nil
                 case .name: .object(["$ref": .string("#/components/parameters/name")])
                 case .version: .object(["$ref": .string("#/components/parameters/version")])
+                case .label: nil
                 }
             })
     }

@@ -92,6 +92,12 @@ struct CopiedOutputs: Sendable {
         }
     }
 
+    /// Calls `body` with one output's memory, by its place in the model; nil if it is not there.
+    func withView<R>(_ index: Int, _ body: (TensorView?) throws -> R) rethrows -> R {
+        guard let part = parts.first(where: { $0.index == index }) else { return try body(nil) }
+        return try part.bytes.withUnsafeBytes { try body(TensorView(index: index, shape: part.shape, bytes: $0)) }
+    }
+
     /// Calls `body` with the outputs' memory.
     func withViews<R>(_ body: ([TensorView]) -> R) -> R { withViews(parts[...], [], body) }
 

@@ -84,7 +84,7 @@ struct PredictTask: PredictionTask {
 
     /// True if a body is JSON. The client's type counts where it names JSON or a picture; else the first byte tells (curl calls
     /// everything a form).
-    private static func isJSON(_ body: HTTPBody, type: String) -> Bool {
+    static func isJSON(_ body: HTTPBody, type: String) -> Bool {
         let type = type.lowercased()
         if type.hasPrefix("application/json") { return true }
         if type.hasPrefix("image/") { return false }

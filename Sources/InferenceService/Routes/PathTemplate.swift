@@ -7,21 +7,30 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         case name
         /// A version of it: any text but none.
         case version
+        /// A label that stands for a version of it: any text but none.
+        case label
     }
 
     /// The template as it is written in the table and in the OpenAPI document.
     package let text: String
     /// Its parts, from the first slash on.
     package let parts: [Part]
+    /// The word behind the last colon of the last part (`/v1/models/{name}:predict`); nil if the form has none.
+    let verb: String?
 
     package init(stringLiteral text: String) { self.init(text) }
 
     package init(_ text: String) {
         self.text = text
+        // A fixed path is compared as a whole.
+        let colon = text.hasSuffix("}") ? nil : text.firstRange(of: "}:")
+        verb = colon.map { String(text[$0.upperBound...]) }
+        let text = colon.map { text[...$0.lowerBound] } ?? text[...]
         parts = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { part in
             switch part {
             case "{name}": .name
             case "{version}": .version
+            case "{label}": .label
             default: .word(String(part))
             }
         }
@@ -30,10 +39,17 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
     /// It has neither a name nor a version.
     package var isFixed: Bool { !parts.contains(.name) && !parts.contains(.version) }
 
-    /// The name and the version that a path of this form has; nil if it has another form.
+    /// The names that a path of this form has; nil if it has another form.
     /// - Parameter path: the parts of the path, as many as the template has.
-    func names(in path: [Substring]) -> (name: String, version: String?)? {
-        var name = "", version: String?
+    func names(in path: [Substring]) -> (name: String, version: String?, label: String?)? {
+        var path = path
+        if let verb {
+            guard let last = path.last, let colon = last.lastIndex(of: ":"), last[colon...].dropFirst() == verb else {
+                return nil
+            }
+            path[path.count - 1] = last[..<colon]
+        }
+        var name = "", version: String?, label: String?
         for (part, text) in zip(parts, path) {
             switch part {
             case .word(let word): guard text == word else { return nil }
@@ -43,9 +59,17 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
             case .version:
                 guard !text.isEmpty else { return nil }
                 version = String(text)
+            case .label:
+                guard !text.isEmpty else { return nil }
+                label = String(text)
             }
         }
-        return (name, version)
+        return (name, version, label)
+    }
+
+    /// The three paths of a verb of what a model has: of the model, of one version, and of the version that a label stands for.
+    static func labelled(_ prefix: String, _ end: String = "") -> [PathTemplate] {
+        ["", "/versions/{version}", "/labels/{label}"].map { PathTemplate("\(prefix)/{name}\($0)\(end)") }
     }
 
     /// The three paths of a task: of the default model, of a model, and of one version of it.

@@ -1,4 +1,5 @@
 package import HTTPWire
+package import Settings
 
 /// The resources that requests are for: the one list of them. Paths, suggestions, access, labels, methods and the OpenAPI
 /// document are read from it.
@@ -14,18 +15,22 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         package let isProbe: Bool
         /// It may be suggested to clients that ask for a similar path.
         let isSuggested: Bool
+        /// The dialect that it belongs to, which may be turned off; nil for Ocelli's own.
+        package let dialect: Dialect?
         /// The methods of the resource; GET answers HEAD too.
         package let methods: [Method]
 
         package init(
             _ templates: [PathTemplate], aliases: [PathTemplate] = [], isProbe: Bool = false, isSuggested: Bool = true,
-            _ methods: Method...
+            dialect: Dialect? = nil, label: String? = nil, _ methods: Method...
         ) {
             self.templates = templates
-            label = templates.first?.text ?? "none"
+            self.label = label ?? templates.first?.text ?? "none"
             self.aliases = aliases
             self.isProbe = isProbe
-            self.isSuggested = isSuggested
+            // What may be turned off is not offered, and its words are those of other servers.
+            self.isSuggested = isSuggested && dialect == nil
+            self.dialect = dialect
             self.methods = methods
         }
 
@@ -68,6 +73,15 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         /// The model's name; empty if the path has none.
         package let name: String
         package let version: String?
+        /// The label that stands for a version; nil if the path has none.
+        package let versionLabel: String?
+
+        init(_ resource: Resource, name: String = "", version: String? = nil, versionLabel: String? = nil) {
+            self.resource = resource
+            self.name = name
+            self.version = version
+            self.versionLabel = versionLabel
+        }
     }
 
     package let resources: [Resource]
@@ -87,7 +101,9 @@ package struct RouteTable<Handler: Sendable>: Sendable {
                     continue
                 }
                 while open.count <= template.parts.count { open.append([]) }
-                open[template.parts.count].append((template, index))
+                // What a verb ends is part of a name otherwise: `/v1/models/m:predict`.
+                let place = template.verb == nil ? open[template.parts.count].count : 0
+                open[template.parts.count].insert((template, index), at: place)
             }
         }
         self.fixed = fixed
@@ -97,15 +113,16 @@ package struct RouteTable<Handler: Sendable>: Sendable {
     /// Returns the resource and the names that a path stands for; nil if there is no such resource. The path is already
     /// percent-decoded; names in it are looked up in tables and never reach the file system.
     package func match(_ path: String) -> Match? {
-        if let index = fixed[path] { return Match(resource: resources[index], name: "", version: nil) }
+        if let index = fixed[path] { return Match(resources[index]) }
         // No resource is deeper, and what a client can make long is not taken apart before that is known.
         let slash = UInt8(ascii: "/")
         guard path.utf8.first == slash, path.utf8.count(where: { $0 == slash }) < open.count else { return nil }
         let parts = Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())
         guard parts.count < open.count else { return nil }
         for (template, index) in open[parts.count] {
-            if let (name, version) = template.names(in: parts) {
-                return Match(resource: resources[index], name: name, version: version)
+            if let names = template.names(in: parts) {
+                return Match(
+                    resources[index], name: names.name, version: names.version, versionLabel: names.label)
             }
         }
         return nil

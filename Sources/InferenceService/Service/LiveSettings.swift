@@ -5,9 +5,12 @@ package import Settings
 package final class LiveSettings: Sendable {
     let settings: Settings
     let access: AccessControl
+    /// The pages of other origins that may ask; nil for none.
+    let cors: CORSPolicy?
 
     package init(settings: Settings, access: AccessControl) {
         self.settings = settings
         self.access = access
+        cors = CORSPolicy(settings.corsOrigins)
     }
 }

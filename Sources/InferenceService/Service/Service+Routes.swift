@@ -15,6 +15,8 @@ extension Service {
         let match: Table.Match
         let head: RequestHead
         let live: LiveSettings
+        /// What its answer says by its route.
+        let place: Place
         /// The sender; nil for requests other than predictions.
         var client: ClientIdentity?
     }
@@ -27,37 +29,38 @@ extension Service {
     package typealias Table = RouteTable<Handler>
 
     /// Every resource, in the order in which documents list them.
-    package static let routes = Table([
-        .init(PathTemplate.task("classify"), .post(.infer, "classify", run(ClassifyTask.self, ClassifyQuery()))),
-        .init(
-            PathTemplate.model("/v1/models", "predict"),
-            .post(.infer, "predict", run(PredictTask.self, ClassifyQuery()))),
-        observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
-        .init(["/v1/models"], .get(.read, "models", models)),
-        .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
-        .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
-        .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
-        .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
-        .init(PathTemplate.model("/v2/models"), .get(.read, "model_metadata", modelMetadata)),
-        .init(PathTemplate.model("/v2/models", "ready"), isProbe: true, .get(.read, "model_ready", modelReady)),
-        .init(
-            PathTemplate.model("/v2/models", "config"), .get(.read, "model_configuration", modelConfiguration)),
-        .init(PathTemplate.model("/v2/models", "infer"), .post(.infer, "model_infer", infer)),
-        .init(
-            PathTemplate.model("/v2/models", "stats") + ["/v2/models/stats"],
-            .get(.read, "model_statistics", statistics)),
-        .init(["/v2/repository/index"], .post(.admin, "repository_index", repositoryIndex)),
-        .init(["/v2/repository/models/{name}/load"], .post(.admin, "repository_load", load)),
-        // Unloading a model is nothing to guess.
-        .init(
-            ["/v2/repository/models/{name}/unload"], isSuggested: false,
-            .post(.admin, "repository_unload", unload)),
-        .init(["/healthz"], isProbe: true, .get(nil, "health", health)),
-        .init(["/readyz"], isProbe: true, .get(nil, "readiness", readiness)),
-        .init(["/metrics"], .get(.read, "metrics", metrics)),
-        .init(["/"], .get(nil, "page", page)),
-        .init(["/openapi.json"], .get(.read, "openapi", openAPI)),
-    ])
+    package static let routes = Table(
+        [
+            .init(PathTemplate.task("classify"), .post(.infer, "classify", run(ClassifyTask.self, ClassifyQuery()))),
+            .init(
+                PathTemplate.model("/v1/models", "predict"),
+                .post(.infer, "predict", run(PredictTask.self, ClassifyQuery()))),
+            observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
+            .init(["/v1/models"], .get(.read, "models", models)),
+            .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
+            .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
+            .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
+            .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
+            .init(PathTemplate.model("/v2/models"), .get(.read, "model_metadata", modelMetadata)),
+            .init(PathTemplate.model("/v2/models", "ready"), isProbe: true, .get(.read, "model_ready", modelReady)),
+            .init(
+                PathTemplate.model("/v2/models", "config"), .get(.read, "model_configuration", modelConfiguration)),
+            .init(PathTemplate.model("/v2/models", "infer"), .post(.infer, "model_infer", infer)),
+            .init(
+                PathTemplate.model("/v2/models", "stats") + ["/v2/models/stats"],
+                .get(.read, "model_statistics", statistics)),
+            .init(["/v2/repository/index"], .post(.admin, "repository_index", repositoryIndex)),
+            .init(["/v2/repository/models/{name}/load"], .post(.admin, "repository_load", load)),
+            // Unloading a model is nothing to guess.
+            .init(
+                ["/v2/repository/models/{name}/unload"], isSuggested: false,
+                .post(.admin, "repository_unload", unload)),
+            .init(["/healthz"], isProbe: true, .get(nil, "health", health)),
+            .init(["/readyz"], isProbe: true, .get(nil, "readiness", readiness)),
+            .init(["/metrics"], .get(.read, "metrics", metrics)),
+            .init(["/"], .get(nil, "page", page)),
+            .init(["/openapi.json"], .get(.read, "openapi", openAPI)),
+        ] + dialects)
 
     /// Suggestions for paths without a resource.
     package static let nearest = NearestRoute(routes)
@@ -75,20 +78,21 @@ extension Service {
     private static let healthy = json("{\"status\":\"ok\"}")
     private static let ready = json("{\"status\":\"ready\"}")
 
-    private static func json(_ text: String) -> HTTPResponse {
+    static func json(_ text: String) -> HTTPResponse {
         HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array(text.utf8))
     }
 
     /// Answers at once.
-    private static func answer(_ call: Call, _ response: HTTPResponse) -> BodyAdmission {
+    static func answer(_ call: Call, _ response: HTTPResponse) -> BodyAdmission {
         var response = response
-        response.tag = call.match.resource.label
+        response.tag = call.place.label
+        response.fields += call.place.fields
         return .answer(response)
     }
 
     private static func health(_ call: Call) -> BodyAdmission { answer(call, healthy) }
 
-    private static func readiness(_ call: Call) throws(ServiceError) -> BodyAdmission {
+    static func readiness(_ call: Call) throws(ServiceError) -> BodyAdmission {
         try call.service.checkReadiness(call.live.settings)
         return answer(call, ready)
     }
@@ -115,15 +119,16 @@ extension Service {
         }
     }
 
-    private static func modelsHandler(_ call: Call) -> ModelsHandler {
+    static func modelsHandler(_ call: Call) -> ModelsHandler {
         ModelsHandler(
             repository: call.service.repository,
-            defaultModel: { try? call.service.repository.defaultName(call.live.settings) })
+            defaultModel: { try? call.service.repository.defaultName(call.live.settings) },
+            hasVersionStatus: call.live.settings.dialects.contains(.tensorFlowServing))
     }
 
     /// Decides the requests of a task.
     /// - Parameter query: a query without parameters.
-    private static func run<Job: PredictionTask>(
+    static func run<Job: PredictionTask>(
         _: Job.Type, _ query: Job.Query
     ) -> @Sendable (Call) throws(ServiceError) -> BodyAdmission {
         { (call) throws(ServiceError) in
@@ -144,22 +149,26 @@ extension Service {
     }
 
     /// The model of a request, if there is one of that name and its queue has room.
-    /// - Parameter fallback: the name of the model where the path has none.
-    private static func choose(
-        _ call: Call,
+    /// - Parameters:
+    ///   - named: the name, where it is not in the path.
+    ///   - version: the version, where it is not in the path.
+    ///   - fallback: the name of the model where the request has none.
+    static func choose(
+        _ call: Call, name named: String? = nil, version: String? = nil,
         default fallback: (ModelRepository) throws(ServiceError) -> String = { _ in "" }
     ) throws(ServiceError) -> ModelChoice {
-        let isNamed = !call.match.name.isEmpty
-        let name = if isNamed { call.match.name } else { try fallback(call.service.repository) }
+        let given = named ?? call.match.name, version = version ?? call.match.version
+        let isNamed = !given.isEmpty
+        let name = if isNamed { given } else { try fallback(call.service.repository) }
         let ready: Model?
         do throws(InferenceError) {
-            ready = try call.service.repository.readyModel(named: name, version: call.match.version)
+            ready = try call.service.repository.readyModel(named: name, version: version)
         } catch {
             throw ServiceError(error)
         }
         let claim = Claim(client: call.client?.number ?? 0)
         if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
-        return ModelChoice(name: name, version: call.match.version, ready: ready, isNamed: isNamed, claim: claim)
+        return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim)
     }
 
     // MARK: Open Inference Protocol
@@ -238,14 +247,14 @@ extension Service {
 }
 
 extension RouteTable.Method where Handler == Service.Handler {
-    fileprivate static func get(
+    static func get(
         _ access: AccessClass?, _ operation: String,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
     ) -> Self {
         .init(method: .get, access: access, operation: operation, handler: .init(decide: decide))
     }
 
-    fileprivate static func post(
+    static func post(
         _ access: AccessClass?, _ operation: String,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
     ) -> Self {

@@ -12,6 +12,7 @@ package final class Service: HTTPResponder {
     let metrics: ServiceMetrics
     private let log: Log
     private let listenerRoutes: ListenerRoutes
+    private let vertex: VertexRoutes
     private let isDraining = Atomic<Bool>(false)
     private let clients = ClientLimits()
     private let server = Mutex(Watched())
@@ -23,8 +24,9 @@ package final class Service: HTTPResponder {
 
     package init(
         repository: ModelRepository, settings: LiveSettings, listenerRoutes: ListenerRoutes = .all,
-        metrics: ServiceMetrics, log: Log
+        vertex: VertexRoutes = .none, metrics: ServiceMetrics, log: Log
     ) {
+        self.vertex = vertex
         self.repository = repository
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
@@ -52,20 +54,56 @@ package final class Service: HTTPResponder {
     package func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission {
         let live = live.withLock { $0 }
         if head.target.form == .asterisk { return .answer(Self.serverOptions) }
-        var label = "none"
+        var place = Place()
         do throws(ServiceError) {
-            let (match, method) = try route(of: head, listener: listener, &label)
+            let (match, method) = try route(of: head, live, listener: listener, &place)
             try live.access.check(head, method.access)
             guard method.access == .infer else {
-                return try method.handler.decide(Call(service: self, match: match, head: head, live: live))
+                return try method.handler.decide(
+                    Call(service: self, match: match, head: head, live: live, place: place))
             }
             let client = ClientIdentity(client, head: head, byToken: live.access.hasTokens)
             try clients.check(client, live.settings)
             return try method.handler.decide(
-                Call(service: self, match: match, head: head, live: live, client: client))
+                Call(service: self, match: match, head: head, live: live, place: place, client: client))
         } catch {
-            return .answer(reporting(response(error, tag: label, requestID: requestID), live.settings))
+            if let answer = preflight(head, live, listener: listener) { return .answer(answer) }
+            return .answer(reporting(response(error, at: place, requestID: requestID), live.settings, place))
         }
+    }
+
+    /// What an answer says by its route, also where the request was refused.
+    package struct Place: Sendable {
+        /// The resource's name for the metrics.
+        var label = "none"
+        /// The dialect of errors; nil for Ocelli's own.
+        var dialect: Dialect?
+        /// The fields for pages of other origins; none where they may not ask.
+        var fields: [(name: String, value: String)] = []
+
+        init() {}
+
+        /// - Parameter access: the class of the method that is asked for.
+        init(_ resource: Table.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings) {
+            label = resource.label
+            dialect = resource.dialect
+            if let cors = live.cors, CORSPolicy.concerns(access) { fields = cors.fields(for: head) }
+        }
+    }
+
+    /// The answer to a page's question whether it may send a request (CORS): no token is needed for it. Nil if it is none, or may not.
+    private func preflight(_ head: RequestHead, _ live: LiveSettings, listener: Int) -> HTTPResponse? {
+        guard head.method == .options, let cors = live.cors, let match = match(head.target.path, live),
+            isOn(match.resource, live)
+        else { return nil }
+        let methods = match.resource.methods.filter { method in
+            CORSPolicy.concerns(method.access)
+                && (try? listenerRoutes.check(match.resource.listenerClasses(of: method), of: head, listener: listener))
+                    != nil
+        }
+        var answer = cors.preflight(head, methods: methods.flatMap { $0.method == .get ? [.get, .head] : [$0.method] })
+        answer?.tag = match.resource.label
+        return answer
     }
 
     /// `OPTIONS *` asks what the server can do in general (RFC 9110, 9.3.7).
@@ -77,20 +115,41 @@ package final class Service: HTTPResponder {
 
     // MARK: Routes
 
-    /// - Parameter label: becomes the resource's, though the request may be refused.
+    private func isOn(_ resource: Table.Resource, _ live: LiveSettings) -> Bool {
+        resource.dialect.map(live.settings.dialects.contains) ?? true
+    }
+
+    /// The resource of a path. What the table has keeps its meaning, whatever Vertex AI's variables say.
+    private func match(_ path: String, _ live: LiveSettings) -> Table.Match? {
+        let found = Self.routes.match(path)
+        if let found, isOn(found.resource, live) { return found }
+        guard live.settings.dialects.contains(.vertex) else { return found }
+        if path == vertex.health { return Table.Match(Self.vertexHealth) }
+        if path == vertex.predict { return Table.Match(Self.vertexPredict) }
+        return found
+    }
+
+    /// - Parameter place: becomes the resource's, though the request may be refused.
     private func route(
-        of head: RequestHead, listener: Int, _ label: inout String
+        of head: RequestHead, _ live: LiveSettings, listener: Int, _ place: inout Place
     ) throws(ServiceError) -> (Table.Match, Table.Method) {
         let path = head.target.path
-        guard let match = Self.routes.match(path) else {
+        guard let match = match(path, live) else {
             throw ServiceError(
                 .notFound,
                 "no such resource: \"\(path.prefix(200))\"; "
                     + (Self.nearest.path(near: path).map { "did you mean \($0)?" } ?? "/v1/models lists the models"))
         }
         let resource = match.resource
-        label = resource.label
-        guard let method = resource.method(head.method) else {
+        let method = resource.method(head.method)
+        if let dialect = resource.dialect, !isOn(resource, live) {
+            throw ServiceError(
+                .notFound,
+                "\(path.prefix(200)) belongs to the interface \"\(dialect.rawValue)\", which is not turned on (dialects)"
+                    + (Self.nearest.path(near: path).map { "; did you mean \($0)?" } ?? ""))
+        }
+        place = Place(resource, access: (method ?? resource.methods.first)?.access, head, live)
+        guard let method else {
             for method in resource.methods.prefix(1) {
                 try listenerRoutes.check(resource.listenerClasses(of: method), of: head, listener: listener)
             }
@@ -114,19 +173,19 @@ package final class Service: HTTPResponder {
 
     /// A request that is answered in a task when its body has come.
     func accept(_ call: Call, answer: @escaping Answer) -> BodyAdmission {
-        let label = call.match.resource.label, settings = call.live.settings, client = call.client
+        let place = call.place, settings = call.live.settings, client = call.client
         return .accept(maxBytes: settings.maxBody) { [self] request in
             do throws(ServiceError) {
-                let place = try clients.enter(client, settings)
-                defer { place?.leave() }
+                let entry = try clients.enter(client, settings)
+                defer { entry?.leave() }
                 var response = try await answer(request)
-                response.tag = label
-                return reporting(response, settings)
+                response.tag = place.label
+                return reporting(response, settings, place)
             } catch {
                 if error.status == .internalServerError {
                     log.error("request \(request.requestID): \(error.message)", repeating: error.label)
                 }
-                return reporting(response(error, tag: label, requestID: request.requestID), settings)
+                return reporting(response(error, at: place, requestID: request.requestID), settings, place)
             }
         }
     }
@@ -154,25 +213,27 @@ package final class Service: HTTPResponder {
 
     // MARK: Answers
 
-    /// An answer that tells balancers how busy the models are, where that is wanted: an ORCA report (xDS data model,
+    /// An answer with the fields for pages of other origins, and one that tells balancers how busy the models are, where that is wanted: an ORCA report (xDS data model,
     /// `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
-    private func reporting(_ response: HTTPResponse, _ settings: Settings) -> HTTPResponse {
-        guard settings.loadReports else { return response }
+    private func reporting(_ response: HTTPResponse, _ settings: Settings, _ place: Place) -> HTTPResponse {
+        guard settings.loadReports || !place.fields.isEmpty else { return response }
         var response = response
+        response.fields += place.fields
+        guard settings.loadReports else { return response }
         let utilization = Units.decimal(repository.utilization, places: 3)
         response.fields.append(("endpoint-load-metrics", "TEXT application_utilization=\(utilization)"))
         return response
     }
 
-    /// - Parameter tag: the label of the route, for the metrics.
-    private func response(_ error: ServiceError, tag: String = "none", requestID: String) -> HTTPResponse {
+    private func response(_ error: ServiceError, at place: Place = Place(), requestID: String) -> HTTPResponse {
         metrics.failed(error)
         var fields = [("Content-Type", "application/json")]
         if error.status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer realm=\"ocelli\"")) }
         if let seconds = error.retryAfter { fields.append(("Retry-After", String(seconds))) }
         if let allow = error.allow { fields.append(("Allow", allow)) }
         var response = HTTPResponse(
-            status: error.status, fields: fields, body: error.json(requestID: requestID), tag: tag)
+            status: error.status, fields: fields, body: error.json(requestID: requestID, dialect: place.dialect),
+            tag: place.label)
         response.note = ErrorNote(error)
         return response
     }

@@ -4,6 +4,9 @@ internal import JSON
 /// Writes the elements of a tensor as JSON numbers, straight from its memory.
 struct NumberWriter {
     let elementType: ElementType
+    /// True if floats are written as TensorFlow Serving does: always with a point or an exponent, and those that are not finite as
+    /// `NaN`, `Infinity` and `-Infinity`, which are not JSON. Otherwise these are null.
+    var isTensorFlow = false
 
     /// The elements, nested as `extents` say; a bare number if there are none. Memory need not be aligned.
     func write(_ raw: UnsafeRawBufferPointer, extents: [Int], to writer: inout JSONWriter) {
@@ -11,22 +14,23 @@ struct NumberWriter {
         switch elementType {
         case .float32:
             nest(extents[...], &writer) { writer in
-                writer.number(Self.load(raw, next, as: Float.self))
+                number(Self.load(raw, next, as: Float.self), &writer)
                 next += 1
             }
         case .float64:
             nest(extents[...], &writer) { writer in
-                writer.number(Self.load(raw, next, as: Double.self))
+                let value = Self.load(raw, next, as: Double.self)
+                if isTensorFlow { writer.raw(Self.text(value)) } else { writer.number(value) }
                 next += 1
             }
         case .float16:
             nest(extents[...], &writer) { writer in
-                writer.number(ElementConversion.float(fromHalf: Self.load(raw, next, as: UInt16.self)))
+                number(ElementConversion.float(fromHalf: Self.load(raw, next, as: UInt16.self)), &writer)
                 next += 1
             }
         case .bfloat16:
             nest(extents[...], &writer) { writer in
-                writer.number(Float(bitPattern: UInt32(Self.load(raw, next, as: UInt16.self)) << 16))
+                number(Float(bitPattern: UInt32(Self.load(raw, next, as: UInt16.self)) << 16), &writer)
                 next += 1
             }
         case .bool:
@@ -44,6 +48,16 @@ struct NumberWriter {
         case .int64: integers(Int64.self, raw, extents, &writer)
         case .string: writer.null()
         }
+    }
+
+    @inline(__always)
+    private func number(_ value: Float, _ writer: inout JSONWriter) {
+        if isTensorFlow { writer.raw(Self.text(value)) } else { writer.number(value) }
+    }
+
+    private static func text<T: BinaryFloatingPoint & CustomStringConvertible>(_ value: T) -> String {
+        if value.isFinite { return value.description }
+        return value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
     }
 
     private func integers<T: FixedWidthInteger & BitwiseCopyable>(

@@ -10,9 +10,14 @@ package struct TensorReader {
     let count: Int?
     /// True if `null` is a missing value, NaN; for 32- and 64-bit floats.
     let takesMissing: Bool
+    /// True if floats may be `NaN`, `Infinity` and `-Infinity`, which are not JSON.
+    let takesNonFinite: Bool
 
-    package init(name: String, elementType: ElementType, count: Int?, takesMissing: Bool = false) {
+    package init(
+        name: String, elementType: ElementType, count: Int?, takesMissing: Bool = false, takesNonFinite: Bool = false
+    ) {
         self.name = name
+        self.takesNonFinite = takesNonFinite
         self.takesMissing = takesMissing
         self.elementType = elementType
         self.count = count
@@ -27,24 +32,32 @@ package struct TensorReader {
             return try numbers(&scanner, "a number that a 32-bit float can hold", { $0.float(in: $1) }) {
                 (scanner, text) throws(JSONError) -> Float? in
                 if takesMissing, try scanner.takesNull() { return .nan }
+                if takesNonFinite, let value = scanner.takesNonFinite() { return Float(value) }
                 return try scanner.number().float(in: text)
             }
         case .float64:
             return try numbers(&scanner, "a number that a 64-bit float can hold", { $0.double(in: $1) }) {
                 (scanner, text) throws(JSONError) -> Double? in
                 if takesMissing, try scanner.takesNull() { return .nan }
+                if takesNonFinite, let value = scanner.takesNonFinite() { return value }
                 return try scanner.number().double(in: text)
             }
         case .float16:
             return try numbers(&scanner, "a number that a 16-bit float can hold", { _, _ in nil }) {
                 (scanner, text) throws(JSONError) -> UInt16? in
-                try scanner.number().float(in: text).map { ElementConversion.half(from: $0) }
+                if takesNonFinite, let value = scanner.takesNonFinite() {
+                    return ElementConversion.half(from: Float(value))
+                }
+                return try scanner.number().float(in: text).map { ElementConversion.half(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7C00 ? nil : $0 }
             }
         case .bfloat16:
             return try numbers(&scanner, "a number that a 16-bit brain float can hold", { _, _ in nil }) {
                 (scanner, text) throws(JSONError) -> UInt16? in
-                try scanner.number().float(in: text).map { ElementConversion.brain(from: $0) }
+                if takesNonFinite, let value = scanner.takesNonFinite() {
+                    return ElementConversion.brain(from: Float(value))
+                }
+                return try scanner.number().float(in: text).map { ElementConversion.brain(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7F80 ? nil : $0 }
             }
         case .uint8: return try integers(&scanner, UInt8.self)

@@ -11,6 +11,7 @@ extension SettingsTrial {
             "top": "3", "max_pixels": "100000", "max_batch": "2", "picture_formats": "jpeg,png,bmp",
             "tolerate_truncated": "true", "max_deadline": "61s",
             "log_format": "json", "log_top_label": "true", "host_names": "vision.example",
+            "cors_origins": "https://app.example", "dialects": "sagemaker",
         ],
         checks: [
             "top": { running in
@@ -43,6 +44,15 @@ extension SettingsTrial {
             "max_deadline": { running in
                 let answer = try Curl.post(seven, to: running.url + "/v1/classify?timeout_ms=62000")
                 return unless(answer.status == 400 && answer.error.contains("timeout_ms"), answer.text)
+            },
+            "cors_origins": { running in
+                let answer = try Curl.run(running.url + "/v1/models", ["-H", "Origin: https://app.example"])
+                return unless(answer.headers["access-control-allow-origin"] == "https://app.example", answer.text)
+            },
+            "dialects": { running in
+                let ping = try Curl.run(running.url + "/ping"),
+                    list = try Curl.run(running.url + "/v1/models/digits/metadata")
+                return unless(ping.status == 200 && list.status == 404 && list.error.contains("(dialects)"), list.text)
             },
             "log_format": jsonLines,
             "host_names": { running in

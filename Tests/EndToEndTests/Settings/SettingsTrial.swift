@@ -82,6 +82,7 @@ struct SettingsTrial: Sendable, CustomTestStringConvertible {
         switch SettingsTable.setting(named: name)?.kind {
         case .integer, .automaticInteger, .bool: value
         case .strings: "[\"\(value)\"]"
+        case .choices: "[\(value.split(separator: ",").map { "\"\($0)\"" }.joined(separator: ", "))]"
         default: "\"\(value)\""
         }
     }

@@ -1,0 +1,84 @@
+internal import FlowControl
+internal import HTTPServer
+internal import ImagePipeline
+internal import Inference
+internal import JSON
+internal import Observations
+internal import Settings
+
+/// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: boxes in whole pixels, as DeepStack and CodeProject.AI answer them.
+struct DeepStackDetectTask: PredictionTask {
+    private let run: RunRequest
+    private let request: ObservationRequest
+
+    static var takesLists: Bool { false }
+    static func fits(_ model: Model, _ query: DeepStackQuery) -> Bool { model.tasks.contains(.detect) }
+
+    static func defaultName(
+        _ query: DeepStackQuery, in repository: ModelRepository, _ settings: Settings
+    ) throws(ServiceError) -> String { try query.defaultName(in: repository, settings) }
+
+    init(
+        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: Settings
+    ) throws(ServiceError) {
+        guard run.model.tasks.contains(.detect) else {
+            throw .invalidInput(
+                "model \"\(run.name)\" does not give \(ObservationTask.detect.gives): \(run.model.abilities)")
+        }
+        self.run = run
+        var wanted = ObservationRequest(task: .detect)
+        wanted.threshold = query.minimum
+        self.request = wanted
+    }
+
+    func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ObservationResult, InferenceError>] {
+        await run.model.observations(of: images, request: request, options: run.options, slot: slot)
+    }
+
+    func write(_ result: ObservationResult, total: UInt64, to writer: inout JSONWriter) {
+        guard case .detections(let found) = result.content else { return }
+        writer.member("success", true)
+        writer.key("predictions")
+        writer.array { writer in
+            for one in found {
+                writer.object { writer in
+                    writer.member("label", one.label)
+                    writer.key("confidence")
+                    writer.number(one.confidence)
+                    let (width, height) = (result.displayed.width, result.displayed.height)
+                    writer.member("x_min", Self.pixel(one.box.x, most: width))
+                    writer.member("y_min", Self.pixel(one.box.y, most: height))
+                    writer.member("x_max", Self.pixel(one.box.x + one.box.width, most: width))
+                    writer.member("y_max", Self.pixel(one.box.y + one.box.height, most: height))
+                }
+            }
+        }
+        writer.member("count", found.count)
+        let labels = Set(found.map(\.label)).sorted().joined(separator: ", ")
+        writer.member("message", found.isEmpty ? "No objects found" : "Found \(labels)")
+        DeepStackTimes.write(result.times, total: total, to: &writer)
+    }
+
+    /// The nearest whole pixel within the picture.
+    private static func pixel(_ place: Double, most: Int) -> Int {
+        place.isFinite ? Int(min(max(place.rounded(), 0), Double(max(most, 0)))) : 0
+    }
+
+    func count(_ result: ObservationResult, in metrics: ServiceMetrics) {
+        metrics.found(result.count, task: .detect, model: run.name)
+    }
+}
+
+/// The times of an answer, as clients of both servers show them.
+enum DeepStackTimes {
+    /// Members of an object that is open: CodeProject.AI's in whole milliseconds, DeepStack's `duration` in seconds.
+    static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
+        func milliseconds(_ nanoseconds: UInt64) -> Int { Int(clamping: (nanoseconds &+ 500_000) / 1_000_000) }
+        writer.member("inferenceMs", milliseconds(times.inference))
+        writer.member("processMs", milliseconds(times.decode &+ times.inference &+ times.postprocess))
+        writer.member("analysisRoundTripMs", milliseconds(total))
+        writer.key("duration")
+        writer.number(Double(total / 1_000) / 1_000_000)
+        writer.member("code", 200)
+    }
+}

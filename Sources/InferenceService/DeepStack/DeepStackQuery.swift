@@ -1,0 +1,44 @@
+internal import Inference
+internal import Settings
+
+/// The parameters of DeepStack's and CodeProject.AI's requests, from the query or from text parts of the form.
+struct DeepStackQuery: TaskQuery {
+    /// The thing that is looked for, which decides on the model where the path has none.
+    enum Target: Sendable {
+        case objects, faces, scene
+    }
+
+    let target: Target
+    var picture = PictureQuery()
+    /// The least confidence of what is answered.
+    var minimum: Float = 0.4
+    var ownNames: [String] { ["min_confidence"] }
+
+    init(_ target: Target) { self.target = target }
+
+    mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+        guard parameter.name == "min_confidence" else { return false }
+        minimum = try parameter.share()
+        return true
+    }
+
+    /// The names that a model of faces may have.
+    private static let faceModels = ["face", "deepstack_face"]
+
+    /// The model for a path without one.
+    func defaultName(in repository: ModelRepository, _ settings: Settings) throws(ServiceError) -> String {
+        switch target {
+        case .objects: return try repository.defaultName(for: .task(.detect), settings)
+        case .scene: return try repository.defaultName(settings)
+        case .faces:
+            let names = repository.names
+            guard let name = Self.faceModels.first(where: names.contains) else {
+                throw ServiceError(
+                    .modelNotFound,
+                    "no model finds faces: this route uses the model named \"face\" or \"deepstack_face\"; /v1/models lists the models"
+                )
+            }
+            return name
+        }
+    }
+}

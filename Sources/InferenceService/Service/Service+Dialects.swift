@@ -1,0 +1,139 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import JSON
+internal import Settings
+
+/// The routes of other servers' interfaces (`dialects`): a row each, as in the table of Ocelli's own.
+extension Service {
+    static let dialects: [Table.Resource] = tensorFlowServing + sageMaker + deepStack
+
+    // MARK: TensorFlow Serving, KServe version 1
+
+    private static let tensorFlowServing: [Table.Resource] = [
+        .init(
+            PathTemplate.labelled("/v1/models", ":predict"), dialect: .tensorFlowServing,
+            .post(.infer, "tfserving_predict", signaturePredict)),
+        .init(
+            PathTemplate.labelled("/v1/models", "/metadata"), dialect: .tensorFlowServing,
+            .get(.read, "tfserving_metadata", signature)),
+        .init(
+            ["/v1/models/{name}/labels/{label}"], dialect: .tensorFlowServing,
+            .get(.read, "tfserving_status", labelledModel)),
+        .init(
+            PathTemplate.labelled("/v1/models", ":classify") + PathTemplate.labelled("/v1/models", ":regress"),
+            dialect: .tensorFlowServing, .post(.infer, "tfserving_examples", refuseExamples)),
+    ]
+
+    /// The version that a request names by itself or by a label; nil for the one that serves.
+    private static func version(_ call: Call) throws(ServiceError) -> String? {
+        guard let label = call.match.versionLabel else { return call.match.version }
+        return try call.service.repository.version(labelled: label, of: call.match.name)
+    }
+
+    private static func signaturePredict(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let choice = try choose(call, version: try version(call))
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await predictHandler(call).respond(to: request, choice)
+        }
+    }
+
+    private static func predictHandler(_ call: Call) -> PredictHandler {
+        PredictHandler(
+            repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics)
+    }
+
+    private static func signature(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let version = try version(call)
+        let handler = SignatureHandler(repository: call.service.repository, settings: call.live.settings)
+        return call.service.accept(call) { (_) async throws(ServiceError) in
+            try await handler.respond(call.match.name, version: version)
+        }
+    }
+
+    private static func labelledModel(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let version = try version(call)
+        return call.service.accept(call) { (_) throws(ServiceError) in
+            try modelsHandler(call).describe(call.match.name, version: version)
+        }
+    }
+
+    /// Their clients speak gRPC, and a `tf.Example` has no form that a model here could read.
+    private static func refuseExamples(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        throw ServiceError(
+            .notFound,
+            "TensorFlow Serving's :classify and :regress, which take tf.Example, are not served: send tensors or pictures to "
+                + "/v1/models/\(call.match.name.prefix(100)):predict, or a picture to "
+                + "/v1/models/\(call.match.name.prefix(100))/classify")
+    }
+
+    // MARK: Amazon SageMaker, Vertex AI
+
+    private static let sageMaker: [Table.Resource] = [
+        .init(["/ping"], isProbe: true, dialect: .sageMaker, .get(nil, "sagemaker_ping", readiness)),
+        .init(["/invocations"], dialect: .sageMaker, .post(.infer, "sagemaker_invocations", invocation)),
+    ]
+
+    /// The routes whose paths Vertex AI's variables say.
+    static let vertexHealth = Table.Resource(
+        [], isProbe: true, dialect: .vertex, label: "AIP_HEALTH_ROUTE", .get(nil, "vertex_health", readiness))
+    static let vertexPredict = Table.Resource(
+        [], dialect: .vertex, label: "AIP_PREDICT_ROUTE", .post(.infer, "vertex_predict", invocation))
+
+    private static func invocation(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let (name, version) = try InvocationHandler.attributes(call.head)
+        let choice = try choose(call, name: name, version: version) { (repository) throws(ServiceError) in
+            try InvocationHandler.defaultName(repository, call.live.settings)
+        }
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await InvocationHandler(
+                repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
+            )
+            .respond(to: request, choice)
+        }
+    }
+
+    // MARK: DeepStack, CodeProject.AI
+
+    private static let deepStack: [Table.Resource] = [
+        .init(
+            ["/v1/vision/detection"], dialect: .deepStack,
+            .post(.infer, "deepstack_detection", run(DeepStackDetectTask.self, DeepStackQuery(.objects)))),
+        .init(
+            ["/v1/vision/face"], dialect: .deepStack,
+            .post(.infer, "deepstack_face", run(DeepStackDetectTask.self, DeepStackQuery(.faces)))),
+        .init(
+            ["/v1/vision/scene"], dialect: .deepStack,
+            .post(.infer, "deepstack_scene", run(DeepStackSceneTask.self, DeepStackQuery(.scene)))),
+        // Their clients ask by POST, people by GET.
+        .init(
+            ["/v1/vision/custom/list"], dialect: .deepStack, .get(.read, "deepstack_list", detectors),
+            .post(.read, "deepstack_list", detectors)),
+        .init(
+            ["/v1/vision/custom/{name}"], dialect: .deepStack,
+            .post(.infer, "deepstack_custom", run(DeepStackDetectTask.self, DeepStackQuery(.objects)))),
+        .init(
+            ["/v1/status/ping", "/v1/server/status/ping"], dialect: .deepStack,
+            .get(.read, "deepstack_ping") { call in answer(call, json("{\"success\":true}")) }),
+        .init(
+            ["/v1/status/updateavailable", "/v1/server/status/updateavailable"], dialect: .deepStack,
+            .get(.read, "deepstack_update") { call in
+                answer(call, json("{\"success\":true,\"updateAvailable\":false,\"message\":\"\"}"))
+            }),
+    ]
+
+    /// The names of the models that find things, and of those that only loading tells.
+    private static func detectors(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { _ in
+            let names = call.service.repository.records.filter { record in
+                record.model.map { $0.tasks.contains(.detect) } ?? (record.policy == .lazy && record.state == .unloaded)
+            }
+            var writer = JSONWriter(capacity: 256)
+            writer.object { writer in
+                writer.member("success", true)
+                writer.member("models", Set(names.map(\.name)).sorted())
+            }
+            return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
+        }
+    }
+}

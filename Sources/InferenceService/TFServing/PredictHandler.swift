@@ -1,0 +1,76 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import JSON
+internal import Settings
+internal import SystemSupport
+
+/// Answers `POST /v1/models/{name}:predict` as TensorFlow Serving and KServe's version 1 do: the model's own tensors in and out, and
+/// encoded pictures where the bundle says how they become tensors.
+struct PredictHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+    let metrics: ServiceMetrics
+
+    /// - Parameter takesList: whether a list alone is `instances`, as SageMaker's clients send it.
+    func respond(
+        to request: HTTPRequest, _ choice: ModelChoice, takesList: Bool = false
+    ) async throws(ServiceError) -> HTTPResponse {
+        var options = PredictionOptions()
+        options.claim = choice.claim
+        options.deadline = request.deadline(nil, settings: settings)
+        let model = try await choice.model(in: repository, deadline: options.deadline)
+        let answer = RunRequest(request, model: model, name: choice.name, options: options)
+        let run = TensorRun(
+            slots: SlotRun(model: model, options: options, metrics: metrics), name: choice.name,
+            receiving: answer.receiving)
+        // Reading a long body takes as long as a prediction does: that is done in a slot.
+        let isCompressed = try CompressedBody.isCompressed(request.head)
+        let isLong = isCompressed || request.body.count > InferHandler.longestUnslotted
+        let taken = try await isLong ? run.slots.slot() : nil
+        defer { taken?.release() }
+        let body = try isCompressed ? CompressedBody.decompress(request.body, most: settings.maxBody) : request.body
+        let read = try Self.read(body, model.description, most: settings.maxBatch, takesList: takesList)
+        let writer = PredictAnswer(outputs: model.description.outputs, request: read)
+        guard read.items.count == 1, let item = read.items.first else {
+            taken?.release()
+            let outputs = try await run.all(read.items, kind: "instance #")
+            return try Self.response(answer, outputs, writer)
+        }
+        let slot = try await run.slots.slot(work: model.decodingTime(of: item), taken: taken)
+        defer { slot.release() }
+        let outputs = try await run.results(of: [item], in: slot, read: CopiedOutputs.init)[0].get()
+        return try Self.response(answer, [outputs], writer)
+    }
+
+    private static func read(
+        _ body: HTTPBody, _ model: ModelDescription, most: Int, takesList: Bool
+    ) throws(ServiceError) -> PredictRequest {
+        let result: Result<PredictRequest, JSONError> = body.withUnsafeBytes { bytes in
+            do throws(JSONError) {
+                return .success(try PredictRequest(bytes, inputs: model.inputs, most: most, takesList: takesList))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.mapError { ServiceError($0) }.get()
+    }
+
+    private static func response(
+        _ run: RunRequest, _ outputs: [TensorRun.Outputs<CopiedOutputs>], _ writer: PredictAnswer
+    ) throws(ServiceError) -> HTTPResponse {
+        let begun = MonotonicInstant.now
+        let body = try writer.json(outputs.map(\.value))
+        var sum = StageTimes()
+        for output in outputs {
+            // Items wait at the same time; the other stages are work, of which all is counted.
+            sum.queue = max(sum.queue, output.times.queue)
+            sum.decode &+= output.times.decode
+            sum.inference &+= output.times.inference
+            sum.postprocess &+= output.times.postprocess
+        }
+        return run.response(
+            body, type: "application/json", times: sum, encode: MonotonicInstant.now.nanoseconds(since: begun))
+    }
+}

@@ -1,0 +1,44 @@
+package import Settings
+
+/// The paths at which Vertex AI asks a container, by the variables that it sets (`AIP_HEALTH_ROUTE`, `AIP_PREDICT_ROUTE`).
+package struct VertexRoutes: Sendable, Hashable {
+    /// The path of the health check; nil if there is none.
+    package let health: String?
+    /// The path of predictions; nil if there is none.
+    package let predict: String?
+
+    /// No paths.
+    package static let none = VertexRoutes(health: nil, predict: nil)
+
+    private init(health: String?, predict: String?) {
+        self.health = health
+        self.predict = predict
+    }
+
+    /// The paths of an environment, where the dialect is on.
+    package init(_ settings: Settings, environment: [String: String]) throws(StartupError) {
+        guard settings.dialects.contains(.vertex) else {
+            self = .none
+            return
+        }
+        health = try Self.path("AIP_HEALTH_ROUTE", environment)
+        predict = try Self.path("AIP_PREDICT_ROUTE", environment)
+        if let health, health == predict {
+            throw StartupError(
+                "AIP_HEALTH_ROUTE and AIP_PREDICT_ROUTE are the same path, \(health)", isConfiguration: true)
+        }
+    }
+
+    private static func path(_ name: String, _ environment: [String: String]) throws(StartupError) -> String? {
+        guard let path = environment[name], !path.isEmpty else { return nil }
+        let isPlain = path.utf8.allSatisfy {
+            $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+        }
+        guard path.hasPrefix("/"), path.utf8.count <= 1_024, isPlain else {
+            throw StartupError(
+                "\(name): expected a path such as /predict, of letters, digits and :/-._~, found \"\(path.prefix(100))\"",
+                isConfiguration: true)
+        }
+        return path
+    }
+}

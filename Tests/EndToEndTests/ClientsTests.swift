@@ -1,0 +1,145 @@
+import Foundation
+import HTTPWire
+import InferenceService
+import TestSupport
+import Testing
+
+/// docs/clients.md: every line of its table answers as it says, and every route of a dialect is in it.
+@Suite(.serialized) struct ClientsDocumentTests {
+    private struct Line {
+        let asks: String, command: String, status: Int, words: String
+    }
+
+    private let lines: [Line]
+    private let document: String
+
+    init() throws {
+        document = try String(
+            contentsOf: SharedData.packageRoot.appendingPathComponent("docs/clients.md"), encoding: .utf8)
+        lines = document.split(separator: "\n").compactMap { line in
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 6, cells[3].hasPrefix("`curl "), let status = Int(cells[4].prefix(3)) else {
+                return nil
+            }
+            let words = cells[4].dropFirst(3).trimmingCharacters(in: CharacterSet(charactersIn: " `"))
+            return Line(
+                asks: cells[2], command: cells[3].trimmingCharacters(in: CharacterSet(charactersIn: "`")),
+                status: status,
+                words: words)
+        }
+    }
+
+    @Test func everyRouteOfADialectIsInTheTable() {
+        #expect(lines.count >= 30)
+        let asked = lines.flatMap { $0.asks.split(separator: "`").map(String.init) }
+        for resource in Service.routes.resources where resource.dialect != nil {
+            for template in resource.templates {
+                for method in resource.methods {
+                    let route = "\(method.method.rawValue) \(template.text)"
+                    #expect(asked.contains(route), "\(route) is not in the table")
+                }
+            }
+        }
+    }
+
+    @Test(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence))) func everyLineAnswersAsItSays() throws {
+        let root = SharedData.packageRoot
+        let dialects = "tfserving,sagemaker,vertex,deepstack"
+        #expect(
+            document.contains("ocelli serve --models models --models Tests/Fixtures/detectors --dialects \(dialects)"))
+        let daemon = try Daemon(
+            [
+                "--models", root.path + "/models", "--models", root.path + "/Tests/Fixtures/detectors", "--model",
+                "face=\(root.path)/Tests/Fixtures/observations/ssd_few", "--dialects", dialects, "--cors-origins",
+                "https://app.example",
+            ], environment: ["AIP_HEALTH_ROUTE": "/health", "AIP_PREDICT_ROUTE": "/predict"])
+        let address = daemon.url.dropFirst("http://".count)
+        for line in lines {
+            let command = line.command.replacing("localhost:8080", with: address)
+                .replacing("curl ", with: "curl -sSi --max-time 60 ")
+            let result = try Shell.run("bash", ["-c", command], directory: root)
+            var rest = result.text[...]
+            while rest.hasPrefix("HTTP/1.1 1"), let end = rest.range(of: "\r\n\r\n") { rest = rest[end.upperBound...] }
+            let status = Int(rest.split(separator: " ", maxSplits: 2).dropFirst().first ?? "") ?? 0
+            #expect(
+                status == line.status && rest.contains(line.words),
+                "\(line.command)\n\(result.text.prefix(600))\(result.errors)")
+        }
+        #expect(daemon.waitForLog("trace_id=4bf92f3577b34da6a3ce929d0e0e4736", seconds: 5))
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+}
+
+/// Clients of other servers against the daemon, and pages of other origins in a browser.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized) struct ClientsTests {
+    private static let root = SharedData.packageRoot
+
+    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    func tensorFlowServingsAndSageMakersBodies() throws {
+        let daemon = try Daemon(["--dialects", "tfserving,sagemaker"])
+        let result = try PythonClients.run(
+            "tfserving_client.py", [daemon.url, "digits", BadInputTests.seven.path])
+        #expect(result.status == 0 && result.text == "ok 7\n", "\(result.text)\(result.errors)\(daemon.log)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// A cat in a photograph, as a camera's picture comes: by the detector that Frigate's users have.
+    @Test(
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    func frigatesDetector() throws {
+        let cases = try ThingsCases(only: ["ssd_mobilenet_v1"])
+        defer { cases.remove() }
+        let daemon = try Daemon(["--models", cases.models.path, "--dialects", "deepstack"])
+        let picture = try #require(SharedData.folder).appendingPathComponent("images/cat_720p.jpg")
+        // The patience of a test machine, not of a camera.
+        let result = try PythonClients.run(
+            "deepstack_client.py", [daemon.url + "/v1/vision/detection", picture.path, "cat", "320", "30"])
+        #expect(result.status == 0 && result.text.hasPrefix("cat "), "\(result.text)\(result.errors)\(daemon.log)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test(.enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func aPageOfAnotherOriginMayFetch() throws {
+        let token = "a-token-of-the-page-0123456789abcdef"
+        let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
+        try "all \(token)\n".write(to: tokens, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: tokens) }
+        let port = try Self.freePort()
+        let daemon = try Daemon(["--tokens-file", tokens.path, "--cors-origins", "http://127.0.0.1:\(port)"])
+        let result = try Shell.run(
+            Self.root.appendingPathComponent("Tests/Tools/browse-origin").path,
+            [try #require(PageTests.chromium), daemon.url, "\(port)", token, BadInputTests.seven.path, "7"])
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        daemon.stop()
+    }
+
+    /// A port that nobody listens on now.
+    private static func freePort() throws -> Int {
+        let result = try Shell.run(
+            "python3",
+            ["-c", "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"])
+        return try #require(Int(result.text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    // MARK: Vertex AI's port
+
+    @Test func vertexSetsThePort() throws {
+        let port = try Self.freePort()
+        // No --listen: the helper gives one, which counts before the variable.
+        let ignored = try Daemon(["--dialects", "vertex"], environment: ["AIP_HTTP_PORT": "\(port)"])
+        #expect(ignored.log.contains("AIP_HTTP_PORT is \(port), but listen is set"), "\(ignored.log)")
+        #expect(!ignored.url.hasSuffix(":\(port)"))
+        ignored.stop()
+        let daemon = try Daemon(
+            [Daemon.binary.path, "serve", "--dialects", "vertex"], environment: ["AIP_HTTP_PORT": "\(port)"],
+            launcher: ["sh", "-c", "shift 4; exec \"$@\"", "sh"])
+        #expect(daemon.log.contains("AIP_HTTP_PORT stands for it, on all addresses"), "\(daemon.log)")
+        #expect(try Curl.run("http://127.0.0.1:\(port)/healthz").status == 200)
+        daemon.stop()
+        #expect(throws: Daemon.Failure.self) {
+            try Daemon(["--dialects", "vertex"], environment: ["AIP_HTTP_PORT": "eighty"])
+        }
+    }
+}
