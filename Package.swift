@@ -98,7 +98,7 @@ let package = Package(
             name: "Inference",
             dependencies: [
                 "COpenVINO", "ConfinedDecoding", "CoreMLImport", "FileFormats", "ModelFacts", "ImagePipeline",
-                "FlowControl", "JSON", "Observations", "SystemSupport",
+                "FlowControl", "JSON", "Observations", "SystemSupport", "Teaching",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
@@ -107,7 +107,7 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations", "Settings", "SystemSupport",
+                "Observations", "Settings", "SystemSupport", "Teaching",
             ],
             // One binary: the page is part of it.
             resources: [
@@ -121,6 +121,7 @@ let package = Package(
             dependencies: [
                 "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference",
                 "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Settings", "SystemSupport",
+                "Teaching",
             ],
             resources: [.embedInCode("Quantize/quantize.py")],
             swiftSettings: strict),
@@ -202,7 +203,7 @@ let package = Package(
             name: "InferenceTests",
             dependencies: [
                 "CoreMLImport", "FileFormats", "FlowControl", "Inference", "Observations", "SystemSupport",
-                "TestSupport",
+                "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),

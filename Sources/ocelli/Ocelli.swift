@@ -23,7 +23,7 @@ enum Ocelli {
             Terminal.exit(1)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if [ServeCommand.name, ReportCommand.name, QuantizeCommand.name].contains(arguments.first) {
+        if [ServeCommand.name, ReportCommand.name, QuantizeCommand.name, TeachCommand.name].contains(arguments.first) {
             Daemon.blockSignals()
         }
         let ended = DispatchSemaphore(value: 0)

@@ -1,5 +1,6 @@
 import Foundation
 import Inference
+import Teaching
 import TestSupport
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     @Test func thereIsOneExampleForEachTask() {
         for words in [
             #""labels": "imagenet-1k""#, #""type": "boxes""#, #""type": "mask""#, #""type": "keypoints""#,
-            #""type": "embedding""#,
+            #""type": "embedding""#, #""taught": "taught.safetensors""#,
             #""denormalize""#, #""name": "patient""#,
         ] {
             #expect(Self.examples.contains { $0.contains(words) }, "\(words)")
@@ -32,6 +33,9 @@ import Testing
             at: SharedData.packageRoot.appendingPathComponent(
                 "Tests/Fixtures/observations/zeroshot/classes.safetensors"),
             to: folder.url.appendingPathComponent("classes.safetensors"))
+        let set = try #require(ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0]], classes: [0]))
+        try Data(TaughtFile.bytes(of: try #require(TaughtHead(.nearestMean, set)))).write(
+            to: folder.url.appendingPathComponent("taught.safetensors"))
         let path = try folder.write(["model.json": example])
         #expect(throws: Never.self) { try ModelBundle(path: path) }
         try folder.write(["model.json": example.replacing(#""type": "#, with: #""kind": "#)])

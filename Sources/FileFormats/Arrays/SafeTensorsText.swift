@@ -12,13 +12,27 @@ package struct NamedTensor: Sendable {
     /// 32-bit floats.
     package init(_ name: String, _ shape: [Int], _ values: [Float]) {
         (self.name, typeName, self.shape) = (name, "F32", shape)
-        bytes = values.flatMap { withUnsafeBytes(of: $0.bitPattern.littleEndian, Array.init) }
+        bytes = Self.bytes(values.count) { values[$0].bitPattern }
     }
 
     /// 32-bit integers.
     package init(_ name: String, _ shape: [Int], _ values: [Int32]) {
         (self.name, typeName, self.shape) = (name, "I32", shape)
-        bytes = values.flatMap { withUnsafeBytes(of: $0.littleEndian, Array.init) }
+        bytes = Self.bytes(values.count) { UInt32(bitPattern: values[$0]) }
+    }
+
+    /// Words, little-endian: there may be a hundred million.
+    private static func bytes(_ count: Int, _ word: (Int) -> UInt32) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 4 * count) { buffer, filled in
+            for index in 0..<count {
+                let value = word(index)
+                for byte in 0..<4 {
+                    buffer.initializeElement(
+                        at: 4 * index + byte, to: UInt8(truncatingIfNeeded: value >> UInt32(8 * byte)))
+                }
+            }
+            filled = 4 * count
+        }
     }
 }
 

@@ -8,7 +8,7 @@ struct ManifestParser {
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
     /// Reads any other file of the bundle.
-    let contents: (_ file: String, _ path: String) -> [UInt8]?
+    let contents: (_ file: String, _ path: String, _ most: Int) -> [UInt8]?
     /// Finds a file of the bundle; a problem if there is none of that name.
     let locate: (_ file: String, _ path: String) -> String?
 

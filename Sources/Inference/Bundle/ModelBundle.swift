@@ -119,7 +119,9 @@ package struct ModelBundle: Sendable {
         let parser = ManifestParser(
             problems: problems,
             labels: { Self.readLabels($0, jsonPath: $1, bundle: path, problems: problems) },
-            contents: { Self.readFile($0, jsonPath: $1, bundle: path, problems: problems).map { [UInt8]($0) } },
+            contents: { file, place, most in
+                Self.readFile(file, jsonPath: place, bundle: path, most: most, problems: problems).map { [UInt8]($0) }
+            },
             locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
         let manifest = parser.parse(tree.value)
         var file = manifest.file
@@ -192,8 +194,8 @@ package struct ModelBundle: Sendable {
         return problems
     }
 
-    /// The files, under any name, in which a bare ONNX file keeps weights; none of other files.
-    private static func externalFiles(of path: String) -> [String] {
+    /// The files, under any name, in which a bare ONNX file keeps weights; none of other files. Reads the file: blocks.
+    package static func externalFiles(of path: String) -> [String] {
         guard ModelFormat(file: path) == .onnx, let slash = path.lastIndex(of: "/"), let file = try? OpenFile(path)
         else { return [] }
         return ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted()
@@ -231,12 +233,12 @@ package struct ModelBundle: Sendable {
         return nil
     }
 
-    /// The contents of a small file.
+    /// The contents of a file of at most so many bytes.
     private static func readFile(
-        _ file: String, jsonPath: String, bundle: String, problems: ProblemList
+        _ file: String, jsonPath: String, bundle: String, most: Int = BundleFile.largestLabels, problems: ProblemList
     ) -> Data? {
         guard let path = locate(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
-        switch BundleFile.read(path, most: BundleFile.largestLabels) {
+        switch BundleFile.read(path, most: most) {
         case .success(let contents): return contents
         case .failure(let problem):
             problems.add(jsonPath, "\"\(file)\" \(problem.reason)")

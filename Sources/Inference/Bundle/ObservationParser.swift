@@ -1,6 +1,7 @@
 internal import FileFormats
 internal import JSON
 internal import Observations
+internal import Teaching
 
 /// Reads an entry of a manifest's `outputs` whose type is `boxes`, `mask`, `keypoints` or `embedding`.
 struct ObservationParser {
@@ -8,7 +9,7 @@ struct ObservationParser {
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
     /// Reads another file of the bundle, of at most so many bytes.
-    let contents: (_ file: String, _ path: String) -> [UInt8]?
+    let contents: (_ file: String, _ path: String, _ most: Int) -> [UInt8]?
 
     private var problems: ProblemList { object.problems }
 
@@ -113,7 +114,8 @@ struct ObservationParser {
     // MARK: Boxes
 
     private func boxes() -> ObservationOutput.Boxes {
-        var boxes = ObservationOutput.Boxes(HeadParser(object: object, contents: contents).parse())
+        var boxes = ObservationOutput.Boxes(
+            HeadParser(object: object) { contents($0, $1, BundleFile.largestLabels) }.parse())
         if let masks = object.object("masks") {
             _ = masks.requiredString("prototypes")
             boxes.masks = (
@@ -225,18 +227,45 @@ struct ObservationParser {
     private func embedding(_ output: inout ObservationOutput) -> ObservationOutput.Kind {
         let normalization = object.choice("normalize", EmbeddingNormalization.self) ?? .l2
         let scale = object.number("scale")
+        let taught = object.string("taught")
         guard let file = object.string("classes") else {
             if scale != nil { problems.add(object.path(of: "scale"), "is for \"classes\", which is missing") }
-            return .embedding(normalization, classes: nil)
+            let head = taught.flatMap { taughtClasses($0, &output) }
+            return .embedding(normalization, classes: head.map { .taught($0) })
         }
+        if taught != nil {
+            problems.add(object.path(of: "classes"), "cannot be beside \"taught\": a model has classes of one kind")
+        }
+        return .embedding(normalization, classes: vectors(file, scale: scale, &output).map { .vectors($0) })
+    }
+
+    /// The classes of a file that `ocelli teach` wrote, with their labels.
+    private func taughtClasses(_ file: String, _ output: inout ObservationOutput) -> TaughtHead? {
+        let path = object.path(of: "taught")
+        if object.has("labels") {
+            problems.add(object.path(of: "labels"), "cannot be beside \"taught\": the labels are in \"\(file)\"")
+        }
+        guard let bytes = contents(file, path, BundleFile.largestTaught) else { return nil }
+        do throws(FormatError) {
+            let head = try TaughtFile.head(bytes)
+            output.labels = head.labels
+            return head
+        } catch {
+            problems.add(path, "\"\(file)\" \(error.reason)")
+            return nil
+        }
+    }
+
+    /// The vectors of classes, with their labels where the file has them.
+    private func vectors(_ file: String, scale: Double?, _ output: inout ObservationOutput) -> EmbeddingClasses? {
         let path = object.path(of: "classes")
-        guard let bytes = contents(file, path) else { return .embedding(normalization, classes: nil) }
+        guard let bytes = contents(file, path, BundleFile.largestLabels) else { return nil }
         let vectors: SafeTensorsFile.Matrix
         do throws(FormatError) {
             vectors = try SafeTensorsFile(bytes).classVectors(in: bytes)
         } catch {
             problems.add(path, "\"\(file)\" \(error.reason)")
-            return .embedding(normalization, classes: nil)
+            return nil
         }
         let classes = EmbeddingClasses(
             vectors: vectors.values, dimension: vectors.columns, scale: Float(scale ?? vectors.scale ?? 100))
@@ -251,6 +280,6 @@ struct ObservationParser {
         } else if output.labels == nil, !object.has("labels") {
             problems.add(object.path(of: "labels"), "is missing: expected a file with a label for each vector")
         }
-        return .embedding(normalization, classes: classes)
+        return classes
     }
 }

@@ -4,6 +4,8 @@ package import FoundationEssentials
 package enum BundleFile {
     /// The largest `model.json`, and the largest file of labels, in bytes.
     static let largestManifest = 16 << 20, largestLabels = 64 << 20
+    /// The largest file of taught classes: as large as all that a daemon keeps of taught models.
+    static let largestTaught = 1 << 30
 
     /// The contents of a file, or why there are none. Blocks.
     /// - Parameter most: bytes of the largest file that is read.

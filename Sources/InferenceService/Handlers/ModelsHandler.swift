@@ -5,6 +5,7 @@ internal import ImagePipeline
 internal import Inference
 internal import JSON
 internal import SystemSupport
+internal import Teaching
 
 /// Answers `GET /v1/models` and `GET /v1/models/{name}`.
 struct ModelsHandler: Sendable {
@@ -102,6 +103,15 @@ struct ModelsHandler: Sendable {
         let found = model.tasks.lazy.compactMap { model.observationOutput(for: $0)?.labels }.first
         writer.integer((description.classLabels ?? found)?.count ?? 0)
         if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
+        if let head = model.taughtHead {
+            writer.key("taught")
+            writer.object { writer in
+                writer.member("method", head.method.rawValue)
+                writer.member("dimension", head.dimension)
+                writer.key("threshold")
+                if let threshold = head.threshold { writer.number(threshold) } else { writer.null() }
+            }
+        }
         writer.key("device")
         writer.string(model.loadReport.device)
         writer.key("execution")

@@ -4,7 +4,8 @@ package import JSON
 
 /// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (API.md, "Classify").
 package enum ClassificationWriter {
-    /// The members `classifications`, `image` and `timing_ms` of an object that is open, and `scores` where these are no confidences.
+    /// The members `classifications`, `image` and `timing_ms` of an object that is open, `scores` where these are no confidences, and
+    /// `distance` and `known` of classes that were taught.
     package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
         writer.key("classifications")
         writer.array { writer in
@@ -20,6 +21,12 @@ package enum ClassificationWriter {
             }
         }
         if !result.areConfidences { writer.member("scores", "logits") }
+        if let taught = result.taught {
+            writer.key("distance")
+            writer.number(taught.distance)
+            writer.key("known")
+            if let isKnown = taught.isKnown { writer.bool(isKnown) } else { writer.null() }
+        }
         writer.key("image")
         writer.object { write(result.image, to: &$0) }
         writer.key("timing_ms")

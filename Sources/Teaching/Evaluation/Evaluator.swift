@@ -33,6 +33,17 @@ package enum Evaluator {
     package struct Comparison: Sendable {
         package let preferred: TeachingMethod
         package let evaluations: [TeachingMethod: Evaluation]
+        /// The preferred method's answer to each example; nil where it was not tested.
+        package let answers: [Int?]
+    }
+
+    /// Tries one method, as a comparison with nothing; nil if it was cancelled.
+    package static func test(
+        _ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }
+    ) -> Comparison? {
+        trial(method, set, isCancelled).map {
+            Comparison(preferred: method, evaluations: [method: $0.evaluation], answers: $0.answers)
+        }
     }
 
     /// Tries the methods that are affordable, and the current one; nil if it was cancelled.
@@ -52,7 +63,7 @@ package enum Evaluator {
             evaluations[method] = other.evaluation
             if isCandidate, other.isBetter(than: best, set) { best = other }
         }
-        return Comparison(preferred: best.evaluation.method, evaluations: evaluations)
+        return Comparison(preferred: best.evaluation.method, evaluations: evaluations, answers: best.answers)
     }
 
     /// True if a change, which trains, and its evaluation in the background take seconds and not minutes with this method.
@@ -71,9 +82,19 @@ package enum Evaluator {
         var distances: [Float] = []
         var rowsOf = [[Int]](repeating: [], count: folds.count)
         for (row, fold) in folds.ofRow.enumerated() where fold >= 0 { rowsOf[fold].append(row) }
+        let isOfMeans = method == .nearestMean && folds.kind == .leaveOneOut
+        let means = isOfMeans ? LeftOutMeans(set) : nil
         for (fold, rows) in rowsOf.enumerated() {
             if isCancelled() { return nil }
             let part = ExampleSet.Part(folds: folds.ofRow, leftOut: fold)
+            if let means {
+                for row in rows {
+                    let answer = means.answer(to: row, of: set, part)
+                    answers[row] = answer.first
+                    distances.append(answer.distance)
+                }
+                continue
+            }
             guard let head = TaughtHead(method, set, part: part, isCancelled: isCancelled) else { return nil }
             for row in rows {
                 guard let answer = head.answer(set.rows[row]) else { continue }

@@ -39,34 +39,62 @@ package enum TaughtFile {
         guard let method = TeachingMethod(rawValue: name), let labels = file.metadata["labels"] else {
             throw FormatError("has no labels, or the unknown method \"\(name.prefix(40))\"")
         }
-        func floats(_ name: String) throws(FormatError) -> [Float] {
-            try words(of: name, type: "F32", in: file, bytes).map { Float(bitPattern: $0) }
+        let names = labels.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        try check(names)
+        func words(_ name: String, _ type: String, _ shape: [Int?]) throws(FormatError) -> [UInt32] {
+            try Self.words(of: name, type: type, shape: shape, in: file, bytes)
         }
-        let center = try floats("center")
+        func floats(_ name: String, _ shape: [Int?]) throws(FormatError) -> [Float] {
+            try words(name, "F32", shape).map { Float(bitPattern: $0) }
+        }
+        let center = try floats("center", [nil]), classes = names.count, dimension = center.count
         let head = TaughtHead(
-            method: method, labels: labels.split(separator: "\n", omittingEmptySubsequences: false).map(String.init),
-            dimension: center.count, center: center, means: try floats("means"), weights: try floats("weights"),
-            intercepts: try floats("intercepts"), examples: try floats("examples"),
-            exampleClasses: try words(of: "example_classes", type: "I32", in: file, bytes).map {
-                Int(Int32(bitPattern: $0))
-            },
-            threshold: try floats("threshold").first)
+            method: method, labels: names, dimension: dimension, center: center,
+            means: try floats("means", [classes, dimension]), weights: try floats("weights", [classes, dimension]),
+            intercepts: try floats("intercepts", [classes]), examples: try floats("examples", [nil, dimension]),
+            exampleClasses: try words("example_classes", "I32", [nil]).map { Int(Int32(bitPattern: $0)) },
+            threshold: try floats("threshold", [1]).first)
         guard let head else {
             throw FormatError("has tensors whose sizes do not fit each other, or numbers that are not finite")
         }
         return head
     }
 
+    /// Refuses labels that cannot be taught.
+    private static func check(_ labels: [String]) throws(FormatError) {
+        var seen: Set<String> = []
+        for label in labels {
+            do throws(TeachingError) { try TaughtNames.check(label: label) } catch {
+                throw FormatError("has a label that cannot be one: \(error.message)")
+            }
+            guard seen.insert(label).inserted else { throw FormatError("has the label \"\(label)\" twice") }
+        }
+    }
+
     /// The numbers of a tensor, as bits; none where it is missing.
+    /// - Parameter shape: nil for an axis of any extent.
     private static func words(
-        of name: String, type: String, in file: SafeTensorsFile, _ bytes: [UInt8]
+        of name: String, type: String, shape: [Int?], in file: SafeTensorsFile, _ bytes: [UInt8]
     ) throws(FormatError) -> [UInt32] {
         guard let tensor = try file.tensor(name) else { return [] }
-        guard tensor.typeName == type, tensor.data.count % 4 == 0 else {
-            throw FormatError("has a tensor \"\(name)\" that is not of type \(type)")
+        guard tensor.typeName == type else { throw FormatError("has a tensor \"\(name)\" that is not of type \(type)") }
+        let fits = tensor.shape.count == shape.count && zip(tensor.shape, shape).allSatisfy { $1 == nil || $0 == $1 }
+        guard fits else {
+            let expected = shape.map { $0.map(String.init) ?? "any" }.joined(separator: ", ")
+            throw FormatError("has a tensor \"\(name)\" of the shape \(tensor.shape): expected [\(expected)]")
         }
-        return stride(from: tensor.data.lowerBound, to: tensor.data.upperBound, by: 4).map { place in
-            (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[place + $1]) << (8 * UInt32($1)) }
+        var count = 4, isTooLarge = false
+        for extent in tensor.shape where !isTooLarge {
+            (count, isTooLarge) = count.multipliedReportingOverflow(by: extent)
+        }
+        guard !isTooLarge, count == tensor.data.count, tensor.data.upperBound <= bytes.count else {
+            throw FormatError(
+                "has \(tensor.data.count) bytes in \"\(name)\", which do not fit its shape \(tensor.shape)")
+        }
+        return bytes.withUnsafeBytes { raw in
+            stride(from: tensor.data.lowerBound, to: tensor.data.upperBound, by: 4).map {
+                UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: $0, as: UInt32.self))
+            }
         }
     }
 }

@@ -22,6 +22,17 @@ extension TaughtHead {
     /// The same for an array.
     package func answer(_ embedding: [Float]) -> TaughtAnswer? { embedding.withUnsafeBufferPointer { answer($0) } }
 
+    /// The class and the distance of an example that the means were made without, as a head with one more example would give them.
+    /// - Parameter factors: by which the cosine to each mean is multiplied.
+    func answer(
+        leftOut embedding: [Float], factors: [Double]
+    ) -> (first: Int, distance: Float) {
+        let direction = Centering(center: center).apply(embedding)
+        let cosines = direction.withUnsafeBufferPointer { zip(products($0, means), factors).map { $0 * $1 } }
+        let first = Self.first(cosines)
+        return (first, Float(min(max(1 - cosines[first], 0), 2)))
+    }
+
     /// By the means, or by the regression.
     private func scores(_ direction: UnsafeBufferPointer<Double>) -> TaughtAnswer {
         var scores =

@@ -62,7 +62,7 @@ package struct TaughtHead: Sendable, Equatable {
         center = centering.center
         threshold = nil
         guard method == .nearestNeighbors else {
-            means = ClassMeans.train(set, rows: rows, centering: centering)
+            means = ClassMeans(set, rows: rows, centering: centering).rows
             (examples, exampleClasses) = ([], [])
             if method == .logistic {
                 guard let found = LogisticRegression(set, rows: rows, centering: centering, isCancelled: isCancelled)
@@ -76,6 +76,17 @@ package struct TaughtHead: Sendable, Equatable {
         (means, weights, intercepts) = ([], [], [])
         examples = rows.flatMap { row in centering.apply(set.rows[row]).map { Float($0) } }
         exampleClasses = rows.map { set.classes[$0] }
+    }
+
+    /// The nearest of means.
+    init(_ set: ExampleSet, centering: Centering, means: ClassMeans) {
+        method = .nearestMean
+        labels = set.labels
+        dimension = set.dimension
+        center = centering.center
+        self.means = means.rows
+        (weights, intercepts, examples, exampleClasses) = ([], [], [], [])
+        threshold = nil
     }
 
     /// Learns from all examples.

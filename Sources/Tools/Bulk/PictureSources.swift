@@ -68,6 +68,15 @@ struct PictureSources: Sendable {
         return all.failure == nil && count <= longestCount ? count : nil
     }
 
+    /// All pictures of a folder and the folders in it. Blocks.
+    static func all(in folder: String) throws(StartupError) -> [BulkPicture] {
+        var sources = PictureSources([folder], shard: nil)
+        var pictures: [BulkPicture] = []
+        while !sources.isAtEnd, pictures.count <= longestCount { pictures += sources.read() }
+        if let failure = sources.failure { throw StartupError(failure) }
+        return pictures
+    }
+
     private mutating func read() -> [BulkPicture] {
         do throws(StartupError) {
             let pictures = try readOn()

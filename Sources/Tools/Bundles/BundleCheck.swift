@@ -3,6 +3,7 @@ internal import ImagePipeline
 internal import Inference
 internal import InferenceService
 package import Settings
+internal import Teaching
 
 /// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
 package enum BundleCheck {
@@ -67,6 +68,12 @@ package enum BundleCheck {
         for task in model.tasks {
             guard let labels = model.observationOutput(for: task)?.labels else { continue }
             lines.append("  \(task.rawValue): \(labels.count == 1 ? "1 label" : "\(labels.count) labels")")
+        }
+        if let head = model.taughtHead {
+            let distance = head.threshold.map { "unknown beyond a distance of \(Units.decimal(Double($0), places: 3))" }
+            lines.append(
+                "  classify: taught by \(head.method.rawValue), \(head.labels.count == 1 ? "1 class" : "\(head.labels.count) classes"), "
+                    + (distance ?? "none unknown"))
         }
         if let weights = model.loadReport.integerWeights {
             lines.append(

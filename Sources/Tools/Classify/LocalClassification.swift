@@ -136,7 +136,13 @@ package enum LocalClassification {
         let title =
             "\(file)  (\(image.format.rawValue), \(image.width)x\(image.height)"
             + (result.areConfidences ? ")" : "; scores are logits, not confidences)")
-        return ([title] + (lines.isEmpty ? ["  (nothing reaches the threshold)"] : lines)).joined(separator: "\n")
+        let mark = result.taught.map { taught in
+            // What the first class would be is no answer for a stranger.
+            (taught.isKnown == false ? "  unknown: its" : "  its")
+                + " distance to that class is \(Units.decimal(Double(taught.distance), places: 3))"
+        }
+        return ([title] + (lines.isEmpty ? ["  (nothing reaches the threshold)"] : lines) + (mark.map { [$0] } ?? []))
+            .joined(separator: "\n")
     }
 
     private static func json(

@@ -14,13 +14,7 @@ struct QuantizationSource: Sendable {
 
     /// Reads what is at a path, and writes a bundle if there is none. Blocks.
     init(_ path: String, work: String) throws {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        if FileManager.default.fileExists(atPath: path + "/model.json") {
-            bundle = path
-        } else {
-            bundle = try Self.staged(path, in: work + "/source")
-        }
+        bundle = try StagedBundle.folder(for: path, in: work + "/source")
         let read: ModelBundle
         do throws(InferenceError) {
             read = try ModelBundle(path: bundle)
@@ -37,47 +31,6 @@ struct QuantizationSource: Sendable {
             throw StartupError("\(bundle)/model.json cannot be read")
         }
         manifest = try QuantizedManifest(String(decoding: data, as: UTF8.self), bundle: bundle, file: "model.xml")
-    }
-
-    private static func staged(_ path: String, in folder: String) throws -> String {
-        let files = FileManager.default
-        guard files.fileExists(atPath: path) else { throw StartupError("\(path) does not exist") }
-        try OutputFile.makeFolder(folder)
-        let full = path.hasPrefix("/") ? path : files.currentDirectoryPath + "/" + path
-        func link(_ from: String, _ to: String) throws {
-            do {
-                try files.createSymbolicLink(atPath: to, withDestinationPath: from)
-            } catch {
-                throw StartupError("\(to) cannot be written")
-            }
-        }
-        let last = path.split(separator: "/").last.map(String.init) ?? "model"
-        let name = ModelBundle.servedName(of: last)
-        if CoreMLDraft.reads(path) {
-            try link(full, folder + "/" + last)
-            let draft = try CoreMLDraft(modelFile: folder + "/" + last)
-            try draft.write(overwriting: true)
-            return draft.folder
-        }
-        let own = folder + "/" + name
-        try OutputFile.makeFolder(own)
-        if ModelBundle.isDownloadedFolder(path) {
-            for entry in (try? files.contentsOfDirectory(atPath: path)) ?? [] {
-                try link(full + "/" + entry, own + "/" + entry)
-            }
-            _ = try BundleDraft(modelFile: own).write(overwriting: true)
-        } else {
-            try link(full, own + "/" + last)
-            // What lies beside a bare file with its name is its own: weights, labels.
-            let stem = ModelFormat(file: last) == .tensorflow ? last : String(last.prefix { $0 != "." })
-            let parent = full.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-            for entry in (try? files.contentsOfDirectory(atPath: parent.isEmpty ? "/" : parent)) ?? []
-            where entry != last && entry.hasPrefix(stem + ".") {
-                try link(parent + "/" + entry, own + "/" + entry)
-            }
-            _ = try BundleDraft(modelFile: own + "/" + last).write(overwriting: true)
-        }
-        return own
     }
 
     /// Writes model.json with the new model file, and copies the files that it names. Blocks.

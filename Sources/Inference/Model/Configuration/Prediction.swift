@@ -90,14 +90,32 @@ public struct ClassificationResult: Sendable {
     /// True if the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no threshold
     /// applies.
     public let areConfidences: Bool
+    /// How near the picture is to the first class; nil for classes that were not taught.
+    public let taught: TaughtMark?
 
     /// A result.
     public init(
-        classifications: [Classification], image: ImageInfo, times: StageTimes, areConfidences: Bool = true
+        classifications: [Classification], image: ImageInfo, times: StageTimes, areConfidences: Bool = true,
+        taught: TaughtMark? = nil
     ) {
         self.classifications = classifications
         self.image = image
         self.times = times
         self.areConfidences = areConfidences
+        self.taught = taught
+    }
+}
+
+/// How near a picture is to the most confident of classes that were taught with pictures.
+public struct TaughtMark: Sendable, Hashable {
+    /// The cosine distance, from 0 to 2: to the class's nearest example with nearest neighbours, else to its mean.
+    public let distance: Float
+    /// True if the distance is at most the threshold for strangers; nil if there is none.
+    public let isKnown: Bool?
+
+    /// A distance, and its judgement.
+    public init(distance: Float, isKnown: Bool?) {
+        self.distance = distance
+        self.isKnown = isKnown
     }
 }

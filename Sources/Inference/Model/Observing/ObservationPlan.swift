@@ -100,7 +100,7 @@ struct ObservationPlan: Sendable {
             guard count > 0, count <= 1 << 24, classes == nil || classes?.dimension == count else {
                 throw .unexpected(
                     role: "output",
-                    expected: classes.map { "\($0.dimension) numbers, as \"classes\" has" } ?? "numbers",
+                    expected: classes.map { "\($0.dimension) numbers, as \"\($0.key)\" has" } ?? "numbers",
                     found: "\(shape)")
             }
             return .embedding

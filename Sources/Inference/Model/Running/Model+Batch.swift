@@ -2,6 +2,7 @@ package import FlowControl
 internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
+package import Teaching
 
 /// Several items in one inference of the engine, if the bundle sets `runtime.batch`.
 extension Model {
@@ -16,13 +17,16 @@ extension Model {
 
     /// Classifies pictures in one inference; no more than ``batchLimit``, and one alone without the batch variant. One picture's failure
     /// is that picture's alone. They hold one slot together.
+    /// - Parameter head: classes for a model that embeds pictures, in place of its own.
     package func classifications(
-        of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot
+        of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot,
+        head: TaughtHead? = nil
     ) async -> [Result<ClassificationResult, InferenceError>] {
         await results(of: images) { (image) throws(InferenceError) in
-            try await classification(of: image, top: top, threshold: threshold, options: options, slot: slot)
+            let reader = try classificationReader(top: top, threshold: threshold, head: head)
+            return try await classification(of: image, by: reader, options: options, slot: slot)
         } together: { () throws(InferenceError) in
-            let reader = try classificationReader(top: top, threshold: threshold)
+            let reader = try classificationReader(top: top, threshold: threshold, head: head)
             return try await runTogether(images.count, options: options, slot: slot) {
                 (item, input) throws(InferenceError) in
                 input.isPicture ? .image(images[item]) : nil

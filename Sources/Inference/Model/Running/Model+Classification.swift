@@ -1,33 +1,66 @@
+package import FlowControl
+package import Teaching
+
 extension Model {
+    /// - Parameter head: classes for a model that embeds pictures, in place of its own.
     /// - Throws: where the model is not an image classifier.
-    func classificationReader(top: Int, threshold: Float) throws(InferenceError) -> ClassificationReader {
+    func classificationReader(
+        top: Int, threshold: Float, head: TaughtHead? = nil
+    ) throws(InferenceError) -> ClassificationReader {
         let name = description.name
-        let source: ClassificationReader.Source
-        guard let labels = description.classLabels else {
-            throw .unsupported(
-                model: name,
-                reason: "has no output with labels: \(abilities)")
-        }
-        if let output = plan.outputs.first(where: { $0.description.labels != nil }) {
-            source = .scores(
-                output: output.index, name: output.description.name,
-                ScoreReader(
-                    elementType: output.scoreType, linear: output.linear, activation: output.activation))
-        } else if let plan = observations.first(where: \.output.classifies),
-            case .embedding(_, let classes?) = plan.output.kind
-        {
-            source = .embedding(plan, classes)
-        } else {
-            throw .unsupported(
-                model: name,
-                reason: "has no output with labels: \(abilities)")
-        }
         let noImage = InferenceError.unsupported(
             model: name,
             reason: "does not take one image: it cannot classify, but it can predict\(reasonForTensors)")
+        guard let (source, labels) = head.map(taughtSource) ?? ownSource else {
+            throw .unsupported(
+                model: name, reason: "has no output with \(head == nil ? "labels" : "an embedding"): \(abilities)")
+        }
         guard description.imageInput != nil else { throw noImage }
         return ClassificationReader(
             source: source, labels: labels, top: top, threshold: threshold, noImage: noImage, watch: scoreWatch)
+    }
+
+    /// The model's own classes, and where they come from; nil if it has none.
+    private var ownSource: (ClassificationReader.Source, [String])? {
+        guard let labels = description.classLabels else { return nil }
+        if let output = plan.outputs.first(where: { $0.description.labels != nil }) {
+            let scores = ScoreReader(
+                elementType: output.scoreType, linear: output.linear, activation: output.activation)
+            return (.scores(output: output.index, name: output.description.name, scores), labels)
+        }
+        guard let plan = observations.first(where: \.output.classifies),
+            case .embedding(let normalization, let classes?) = plan.output.kind
+        else { return nil }
+        switch classes {
+        case .vectors(let vectors): return (.embedding(plan, vectors), labels)
+        case .taught(let head): return (.taught(plan, normalization, head), labels)
+        }
+    }
+
+    /// Classes that were taught with this model's embeddings; nil if it has none.
+    private func taughtSource(_ head: TaughtHead) -> (ClassificationReader.Source, [String])? {
+        for plan in observations {
+            if case .embedding(let normalization, _) = plan.output.kind {
+                return (.taught(plan, normalization, head), head.labels)
+            }
+        }
+        return nil
+    }
+
+    /// Classifies one picture by classes that were taught with this model's embeddings.
+    package func classification(
+        of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
+        slot: Slot? = nil, head: TaughtHead
+    ) async throws(InferenceError) -> ClassificationResult {
+        let reader = try classificationReader(top: top, threshold: threshold, head: head)
+        return try await classification(of: image, by: reader, options: options, slot: slot)
+    }
+
+    /// The classes that the bundle's `taught` names; nil for other models.
+    package var taughtHead: TaughtHead? {
+        guard plan.outputs.allSatisfy({ $0.description.labels == nil }), case .taught(_, _, let head)? = ownSource?.0
+        else { return nil }
+        return head
     }
 
     /// The values that are missing for a picture's classes, as text to be put behind a sentence; empty if there is a

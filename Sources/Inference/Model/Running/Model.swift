@@ -223,6 +223,12 @@ public final class Model: Sendable {
         slot: Slot? = nil
     ) async throws(InferenceError) -> ClassificationResult {
         let reader = try classificationReader(top: top, threshold: threshold)
+        return try await classification(of: image, by: reader, options: options, slot: slot)
+    }
+
+    func classification(
+        of image: EncodedImage, by reader: ClassificationReader, options: PredictionOptions, slot: Slot?
+    ) async throws(InferenceError) -> ClassificationResult {
         let held = try await admit(slot, options)
         defer { leave(held, given: slot) }
         return try await run(options: options, slot: held, shapes: [:]) { (_, input) throws(InferenceError) in

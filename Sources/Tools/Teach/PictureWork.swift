@@ -1,0 +1,94 @@
+internal import FlowControl
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+internal import SystemSupport
+internal import Teaching
+
+/// Work on many pictures, a few at a time: no more are read or held than the model has slots.
+struct PictureWork: Sendable {
+    /// What is asked of each picture.
+    enum Question: Sendable {
+        case embedding(LocalObservation.Observer)
+        case classes(Model)
+
+        var model: Model {
+            switch self {
+            case .embedding(let observer): observer.model
+            case .classes(let model): model
+            }
+        }
+    }
+
+    /// What became of a picture.
+    struct Outcome: Sendable {
+        var id: ExampleID?
+        var embedding: [Float] = []
+        var label = ""
+        var isKnown: Bool?
+        /// The sentence and the code of a failure; empty where there is none.
+        var failure = "", code = ""
+    }
+
+    let question: Question
+    /// Bytes that a picture may have.
+    let most: Int
+
+    private struct Numbered: Sendable {
+        let index: Int
+        let outcome: Outcome
+    }
+
+    /// The outcomes, in the order of the pictures.
+    func run(_ pictures: [ClassFolders.Picture], progress: (String) -> Void) async -> [Outcome] {
+        let width = min(pictures.count, question.model.limiter.snapshot.limit + 2)
+        var outcomes = [Outcome](repeating: Outcome(), count: pictures.count)
+        await withTaskGroup(of: Numbered.self) { group in
+            func start(_ index: Int) {
+                let picture = pictures[index].place
+                group.addTask { Numbered(index: index, outcome: await outcome(of: picture)) }
+            }
+            for index in 0..<width { start(index) }
+            var next = width, done = 0
+            while let one = await group.next() {
+                outcomes[one.index] = one.outcome
+                done += 1
+                progress("\(done) of \(pictures.count): \(pictures[one.index].place.name)")
+                if next < pictures.count { start(next) }
+                next += 1
+            }
+        }
+        return outcomes
+    }
+
+    private func outcome(of picture: BulkPicture) async -> Outcome {
+        let most = most
+        // The file is read on a thread that may block.
+        let read = await LoaderThread.run { () -> Result<[UInt8], StartupError> in
+            do throws(StartupError) { return .success(try picture.read(most: most)) } catch { return .failure(error) }
+        }
+        var outcome = Outcome()
+        do {
+            let bytes = try read.get()
+            outcome.id = bytes.withUnsafeBytes { ExampleID(of: $0) }
+            switch question {
+            case .embedding(let observer):
+                let result = try await observer.model.observations(
+                    of: EncodedImage(bytes), request: observer.request, options: observer.options)
+                guard case .embedding(let values) = result.content, values.allSatisfy(\.isFinite), !values.isEmpty
+                else {
+                    throw StartupError("has an embedding with numbers that are not finite")
+                }
+                outcome.embedding = values
+            case .classes(let model):
+                let result = try await model.classification(of: EncodedImage(bytes), top: 1)
+                outcome.label = result.classifications.first?.label ?? ""
+                outcome.isKnown = result.taught?.isKnown
+            }
+        } catch {
+            outcome.failure = LocalClassification.message(of: error)
+            outcome.code = (error as? InferenceError).map { ServiceError($0).code.rawValue } ?? "bad_request"
+        }
+        return outcome
+    }
+}
