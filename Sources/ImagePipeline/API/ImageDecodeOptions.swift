@@ -8,6 +8,10 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// resampling of the full picture.
     public var fullDecode: Bool
 
+    /// The part of the displayed picture that is used, as if it were the picture; nil for the whole. It lies within the picture, and
+    /// pixels beside it count as far as the filter reaches: see ``PixelImage/cropped(to:maxPixels:)``, which cuts them off.
+    public var part: PictureBox?
+
     /// Reconstruct all of a JPEG, not only what is needed: the result must be the same. For tests.
     package var decodesAllPixels = false
 

@@ -23,18 +23,22 @@ final class Memory {
             free(base)
             base = nil
             capacity = 0
-            let isHuge = wanted >= Self.huge
-            var pointer: UnsafeMutableRawPointer?
-            guard posix_memalign(&pointer, isHuge ? Self.hugePage : 64, wanted) == 0, let pointer else {
-                throw .outOfMemory
-            }
-            // Advice only: where the kernel has none, they are usual ones.
-            if isHuge { madvise(pointer, wanted / Self.hugePage * Self.hugePage, MADV_HUGEPAGE) }
+            let pointer = try Self.allocate(wanted)
             base = pointer.bindMemory(to: UInt8.self, capacity: wanted)
             capacity = wanted
         }
         guard let base else { throw .outOfMemory }
         return base
+    }
+
+    /// Uninitialised memory that `free` gives back; large memory begins at a huge page.
+    static func allocate(_ count: Int) throws(ImageError) -> UnsafeMutableRawPointer {
+        let isHuge = count >= huge
+        var pointer: UnsafeMutableRawPointer?
+        guard posix_memalign(&pointer, isHuge ? hugePage : 64, count) == 0, let pointer else { throw .outOfMemory }
+        // Advice only: where the kernel has none, they are usual ones.
+        if isHuge { madvise(pointer, count / hugePage * hugePage, MADV_HUGEPAGE) }
+        return pointer
     }
 
     /// Gives large memory back: what one picture in thousands needs is not kept.

@@ -3,6 +3,7 @@ import CPNG
 /// A PNG's rows. An interlaced picture is held whole: its first pass spans it already.
 final class PNGRows: RowSource {
     let channels: Int
+    var hasOpacity: Bool { conversion.keepsOpacity }
     private let decoder: PNGDecoder
     private let region: Region
     private let conversion: PixelConversion
@@ -16,7 +17,7 @@ final class PNGRows: RowSource {
     private static let batch = 8
 
     init(
-        decoder: PNGDecoder, gray: Bool, background: RGBColor, region: Region, limits: ImageLimits, scratch: Scratch,
+        decoder: PNGDecoder, gray: Bool, background: RGBColor?, region: Region, limits: ImageLimits, scratch: Scratch,
         isCancelled: () -> Bool
     ) throws(ImageError) {
         let header = decoder.header

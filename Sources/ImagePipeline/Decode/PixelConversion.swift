@@ -1,31 +1,36 @@
 /// Converts the rows of a decoder with alpha to rows for resampling.
 struct PixelConversion {
-    /// The bytes of an output pixel: 1 or 4.
+    /// The bytes of an output pixel: 1 or 4, and 2 for gray with its opacity.
     let channels: Int
     /// The result is larger than what came in, and needs its own memory: 4 bytes a pixel.
     let needsRoom: Bool
 
+    /// True if the last byte of an output pixel is opacity.
+    var keepsOpacity: Bool { background == nil && (hasAlpha || channels == 2) }
+
     private let source: Int
     private let hasAlpha: Bool
     private let toGray: Bool
-    private let background: RGBColor
+    private let background: RGBColor?
 
     /// - Parameters:
     ///   - channels: bytes of a pixel that come in: 1 (gray), 2 (gray, alpha) or 4 (RGB and alpha or nothing).
     ///   - gray: whether the tensor is gray.
-    init(channels: Int, hasAlpha: Bool, gray: Bool, background: RGBColor) {
+    ///   - background: the colour behind transparent pixels; with nil, pixels keep their opacity, and stay as they are.
+    init(channels: Int, hasAlpha: Bool, gray: Bool, background: RGBColor?) {
         source = channels
         self.hasAlpha = hasAlpha
         toGray = gray
         self.background = background
-        self.channels = gray || channels == 1 ? 1 : 4
-        needsRoom = channels == 2
+        self.channels = background == nil ? channels : gray || channels == 1 ? 1 : 4
+        needsRoom = channels == 2 && background != nil
     }
 
     /// Converts a row, in place or into `room`; says where the result is.
     func apply(
         _ row: UnsafeMutablePointer<UInt8>, count: Int, room: UnsafeMutablePointer<UInt8>
     ) -> UnsafePointer<UInt8> {
+        guard let background else { return UnsafePointer(row) }
         switch source {
         case 1:
             return UnsafePointer(row)

@@ -1,6 +1,7 @@
 /// The rows of a picture whose pixels are there. They are copied, because composing with the background changes them.
 final class PixelRows: RowSource {
     let channels: Int
+    var hasOpacity: Bool { conversion.keepsOpacity }
     private let image: PixelImage
     private let region: Region
     private let conversion: PixelConversion
@@ -8,7 +9,7 @@ final class PixelRows: RowSource {
     private var y: Int
 
     init(
-        _ image: PixelImage, gray: Bool, background: RGBColor, region: Region, memory: Memory
+        _ image: PixelImage, gray: Bool, background: RGBColor?, region: Region, memory: Memory
     ) throws(ImageError) {
         guard region.x.lowerBound >= 0, region.y.lowerBound >= 0, region.x.upperBound <= image.info.width,
             region.y.upperBound <= image.info.height, !region.x.isEmpty

@@ -1,10 +1,16 @@
 /// A picture that is being decoded, a few rows at a time, from top to bottom as stored.
 protocol RowSource {
-    /// 1 or 4 bytes a pixel.
+    /// Bytes a pixel: 1 or 4, and 2 for gray with its opacity, where rows keep it.
     var channels: Int { get }
+    /// True if the last byte of a pixel is opacity.
+    var hasOpacity: Bool { get }
 
     /// The next rows of the region, at least one; nil after the last.
     func next() throws(ImageError) -> RowBatch?
+}
+
+extension RowSource {
+    var hasOpacity: Bool { false }
 }
 
 /// Some rows of the region. Valid until the source is asked for more.

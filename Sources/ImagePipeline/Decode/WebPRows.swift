@@ -3,6 +3,7 @@ import CWebP
 /// A WebP's rows. libwebp decodes into memory of its caller's: the part of the picture that the region touches is held whole.
 final class WebPRows: RowSource {
     let channels: Int
+    var hasOpacity: Bool { conversion.keepsOpacity }
     private let region: Region
     private let conversion: PixelConversion
     private let base: UnsafeMutablePointer<UInt8>
@@ -23,7 +24,7 @@ final class WebPRows: RowSource {
     init(
         _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), frame: PictureHeader.Frame?,
         pixels: Int, gray: Bool,
-        background: RGBColor, region: Region, limits: ImageLimits, whole: Memory, isCancelled: () -> Bool
+        background: RGBColor?, region: Region, limits: ImageLimits, whole: Memory, isCancelled: () -> Bool
     ) throws(ImageError) {
         var header = cwebp_header()
         guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { throw .empty }

@@ -13,6 +13,15 @@ struct AxisFraming: Hashable {
     /// The place of the first of them in the tensor.
     var destination: Int
 
+    /// Takes a part of a longer axis for the whole that this was made for, whose length is the part's, rounded.
+    mutating func place(on part: Range<Double>, of length: Int) {
+        let scale = (part.upperBound - part.lowerBound) / Double(wholeLength)
+        source =
+            max(0, part.lowerBound + source.lowerBound * scale)..<min(
+                Double(length), part.lowerBound + source.upperBound * scale)
+        wholeLength = length
+    }
+
     /// The length of the part, in pixels of the full picture.
     var length: Double { source.upperBound - source.lowerBound }
 }
@@ -42,6 +51,20 @@ struct Framing: Hashable {
                 y = Self.middle(size.height, of: height, to: spec.height)
             }
         }
+    }
+
+    /// For an oriented picture of this size, of which a part may stand for the whole.
+    init(width: Int, height: Int, spec: ImageTensorSpec, options: ImageDecodeOptions) {
+        let cropAndScale = options.cropAndScale ?? spec.cropAndScale
+        guard let part = options.part?.within(width: width, height: height) else {
+            self.init(width: width, height: height, spec: spec, cropAndScale: cropAndScale)
+            return
+        }
+        self.init(
+            width: max(1, Int(part.width.rounded())), height: max(1, Int(part.height.rounded())), spec: spec,
+            cropAndScale: cropAndScale)
+        x.place(on: part.x..<part.x + part.width, of: width)
+        y.place(on: part.y..<part.y + part.height, of: height)
     }
 
     /// The size that the picture is scaled to before the tensor's is cut from its middle; nil if as much of the picture as the

@@ -23,8 +23,7 @@ struct DecodePlan {
         self.orientation = orientation
         framing = Framing(
             width: orientation.transposes ? info.height : info.width,
-            height: orientation.transposes ? info.width : info.height, spec: spec,
-            cropAndScale: options.cropAndScale ?? spec.cropAndScale)
+            height: orientation.transposes ? info.width : info.height, spec: spec, options: options)
         verticalFirst = Self.isVerticalFirst(framing) != orientation.transposes
         let across = orientation.transposes ? framing.y : framing.x
         let down = orientation.transposes ? framing.x : framing.y

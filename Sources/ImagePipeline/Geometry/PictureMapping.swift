@@ -27,8 +27,13 @@ public struct PictureMapping: Sendable, Hashable {
 
     /// For a displayed picture of this size; each side is at least 1.
     public init(width: Int, height: Int, spec: ImageTensorSpec, cropAndScale: CropAndScale? = nil) {
-        let framing = Framing(
-            width: max(1, width), height: max(1, height), spec: spec, cropAndScale: cropAndScale ?? spec.cropAndScale)
+        self.init(
+            Framing(
+                width: max(1, width), height: max(1, height), spec: spec,
+                cropAndScale: cropAndScale ?? spec.cropAndScale))
+    }
+
+    private init(_ framing: Framing) {
         x = Self.axis(framing.x)
         y = Self.axis(framing.y)
     }
@@ -37,8 +42,9 @@ public struct PictureMapping: Sendable, Hashable {
     public init(_ info: ImageInfo, spec: ImageTensorSpec, options: ImageDecodeOptions = ImageDecodeOptions()) {
         let transposes = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation).transposes
         self.init(
-            width: transposes ? info.height : info.width, height: transposes ? info.width : info.height, spec: spec,
-            cropAndScale: options.cropAndScale)
+            Framing(
+                width: max(1, transposes ? info.height : info.width),
+                height: max(1, transposes ? info.width : info.height), spec: spec, options: options))
     }
 
     private static func axis(_ framing: AxisFraming) -> Axis {

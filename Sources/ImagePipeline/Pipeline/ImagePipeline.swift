@@ -12,7 +12,7 @@ public final class ImagePipeline: Sendable {
     private let tables: ElementTables
     private let packing: RowPacking?
     /// One for all pipelines: what is kept does not grow with their number.
-    private static let pool = ScratchPool(limit: 32)
+    static let pool = ScratchPool(limit: 32)
 
     /// The longest side of a picture: what libjpeg decodes at most, and what JPEG can have. It bounds the work that a row can
     /// cause.
@@ -68,7 +68,8 @@ public final class ImagePipeline: Sendable {
         defer { scratch.jpeg.close() }
         let plan = plan(bytes, header: header, options: options, scratch: scratch)
         let rows = try open(
-            bytes, header: header, plan: plan, decodesAllPixels: options.decodesAllPixels, scratch: scratch,
+            bytes, header: header, scale: plan.scale, region: plan.region, gray: spec.channelOrder == .gray,
+            background: spec.background, decodesAllPixels: options.decodesAllPixels, scratch: scratch,
             isCancelled: isCancelled)
         try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
         return header.info
@@ -85,6 +86,9 @@ public final class ImagePipeline: Sendable {
         try judge(image.info)
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }
+        // There is nothing to decode at a part of its size, whatever the format was.
+        var options = options
+        options.fullDecode = true
         let plan = DecodePlan(
             header: PictureHeader(info: image.info, truncation: nil), spec: spec, options: options)
         let rows = try PixelRows(
@@ -149,11 +153,13 @@ public final class ImagePipeline: Sendable {
         if let truncation = header.truncation, !limits.tolerateTruncation { throw .truncated(truncation) }
     }
 
-    private func open(
-        _ bytes: UnsafeRawBufferPointer, header: PictureHeader, plan: DecodePlan, decodesAllPixels: Bool,
-        scratch: Scratch, isCancelled: () -> Bool
+    /// - Parameters:
+    ///   - scale, region: as in a `DecodePlan`.
+    ///   - background: for transparent pixels; with nil, rows keep their opacity.
+    func open(
+        _ bytes: UnsafeRawBufferPointer, header: PictureHeader, scale: Int, region: Region, gray: Bool,
+        background: RGBColor?, decodesAllPixels: Bool = false, scratch: Scratch, isCancelled: () -> Bool
     ) throws(ImageError) -> any RowSource {
-        let gray = spec.channelOrder == .gray
         var limits = limits
         limits.maxScans = limits.scans(ofPixels: header.info.width * header.info.height)
         switch header.info.format {
@@ -168,22 +174,22 @@ public final class ImagePipeline: Sendable {
             }
             let toGray = gray && found.components == 3
             let rows = try JPEGRows(
-                decoder: scratch.jpeg, header: found, gray: gray && !toGray, scale: plan.scale, region: plan.region,
+                decoder: scratch.jpeg, header: found, gray: gray && !toGray, scale: scale, region: region,
                 decodesAllPixels: decodesAllPixels, limits: limits, rows: scratch.rows, isCancelled: isCancelled)
-            return toGray ? try GrayRows(rows, width: plan.region.x.count, memory: scratch.whole) : rows
+            return toGray ? try GrayRows(rows, width: region.x.count, memory: scratch.whole) : rows
         case .png:
             let decoder = try PNGDecoder(
                 bytes, width: header.info.width, height: header.info.height,
                 toleratesTruncation: limits.tolerateTruncation)
             return try PNGRows(
-                decoder: decoder, gray: gray, background: spec.background, region: plan.region, limits: limits,
+                decoder: decoder, gray: gray, background: background, region: region, limits: limits,
                 scratch: scratch, isCancelled: isCancelled)
         case .webp:
             // The frame's range was cut to the bytes there are.
             let frame = header.frame.map { UnsafeRawBufferPointer(rebasing: bytes[$0.range]) }
             return try WebPRows(
                 frame ?? bytes, canvas: (header.info.width, header.info.height), frame: header.frame,
-                pixels: header.pixels, gray: gray, background: spec.background, region: plan.region, limits: limits,
+                pixels: header.pixels, gray: gray, background: background, region: region, limits: limits,
                 whole: scratch.whole,
                 isCancelled: isCancelled)
         case .heic, .avif, .tiff, .gif, .bmp, .jxl:

@@ -12,10 +12,17 @@ struct GoldenCase: CustomStringConvertible {
     /// Allowed largest difference.
     let maximum: Int
     let expected: [UInt8]
+    /// The part of the picture: x, y, width, height.
+    let box: [Double]
+    /// The five points that are aligned: x and y of each.
+    let points: [Double]
 
     static let all = read("cases.txt", "tensors.bin")
     /// Of Tests/FixtureMakers/make-resample-goldens: filters and geometry against Pillow, OpenCV, TensorFlow and Hugging Face.
     static let resampled = read("resample-cases.txt", "resample-tensors.bin")
+
+    /// Of Tests/FixtureMakers/make-crop-goldens: parts of pictures, and alignments.
+    static let cropped = read("crop-cases.txt", "crop-tensors.bin")
 
     private static func read(_ cases: String, _ bytes: String) -> [GoldenCase] {
         guard let text = try? String(contentsOf: Fixtures.folder.appendingPathComponent(cases), encoding: .utf8),
@@ -39,6 +46,7 @@ struct GoldenCase: CustomStringConvertible {
             values[String(parts[0])] = String(parts[1])
         }
         func number(_ name: String) -> Int { values[name].flatMap(Int.init) ?? 0 }
+        func numbers(_ name: String) -> [Double] { (values[name] ?? "").split(separator: ",").compactMap { Double($0) } }
         func color(_ name: String, _ otherwise: RGBColor) -> RGBColor {
             let parts = (values[name] ?? "").split(separator: ",").compactMap { UInt8($0) }
             return parts.count == 3 ? RGBColor(red: parts[0], green: parts[1], blue: parts[2]) : otherwise
@@ -60,6 +68,8 @@ struct GoldenCase: CustomStringConvertible {
         self.spec = spec
         options = ImageDecodeOptions(
             ignoreOrientation: values["orientation"] == "ignore", fullDecode: values["decode"] == "full")
+        box = numbers("box")
+        points = numbers("points")
         mean = Double(number("mean"))
         maximum = number("max")
         let end = min(tensors.count, offset + spec.byteCount)

@@ -1,0 +1,53 @@
+extension PixelImage {
+    /// Puts the rows of a whole picture where they are displayed.
+    static func upright(
+        _ rows: any RowSource, info: ImageInfo, orientation exif: Int, isCancelled: () -> Bool
+    ) throws(ImageError) -> PixelImage {
+        let orientation = Orientation(exif: exif)
+        let (width, height) = (info.width, info.height)
+        let size = orientation.transposes ? (width: height, height: width) : (width: width, height: height)
+        let steps = orientation.steps(width: width, height: height)
+        let canvas = try Canvas(width: size.width, height: size.height)
+        var y = 0
+        while y < height {
+            if isCancelled() { throw .cancelled }
+            guard let batch = try rows.next() else { throw .corrupt("it has fewer rows than its header says") }
+            for row in 0..<min(batch.count, height - y) {
+                Self.place(
+                    batch.base + row * batch.stride, channels: rows.channels, hasOpacity: rows.hasOpacity, count: width,
+                    at: canvas.pixels + (steps.first + y * steps.down), step: steps.across)
+                y += 1
+            }
+        }
+        return try canvas.image(format: info.format, hasAlpha: rows.hasOpacity)
+    }
+
+    /// Writes one row of pixels, each `step` pixels after the one before.
+    private static func place(
+        _ row: UnsafePointer<UInt8>, channels: Int, hasOpacity: Bool, count: Int,
+        at first: UnsafeMutablePointer<SIMD4<UInt8>>, step: Int
+    ) {
+        var to = first
+        for column in 0..<count {
+            let from = row + column * channels
+            to.pointee =
+                channels == 4
+                ? SIMD4(from[0], from[1], from[2], hasOpacity ? from[3] : 255)
+                : SIMD4(from[0], from[0], from[0], channels == 2 ? from[1] : 255)
+            if column + 1 < count { to += step }
+        }
+    }
+}
+
+extension Orientation {
+    /// The way through a displayed picture when its stored rows are read, in displayed pixels: the first, the way to the next of
+    /// a row, and to the next row.
+    fileprivate func steps(width: Int, height: Int) -> (first: Int, across: Int, down: Int) {
+        let displayedWidth = transposes ? height : width
+        let across = transposes ? displayedWidth : 1, down = transposes ? 1 : displayedWidth
+        return (
+            (flipsX ? (width - 1) * across : 0) + (flipsY ? (height - 1) * down : 0), flipsX ? -across : across,
+            flipsY ? -down : down
+        )
+    }
+}
