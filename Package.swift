@@ -125,7 +125,7 @@ let package = Package(
                 "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Settings", "SystemSupport",
                 "Teaching",
             ],
-            resources: [.embedInCode("Quantize/quantize.py")],
+            resources: [.embedInCode("Quantize/quantize.py"), .embedInCode("Train/train.py")],
             swiftSettings: strict),
         .executableTarget(
             name: "ocelli",

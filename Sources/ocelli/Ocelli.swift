@@ -42,8 +42,8 @@ enum Ocelli {
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, SegmentCommand.self, KeypointsCommand.self,
         EmbedCommand.self, BenchCommand.self, LoadCommand.self,
         ReportCommand.self, CheckCommand.self, InitCommand.self, QuantizeCommand.self, TeachCommand.self,
-        CompileCommand.self,
-        LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
+        UpdateCommand.self, TrainCommand.self, CompileCommand.self, LimitsCommand.self, DevicesCommand.self,
+        ReadyCommand.self, HelpCommand.self,
     ]
 
     /// A command, other than the one of that name, that has a flag of its own.

@@ -61,6 +61,8 @@ package struct NetworkLayer: Sendable {
     package var outputs: [String] = []
     /// The field of NeuralNetworkLayer's `oneof layer`, which says what the layer does; 0 if none is set.
     package var kind = 0
+    /// Its weights may be trained.
+    var isUpdatable = false
     var body = Bytes.empty
     var depth = 0
 
@@ -74,6 +76,7 @@ package struct NetworkLayer: Sendable {
             case 1: name = try field.string()
             case 2: inputs.append(try field.string())
             case 3: outputs.append(try field.string())
+            case 10: isUpdatable = try field.bool()
             case 100...:
                 kind = field.number
                 body = try field.data()

@@ -5,6 +5,8 @@ internal import JSON
 /// Reads `model.json` into a ``ModelManifest``, gathering everything that is wrong with it.
 struct ManifestParser {
     let problems: ProblemList
+    /// The bundle is to be trained, not served.
+    var trains = false
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
     /// Reads any other file of the bundle.
@@ -78,11 +80,16 @@ struct ManifestParser {
         }
         if let modes = model.elements("modes") {
             let names = modes.compactMap { if case .string(let name) = $0 { name } else { nil } }
-            if !names.contains("predict") {
+            if trains, !names.contains("train") {
+                problems.add(
+                    model.path(of: "modes"), "lacks \"train\" (found \(names.listed)): the model cannot be trained")
+            } else if !trains, !names.contains("predict") {
                 problems.add(
                     model.path(of: "modes"),
                     "lacks \"predict\" (found \(names.listed)): only models that predict can be served")
             }
+        } else if trains {
+            problems.add(model.path(of: "modes"), "lacks \"train\": the model cannot be trained")
         }
         model.refuseUnknownKeys()
     }

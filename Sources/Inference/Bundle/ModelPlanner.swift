@@ -169,6 +169,18 @@ struct ModelPlanner {
                     + "expected uint8, int8, float16 or float32")
             return nil
         }
+        do throws(ImageError) {
+            return try ImagePipeline(spec: Self.spec(layer, image: image, element: element), limits: limits)
+        } catch {
+            problems.add(layer.path, error.message)
+            return nil
+        }
+    }
+
+    /// How pictures become the tensor of a layer.
+    static func spec(
+        _ layer: ModelManifest.Layer, image: ModelManifest.ImageLayer, element: PixelElement
+    ) -> ImageTensorSpec {
         let dimensions = Array(layer.shape.dimensions.suffix(3))
         // normalize comes first: q(p * s + b) = p * (s * qs) + (b + qb) * qs
         var scale = image.scale, bias = image.bias
@@ -195,12 +207,7 @@ struct ModelPlanner {
         spec.decodeMargin = image.decodeMargin
         spec.background = rgb(image.backgroundColor)
         spec.fill = rgb(image.fillColor)
-        do throws(ImageError) {
-            return try ImagePipeline(spec: spec, limits: limits)
-        } catch {
-            problems.add(layer.path, error.message)
-            return nil
-        }
+        return spec
     }
 
     private func outputPlan(_ layer: ModelManifest.Layer, index: Int, port: TensorPort) -> OutputPlan? {

@@ -4,6 +4,8 @@ internal import JSON
 /// Reads the JSON value of one input, as `model.json` describes the input.
 struct InputValueReader {
     let input: FeatureDescription
+    /// Where pictures are named as files; nil: they are base64 text.
+    var pictures: PictureFiles?
 
     func read(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         switch input.kind {
@@ -45,6 +47,13 @@ struct InputValueReader {
 
     private func image(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         let expected = "a picture as {\"b64\": \"...\"}"
+        if let pictures, try scanner.kind() == .string {
+            let name = try scanner.string()
+            switch pictures.read(name) {
+            case .success(let bytes): return .image(EncodedImage(bytes))
+            case .failure(let error): throw .value("input \"\(input.name)\": \(name.prefix(200)) \(error.reason)")
+            }
+        }
         switch try scanner.kind() {
         case .object: return .image(EncodedImage(try encoded(&scanner, expected)))
         case .string:

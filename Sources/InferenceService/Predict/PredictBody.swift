@@ -91,12 +91,14 @@ struct PredictBody {
 /// The inputs of one prediction as they come, by name.
 struct NamedValues {
     private let inputs: [FeatureDescription]
+    private let pictures: PictureFiles?
     private var values: [FeatureValue?]
     /// The name of the first that has a value; nil if none has.
     var first: String? { zip(inputs, values).first { $0.1 != nil }?.0.name }
 
-    init(_ inputs: [FeatureDescription]) {
+    init(_ inputs: [FeatureDescription], pictures: PictureFiles? = nil) {
         self.inputs = inputs
+        self.pictures = pictures
         values = [FeatureValue?](repeating: nil, count: inputs.count)
     }
 
@@ -110,7 +112,7 @@ struct NamedValues {
         }
         guard values[index] == nil else { throw .value("input \"\(key.prefix(200))\": is given twice") }
         if inputs[index].isOptional, try scanner.takesNull() { return }
-        values[index] = try InputValueReader(input: inputs[index]).read(&scanner)
+        values[index] = try InputValueReader(input: inputs[index], pictures: pictures).read(&scanner)
     }
 
     /// Takes the value of a name that is an input's.
@@ -133,9 +135,11 @@ struct NamedValues {
 }
 
 /// Reads what `"inputs"` may be.
-private struct ItemReader {
+struct ItemReader {
     let inputs: [FeatureDescription]
     var isWhole = true
+    /// Where pictures are named as files; nil: they are base64 text.
+    var pictures: PictureFiles?
 
     /// The inputs, for errors.
     var names: String {
@@ -168,7 +172,7 @@ private struct ItemReader {
     }
 
     private func byName(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
-        var values = NamedValues(inputs)
+        var values = NamedValues(inputs, pictures: pictures)
         try scanner.object { (key, scanner) throws(JSONError) in try values.read(key, &scanner) }
         return try values.item(isWhole: isWhole)
     }
@@ -194,6 +198,6 @@ private struct ItemReader {
     }
 
     private func value(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
-        try InputValueReader(input: input).read(&scanner)
+        try InputValueReader(input: input, pictures: pictures).read(&scanner)
     }
 }

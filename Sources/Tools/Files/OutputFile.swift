@@ -15,6 +15,28 @@ enum OutputFile {
         }
     }
 
+    /// Replaces a file as a whole: whoever reads it, and a power failure, finds the old contents or the new ones. Blocks.
+    /// - Throws: a sentence with the file's name and the system's reason.
+    static func replace(_ path: String, with bytes: [UInt8]) throws(StartupError) {
+        let name = path.split(separator: "/").last.map(String.init) ?? "file"
+        let work = "\(path.dropLast(name.count)).\(name).writing-\(getpid())"
+        func failed(_ code: Int32) -> StartupError {
+            unlink(work)
+            return StartupError("\(path) cannot be written: \(SystemError.words(code))")
+        }
+        let file = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard file >= 0 else { throw failed(errno) }
+        defer { close(file) }
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress?.advanced(by: done), $0.count - done) }
+            guard count > 0 || count < 0 && errno == EINTR else { throw failed(errno) }
+            done += max(0, count)
+        }
+        guard fsync(file) == 0 else { throw failed(errno) }
+        guard rename(work, path) == 0 else { throw failed(errno) }
+    }
+
     /// Makes a folder, and those above it, where they are missing. Blocks.
     static func makeFolder(_ path: String) throws(StartupError) {
         do {

@@ -46,6 +46,16 @@ struct CoreMLFile {
         return .peek(Bytes(head))
     }
 
+    /// Reads a model file that can be updated. Blocks.
+    /// - Throws: what is wrong with the file, or why it cannot be.
+    static func updatable(_ path: String) throws(ImportError) -> UpdatableModel {
+        do throws(Problem) {
+            return try UpdatableModel(read(path))
+        } catch {
+            throw ImportError([error])
+        }
+    }
+
     // MARK: Packages
 
     /// The model file of a package, as its `Manifest.json` says: an item below `Data`.

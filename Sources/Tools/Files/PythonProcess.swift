@@ -1,0 +1,129 @@
+internal import CSystem
+internal import FoundationEssentials
+internal import Glibc
+internal import InferenceService
+internal import Synchronization
+internal import SystemSupport
+
+/// A Python process that does one job of a script of ours, and tells in lines of JSON how it goes.
+final class PythonProcess: Sendable {
+    /// How it ended, and the last line that was not JSON.
+    struct End {
+        let signal: Int32, status: Int32
+        let rest: String?
+
+        var isSuccess: Bool { signal == 0 && status == 0 }
+        var text: String { signal == 0 ? "exited with status \(status)" : "was killed by signal \(signal)" }
+    }
+
+    private enum State {
+        case idle
+        case running(Int32)
+        case stopped
+    }
+
+    private let state = Mutex(State.idle)
+
+    /// Ends the process, and keeps one from being started.
+    func stop() {
+        let process = state.withLock { state -> Int32? in
+            defer { state = .stopped }
+            if case .running(let process) = state { return process }
+            return nil
+        }
+        if let process { _ = csys_kill_group(process) }
+    }
+
+    /// Runs a script. Blocks until it has ended.
+    /// - Parameters:
+    ///   - folder: where the job and the script are written.
+    ///   - line: receives each line of its output; false if it is not JSON of ours.
+    func run(
+        _ script: [UInt8], named name: String, job: some Encodable, python: String, folder: String,
+        line: (Data) -> Bool
+    ) throws(StartupError) -> End {
+        let path = folder + "/" + name, file = folder + "/job.json"
+        try OutputFile.write(script, to: path)
+        guard let text = try? JSONEncoder().encode(job) else {
+            throw StartupError("a path is not valid UTF-8")
+        }
+        try OutputFile.write([UInt8](text), to: file)
+        var descriptor: Int32 = -1
+        let variables = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        // The process is known before anybody may want to stop it.
+        let process = try state.withLock { state throws(StartupError) -> Int32 in
+            guard case .idle = state else { throw StartupError("interrupted") }
+            let process = CStrings.with([python, path, file]) { arguments in
+                CStrings.with(variables) { csys_spawn(python, arguments, $0, &descriptor) }
+            }
+            guard process > 0 else {
+                throw StartupError("\(python) cannot be started: \(SystemError.words(-process))")
+            }
+            state = .running(process)
+            return process
+        }
+        defer { _ = csys_close(descriptor) }
+        let rest = Self.read(descriptor, line)
+        var signal: Int32 = 0, status: Int32 = 0
+        _ = csys_wait_child(process, &signal, &status)
+        state.withLock { if case .running = $0 { $0 = .idle } }
+        return End(signal: signal, status: status, rest: rest)
+    }
+
+    /// Passes on lines until the end; returns the last one that was not taken.
+    private static func read(_ descriptor: Int32, _ line: (Data) -> Bool) -> String? {
+        var rest: [UInt8] = [], other: String?
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let count = csys_read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { return other }
+            rest += buffer[..<count]
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let text = Array(rest[..<end])
+                rest.removeFirst(end + 1)
+                if !line(Data(text)) { other = String(decoding: text.prefix(300), as: UTF8.self) }
+            }
+            if rest.count > 1 << 20 { rest = [] }
+        }
+    }
+
+    /// The last line that the libraries have written into a file.
+    static func lastLine(of log: String) -> String {
+        guard let data = FileManager.default.contents(atPath: log) else { return "it wrote nothing" }
+        let text = String(decoding: data.suffix(4096), as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline).last.map { String($0.suffix(300)) } ?? "it wrote nothing"
+    }
+
+    // MARK: Which Python
+
+    /// A virtual environment of a command's own, in the user's folder for data.
+    static func environment(_ name: String) -> String {
+        let variables = ProcessInfo.processInfo.environment
+        let data = variables["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (data ?? (variables["HOME"] ?? "/root") + "/.local/share") + "/ocelli/" + name
+    }
+
+    /// The Python to use: the one that was named, else that of the virtual environment, else the first on the path.
+    /// - Parameter advice: the steps to install what is missing.
+    static func find(named name: String?, environment: String, advice: String) throws(StartupError) -> String {
+        if let name {
+            guard let found = program(name) else { throw StartupError("--python: \(name) is not a program") }
+            return found
+        }
+        if let found = program(environment + "/bin/python3") ?? program("python3") { return found }
+        throw StartupError("python3 is not installed. \(advice)")
+    }
+
+    private static func program(_ name: String) -> String? {
+        let places =
+            name.contains("/")
+            ? [name]
+            : (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map {
+                "\($0)/\(name)"
+            }
+        return places.first { path in
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+        }
+    }
+}

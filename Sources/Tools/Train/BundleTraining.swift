@@ -1,0 +1,197 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Inference
+internal import InferenceService
+internal import JSON
+package import Settings
+internal import Synchronization
+internal import SystemSupport
+
+/// `ocelli train`: trains a TensorIO bundle with TensorFlow, which runs in a process of its own.
+package struct BundleTraining: Sendable {
+    /// The bundle, the batch and the options of one run.
+    package struct Request: Sendable {
+        package var bundle = "", batch = "", output = ""
+        package var epochs: Int?
+        /// The program to use for Python.
+        package var python: String?
+        /// Seconds.
+        package var timeout = 3600.0
+        /// MiB.
+        package var memory = 8192
+        package var isJSON = false
+        package var overwrites = false
+
+        package init() {}
+    }
+
+    /// Bytes that a file may have which the graph writes.
+    private static let mostFileBytes = 4 << 30
+
+    private let request: Request
+    private let progress: @Sendable (String) -> Void
+    /// Beside the new bundle, so that it is moved there whole at the end. Its name begins with a dot: a daemon that serves the folder
+    /// passes over it.
+    private let work: String
+    private let output: String
+
+    /// Trains, and writes the new bundle.
+    /// - Returns: the text to print.
+    package static func run(
+        _ request: Request, settings: Settings, progress: @escaping @Sendable (String) -> Void
+    ) async throws -> String {
+        var output = request.output
+        while output.count > 1, output.hasSuffix("/") { output.removeLast() }
+        if FileManager.default.fileExists(atPath: output) {
+            guard request.overwrites else {
+                throw StartupError("\(output) already exists: use --force to replace it, or give another folder")
+            }
+            guard FileManager.default.fileExists(atPath: output + "/model.json") else {
+                throw StartupError("\(output) is not a bundle, it has no model.json: --force replaces bundles only")
+            }
+            guard Self.identity(output) != Self.identity(request.bundle) else {
+                throw StartupError(
+                    "\(output) is the bundle that is trained, which is never changed: give another folder")
+            }
+        }
+        let name = output.split(separator: "/").last.map(String.init) ?? "bundle"
+        let training = BundleTraining(
+            request: request, progress: progress, work: "\(output.dropLast(name.count)).\(name).training-\(getpid())",
+            output: output)
+        let process = TrainerProcess()
+        let ending = Mutex(())
+        let ends: @Sendable (Int32) -> Void = { status in
+            ending.withLock { _ in
+                process.stop()
+                training.removeWork()
+                Process.exit(status)
+            }
+        }
+        try SignalReader.start(deliver: { ends(128 + $0.number) }, fail: { _ in ends(1) })
+        defer { ending.withLock { _ in training.removeWork() } }
+        return try await training.make(settings, process)
+    }
+
+    private static func identity(_ path: String) -> [UInt64]? {
+        var status = stat()
+        return stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
+    }
+
+    /// Removes the work folder. It is renamed first, so that nothing is written into it meanwhile.
+    private func removeWork() {
+        let ended = work + "-ended"
+        if rename(work, ended) == 0 { try? FileManager.default.removeItem(atPath: ended) }
+        progress("")
+    }
+
+    private func make(_ settings: Settings, _ process: TrainerProcess) async throws -> String {
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        let bundle: TrainingBundle
+        do throws(InferenceError) {
+            bundle = try TrainingBundle(path: request.bundle, limits: plan.modelConfiguration.imageLimits)
+        } catch {
+            throw StartupError(error.message)
+        }
+        let python = try TrainerProcess.python(named: request.python)
+        try OutputFile.makeFolder(work + "/tensors")
+        let batch = try TrainingBatch(request.batch, for: bundle, tensors: work + "/tensors", most: settings.maxBody)
+        let copy = work + "/bundle"
+        do {
+            try FileManager.default.copyItem(atPath: bundle.path, toPath: copy)
+        } catch {
+            throw StartupError("\(bundle.path) cannot be copied: \(error)")
+        }
+        let variables = copy + bundle.model.dropFirst(bundle.path.count) + "/variables"
+        let job = TrainerProcess.Job(
+            model: bundle.model, inputs: batch.inputs, ops: bundle.operations, outputs: bundle.outputs,
+            epochs: request.epochs ?? 1, result: variables, memory: request.memory << 20,
+            file_size: Self.mostFileBytes, log: work + "/log")
+        let epochs = try await train(job, python, process)
+        try place(copy)
+        return request.isJSON ? Self.json(epochs) : text(epochs, batch.count)
+    }
+
+    /// Trains within the time, and gives the outputs of each epoch.
+    private func train(
+        _ job: TrainerProcess.Job, _ python: String, _ process: TrainerProcess
+    ) async throws -> [[String: JSONValue]] {
+        let timeout = request.timeout, isLate = Mutex(false)
+        let clock = Task {
+            try await Task.sleep(for: .seconds(timeout))
+            isLate.withLock { $0 = true }
+            process.stop()
+        }
+        defer { clock.cancel() }
+        let (folder, show) = (work, progress)
+        show("loading TensorFlow")
+        return try await LoaderThread.run { () -> Result<[[String: JSONValue]], StartupError> in
+            var epochs: [[String: JSONValue]] = []
+            do throws(StartupError) {
+                try process.run(job, python: python, folder: folder) { outputs in
+                    epochs.append(outputs)
+                    show("epoch \(epochs.count) of \(job.epochs)")
+                }
+                return .success(epochs)
+            } catch {
+                guard isLate.withLock({ $0 }) else { return .failure(error) }
+                return .failure(
+                    StartupError("training took longer than \(Units.duration(timeout)): allow more with --timeout"))
+            }
+        }.get()
+    }
+
+    /// Moves the trained bundle to its place.
+    private func place(_ bundle: String) throws(StartupError) {
+        // The old bundle is removed only after the new one has replaced it.
+        let old = work + "/replaced"
+        let isReplaced = request.overwrites && rename(output, old) == 0
+        guard rename(bundle, output) == 0 else {
+            let reason = SystemError.words(errno)
+            if isReplaced { _ = rename(old, output) }
+            throw StartupError("\(output) cannot be written: \(reason)")
+        }
+    }
+
+    private func text(_ epochs: [[String: JSONValue]], _ count: Int) -> String {
+        let lines = epochs.enumerated().map { index, outputs in
+            let values = outputs.sorted { $0.key < $1.key }.map { "\($0.key) \(Self.text($0.value))" }
+            return "epoch \(index + 1): " + values.joined(separator: ", ")
+        }
+        return (lines + ["wrote \(output): \(count) item\(count == 1 ? "" : "s")"]).joined(separator: "\n")
+    }
+
+    private static func text(_ value: JSONValue) -> String {
+        var writer = JSONWriter()
+        write(value, to: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// `{"epochs": [{output: value}]}`
+    private static func json(_ epochs: [[String: JSONValue]]) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("epochs")
+            writer.array { writer in for outputs in epochs { write(.object(outputs), to: &writer) } }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// What a graph gives: numbers, texts, truth values, and arrays of them.
+    private static func write(_ value: JSONValue, to writer: inout JSONWriter) {
+        switch value {
+        case .integer(let number): writer.integer(number)
+        case .number(let number): writer.number(number)
+        case .string(let text): writer.string(text)
+        case .bool(let bool): writer.bool(bool)
+        case .array(let elements): writer.array { writer in for element in elements { write(element, to: &writer) } }
+        case .object(let members):
+            writer.object { writer in
+                for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+                    writer.key(key)
+                    write(member, to: &writer)
+                }
+            }
+        case .null: writer.null()
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import FoundationEssentials
+internal import InferenceService
+internal import JSON
+
+/// The Python process that trains: train.py beside this file, with TensorFlow.
+final class TrainerProcess: Sendable {
+    /// The request to the script; its fields are train.py's.
+    struct Job: Encodable {
+        /// The tensor of an input: files of pictures, or numbers.
+        struct Input: Encodable {
+            let name: String
+            let shape: [Int]
+            var files: [String]?
+            var values: [Double]?
+        }
+
+        let model: String
+        let inputs: [Input]
+        let ops: [String], outputs: [String]
+        let epochs: Int
+        let result: String
+        /// Bytes.
+        let memory: Int, file_size: Int
+        let log: String
+    }
+
+    /// A line of the script's: what it says besides an epoch.
+    private struct Event: Decodable {
+        var done: String?
+        var missing: String?
+        var error: String?
+    }
+
+    private let process = PythonProcess()
+
+    /// Ends the process, and keeps one from being started.
+    func stop() { process.stop() }
+
+    /// Runs the script. Blocks until it has ended.
+    /// - Parameter epoch: receives the outputs of each epoch: the members of a JSON object.
+    func run(
+        _ job: Job, python: String, folder: String, epoch: ([String: JSONValue]) -> Void
+    ) throws(StartupError) {
+        var last = Event()
+        let end = try process.run(
+            PackageResources.train_py, named: "train.py", job: job, python: python, folder: folder
+        ) { line in
+            if case .object(let members)? = try? JSONValue.parse(line), case .object(let outputs)? = members["outputs"]
+            {
+                epoch(outputs)
+                return true
+            }
+            guard let event = try? JSONDecoder().decode(Event.self, from: line) else { return false }
+            last = event
+            return true
+        }
+        if last.done != nil, end.isSuccess { return }
+        if let missing = last.missing {
+            throw StartupError("\(python) has no package \"\(missing)\". \(Self.advice)")
+        }
+        if let error = last.error { throw StartupError("TensorFlow cannot train the model: \(error)") }
+        throw StartupError("\(python) \(end.text): \(end.rest ?? PythonProcess.lastLine(of: job.log))")
+    }
+
+    // MARK: Which Python
+
+    private static var environmentFolder: String { PythonProcess.environment("tensorflow") }
+
+    /// The steps to install what is missing.
+    static var advice: String {
+        """
+        `ocelli train` needs Python 3 with TensorFlow, in a virtual environment of its own:
+          python3 -m venv \(environmentFolder)
+          \(environmentFolder)/bin/pip install tensorflow-cpu
+        It is found there; another one is named with --python.
+        """
+    }
+
+    /// The Python to use: the one that was named, else that of the virtual environment, else the first on the path.
+    static func python(named name: String?) throws(StartupError) -> String {
+        try PythonProcess.find(named: name, environment: environmentFolder, advice: advice)
+    }
+}

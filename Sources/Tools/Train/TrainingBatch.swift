@@ -1,0 +1,130 @@
+internal import FoundationEssentials
+internal import Inference
+internal import InferenceService
+internal import JSON
+
+/// The batch of `ocelli train`: a file with an item a line, `{input: value}`, as the tensors of the graph's inputs.
+struct TrainingBatch: Sendable {
+    let inputs: [TrainerProcess.Job.Input]
+    let count: Int
+
+    /// Bytes of the file; numbers that all items may have together.
+    private static let mostBytes = 1 << 30, mostNumbers = 1 << 27
+
+    /// Reads the file, and the pictures that it names. Blocks.
+    /// - Parameters:
+    ///   - tensors: the folder for the tensors of pictures.
+    ///   - most: bytes of a picture.
+    init(_ path: String, for bundle: TrainingBundle, tensors: String, most: Int) throws(StartupError) {
+        let bytes: [UInt8]
+        do throws(StartupError) { bytes = try InputFile.read(path, most: Self.mostBytes) } catch {
+            throw StartupError("\(path) \(error)")
+        }
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        var values = [[Double]](repeating: [], count: bundle.inputs.count)
+        var files = [[String]](repeating: [], count: bundle.inputs.count)
+        var (number, items, total) = (0, 0, 0)
+        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { continue }
+            do throws(StartupError) {
+                let item = try Self.item(line, bundle)
+                items += 1
+                for (index, input) in bundle.inputs.enumerated() {
+                    let value = item[input.name]
+                    if input.isPlaceholder, items > 1, value == nil { continue }
+                    guard let value else { throw StartupError("input \"\(input.name)\" is missing") }
+                    guard !input.isPlaceholder || items == 1 else {
+                        throw StartupError("placeholder \"\(input.name)\" may stand in the first item only")
+                    }
+                    if input.isPicture {
+                        let name = "\(tensors)/\(index)-\(items).npy"
+                        try OutputFile.write(Self.picture(value, input, folder, most), to: name)
+                        files[index].append(name)
+                    } else {
+                        values[index] += try Self.numbers(value, input)
+                    }
+                    total += input.count ?? 0
+                    guard total <= Self.mostNumbers else {
+                        throw StartupError("the batch has more than \(Self.mostNumbers) numbers up to here")
+                    }
+                }
+            } catch {
+                throw StartupError("\(path), line \(number): \(error)")
+            }
+        }
+        guard items > 0 else { throw StartupError("\(path) has no items: expected one a line") }
+        count = items
+        var inputs: [TrainerProcess.Job.Input] = []
+        for (index, input) in bundle.inputs.enumerated() {
+            let rows = input.isPlaceholder ? 1 : items
+            guard input.hasBatch || rows == 1 else {
+                throw StartupError(
+                    "input \"\(input.name)\" has no batch axis (a first extent of -1 in its shape): the batch can have one item, "
+                        + "it has \(items)")
+            }
+            inputs.append(
+                .init(
+                    name: input.name, shape: (input.hasBatch ? [rows] : []) + input.shape,
+                    files: input.isPicture ? files[index] : nil, values: input.isPicture ? nil : values[index]))
+        }
+        self.inputs = inputs
+    }
+
+    private static func item(
+        _ line: ArraySlice<UInt8>, _ bundle: TrainingBundle
+    ) throws(StartupError) -> [String: JSONValue] {
+        let value: JSONValue
+        do throws(JSONTextError) { value = try JSONValue.parse(Data(line)) } catch {
+            throw StartupError("is not valid JSON: \(error.reason)")
+        }
+        let names = bundle.inputs.map(\.name)
+        guard case .object(let members) = value else {
+            throw StartupError("expected an object with \(names.joined(separator: ", ")), found \(value.kind)")
+        }
+        for key in members.keys.sorted() where !names.contains(key) {
+            throw StartupError(
+                "\"\(key.prefix(60))\" is not an input\(Spelling.hint(for: key, among: names)): expected "
+                    + names.joined(separator: ", "))
+        }
+        return members
+    }
+
+    private static func picture(
+        _ value: JSONValue, _ input: TrainingBundle.Input, _ folder: String, _ most: Int
+    ) throws(StartupError) -> [UInt8] {
+        guard case .string(let name) = value else {
+            throw StartupError("input \"\(input.name)\": expected the name of a picture file, found \(value.kind)")
+        }
+        let bytes: [UInt8]
+        do throws(StartupError) {
+            bytes = try InputFile.read(name.hasPrefix("/") ? name : folder + name, most: most)
+        } catch {
+            throw StartupError("input \"\(input.name)\": \(name) \(error)")
+        }
+        do throws(InferenceError) { return try input.tensor(of: bytes) } catch {
+            throw StartupError("input \"\(input.name)\": \(name): \(error.message)")
+        }
+    }
+
+    private static func numbers(_ value: JSONValue, _ input: TrainingBundle.Input) throws(StartupError) -> [Double] {
+        var result: [Double] = []
+        func read(_ value: JSONValue, depth: Int) throws(StartupError) {
+            switch value {
+            case .integer(let number): result.append(Double(number))
+            case .number(let number): result.append(number)
+            case .bool(let bool): result.append(bool ? 1 : 0)
+            case .array(let elements) where depth < 16:
+                for element in elements { try read(element, depth: depth + 1) }
+            case let other: throw StartupError("input \"\(input.name)\": expected numbers, found \(other.kind)")
+            }
+        }
+        try read(value, depth: 0)
+        guard let count = input.count, result.count == count else {
+            throw StartupError(
+                "input \"\(input.name)\": expected \(input.count ?? 0) numbers (shape \(input.shape)), found \(result.count)"
+            )
+        }
+        return result
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `ocelli train`, with TensorFlow where TEST_TENSORFLOW names a Python that has it, or the first one on the path has, and with a substitute
+/// elsewhere.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+struct TrainCommandTests {
+    private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/training")
+    /// A Python with TensorFlow.
+    private static let tensorFlow: String? = {
+        let named = ProcessInfo.processInfo.environment["TEST_TENSORFLOW"] ?? "python3"
+        let asked = try? Shell.run("/usr/bin/env", [named, "-c", "import sys, tensorflow; print(sys.executable)"])
+        guard let asked, asked.status == 0 else { return nil }
+        return asked.text.split(separator: "\n").last.map(String.init)
+    }()
+    private let work = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-t-\(UUID().uuidString)")
+    private var output: URL { work.appendingPathComponent("trained.tiobundle") }
+
+    init() throws { try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true) }
+
+    private func train(
+        _ bundle: String, epochs: Int = 10, python: String, _ more: [String] = [], batch: String? = nil
+    ) throws -> Shell.Result {
+        try Shell.run(
+            Daemon.binary.path,
+            [
+                "train", bundle, batch ?? Self.folder.appendingPathComponent("batch.jsonl").path, "--epochs",
+                "\(epochs)", "-o",
+                output.path, "--python", python,
+            ] + more)
+    }
+
+    private var bundle: String { Self.folder.appendingPathComponent("cats-vs-dogs.tiobundle").path }
+
+    private func losses(_ result: Shell.Result) -> [Double] {
+        (result.json["epochs"] as? [[String: Any]])?.compactMap { $0["sigmoid_cross_entropy_loss/value"] as? Double }
+            ?? []
+    }
+
+    /// The substitute checks the job, tells two epochs, and writes variables.
+    private func substitute(_ text: String) throws -> String {
+        let file = work.appendingPathComponent("python")
+        try Data(
+            "#!/usr/bin/env python3\nimport json, os, sys, time\njob = json.load(open(sys.argv[2]))\n\(text)\n".utf8
+        ).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+        return file.path
+    }
+
+    @Test(.enabled(if: Self.tensorFlow != nil, "no Python has TensorFlow: TEST_TENSORFLOW names one that has"))
+    func lossesAreTensorFlowsOwn() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let python = try #require(Self.tensorFlow)
+        let text = try Data(contentsOf: Self.folder.appendingPathComponent("expected.json"))
+        let wanted = try #require(try JSONDecoder().decode([String: [Double]].self, from: text)["losses"])
+        let before = try Data(
+            contentsOf: URL(fileURLWithPath: bundle + "/train/variables/variables.data-00000-of-00001"))
+        let first = try train(bundle, python: python, ["--json"])
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(losses(first).count == 10)
+        for (one, other) in zip(losses(first), wanted) { #expect(abs(one - other) < 1e-5) }
+        // The trained bundle goes on where the first left off: variables, Adam's means and its count.
+        let middle = work.appendingPathComponent("middle.tiobundle")
+        try FileManager.default.moveItem(at: output, to: middle)
+        let second = try train(middle.path, python: python, ["--json"])
+        #expect(second.status == 0, "\(second.errors)")
+        for (one, other) in zip(losses(second), wanted.dropFirst(10)) { #expect(abs(one - other) < 1e-5) }
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: bundle + "/train/variables/variables.data-00000-of-00001"))
+                == before)
+        let graph = "/train/saved_model.pb"
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: bundle + graph))
+                == Data(contentsOf: URL(fileURLWithPath: output.path + graph)))
+        let broken = work.appendingPathComponent("broken.tiobundle")
+        try FileManager.default.copyItem(atPath: bundle, toPath: broken.path)
+        let json = broken.appendingPathComponent("model.json")
+        let manifest = try String(contentsOf: json, encoding: .utf8)
+        try Data(manifest.replacingOccurrences(of: "\"ops\": [\"train\"]", with: "\"ops\": [\"trian\"]").utf8).write(
+            to: json)
+        try FileManager.default.removeItem(at: output)
+        let wrong = try train(broken.path, python: python)
+        #expect(wrong.status == 1 && wrong.errors.contains("no operation \"trian\""), "\(wrong.errors)")
+        #expect(!FileManager.default.fileExists(atPath: output.path))
+    }
+
+    @Test func theJobHasTheBatchAndTheOutputsArePrinted() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let python = try substitute(
+            """
+            image, labels = job["inputs"]
+            assert image["shape"] == [6, 16, 16, 3] and len(image["files"]) == 6 and labels["values"] == [0, 1, 0, 1, 0, 1]
+            assert open(image["files"][0], "rb").read(6) == b"\\x93NUMPY" and job["ops"] == ["train"] and job["epochs"] == 2
+            for epoch in (1, 2):
+                print(json.dumps({"epoch": epoch, "outputs": {"loss": 1 / epoch}}), flush=True)
+            open(job["result"] + "/trained", "w").close()
+            print(json.dumps({"done": "0"}), flush=True)
+            """)
+        let result = try train(bundle, epochs: 2, python: python)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.text.contains("epoch 1: loss 1") && result.text.contains("epoch 2: loss 0.5"))
+        #expect(FileManager.default.fileExists(atPath: output.path + "/train/variables/trained"))
+        #expect(FileManager.default.fileExists(atPath: output.path + "/train/saved_model.pb"))
+        #expect(!FileManager.default.fileExists(atPath: bundle + "/train/variables/trained"))
+        let again = try train(bundle, epochs: 2, python: python)
+        #expect(again.status == 1 && again.errors.contains("--force"), "\(again.errors)")
+        #expect(try train(bundle, epochs: 2, python: python, ["--force"]).status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: work.path).filter { $0.hasPrefix(".") } == [])
+    }
+
+    @Test func failuresAndMissingPackagesAreToldAndLeaveNothing() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        for (text, flags, words) in [
+            (#"print(json.dumps({"missing": "tensorflow"})); sys.exit(1)"#, [String](), "pip install tensorflow-cpu"),
+            (#"print(json.dumps({"error": "no such op"})); sys.exit(1)"#, [], "cannot train the model: no such op"),
+            ("sys.exit(3)", [], "exited with status 3"), ("time.sleep(60)", ["--timeout", "1s"], "longer than 1s"),
+        ] {
+            let result = try train(bundle, python: substitute(text), flags)
+            #expect(result.status == 1 && result.errors.contains(words), "\(result.errors)")
+            #expect(!FileManager.default.fileExists(atPath: output.path))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: work.path) == ["python"])
+        }
+    }
+
+    @Test func wrongBundlesAndBatchesAreNamed() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let python = try substitute("sys.exit(9)"), batch = work.appendingPathComponent("batch.jsonl")
+        let picture = Self.folder.appendingPathComponent("pictures/0.png").path
+        for (line, words) in [
+            ("{\"image\": \"none.png\", \"labels\": 0}", "line 1: input \"image\": none.png cannot be read"),
+            ("{\"image\": \"\(picture)\"}", "line 1: input \"labels\" is missing"),
+            ("{\"image\": \"\(picture)\", \"labels\": [0, 1]}", "expected 1 numbers"),
+            ("{\"image\": \"\(picture)\", \"label\": 0}", "\"label\" is not an input"), ("7", "expected an object"),
+            ("", "has no items"),
+        ] {
+            try Data(line.utf8).write(to: batch)
+            let result = try train(bundle, python: python, batch: batch.path)
+            #expect(result.status == 1 && result.errors.contains(words), "\(result.errors)")
+        }
+        let tensorio = SharedData.packageRoot.appendingPathComponent(
+            "Tests/Fixtures/tensorio/tensorflow-int64.tiobundle")
+        let untrainable = try train(tensorio.path, python: python)
+        #expect(untrainable.status == 1 && untrainable.errors.contains("cannot be trained"), "\(untrainable.errors)")
+    }
+}
