@@ -59,7 +59,8 @@ public struct SimilarityTransform: Sendable, Hashable {
     /// Where the eyes, the nose and the corners of the mouth lie in an aligned face of 112 by 112 pixels: the points of InsightFace's
     /// `face_align.py`, in the order in which detectors give them (left and right as seen).
     public static let fivePoints = [
-        PicturePoint(x: 38.2946, y: 51.6963), PicturePoint(x: 73.5318, y: 51.5014), PicturePoint(x: 56.0252, y: 71.7366),
+        PicturePoint(x: 38.2946, y: 51.6963), PicturePoint(x: 73.5318, y: 51.5014),
+        PicturePoint(x: 56.0252, y: 71.7366),
         PicturePoint(x: 41.5493, y: 92.3655), PicturePoint(x: 70.7299, y: 92.2041),
     ]
 }

@@ -17,7 +17,8 @@ struct AxisFraming: Hashable {
     mutating func place(on part: Range<Double>, of length: Int) {
         let scale = (part.upperBound - part.lowerBound) / Double(wholeLength)
         source =
-            max(0, part.lowerBound + source.lowerBound * scale)..<min(
+            max(
+                0, part.lowerBound + source.lowerBound * scale)..<min(
                 Double(length), part.lowerBound + source.upperBound * scale)
         wholeLength = length
     }

@@ -46,7 +46,9 @@ struct GoldenCase: CustomStringConvertible {
             values[String(parts[0])] = String(parts[1])
         }
         func number(_ name: String) -> Int { values[name].flatMap(Int.init) ?? 0 }
-        func numbers(_ name: String) -> [Double] { (values[name] ?? "").split(separator: ",").compactMap { Double($0) } }
+        func numbers(_ name: String) -> [Double] {
+            (values[name] ?? "").split(separator: ",").compactMap { Double($0) }
+        }
         func color(_ name: String, _ otherwise: RGBColor) -> RGBColor {
             let parts = (values[name] ?? "").split(separator: ",").compactMap { UInt8($0) }
             return parts.count == 3 ? RGBColor(red: parts[0], green: parts[1], blue: parts[2]) : otherwise
