@@ -1,0 +1,86 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import Settings
+
+/// Answers the requests of a task: reads the query and the items of a body, which is a picture, a form or what the task reads, finds the
+/// model, and runs the items in slots.
+struct PredictionRunner<Job: PredictionTask>: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+    let metrics: ServiceMetrics
+
+    func respond(
+        to request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
+    ) async throws(ServiceError) -> HTTPResponse {
+        try request.head.refuseContentCodings()
+        var query = query
+        var found: Chosen?
+        var form: FormParts?
+        if let boundary = try FormParts.boundary(of: request) {
+            // Inputs of the model go before parameters of the same name.
+            if Job.takesInputs { found = try await model(request, query, choice) }
+            form = try FormParts(
+                request.body, boundary: boundary, most: settings.maxBatch, names: query.names,
+                inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none)
+        }
+        if let form = form?.parameters, !form.isEmpty {
+            try query.read(request.head.target, form: form, settings: settings)
+        }
+        let chosen = if let found { found } else { try await model(request, query, choice) }
+        let run = RunRequest(
+            request, model: chosen.model, name: chosen.name, options: options(of: request, query, choice),
+            taught: chosen.taught)
+        let job = try Job(run, query, of: request, settings: settings)
+        let items = ItemsRun(job: job, request: run, metrics: metrics, explain: query.picture.explain)
+        if let reader = job.reader(of: request, form) {
+            // Reading millions of numbers takes as long as a prediction does, and as much memory.
+            let slot = try await items.slots.slot()
+            defer { slot.release() }
+            let read = try reader.read()
+            return try await items.answer(read.items, isList: read.isList, taken: slot)
+        }
+        if let pictures = form?.pictures {
+            return try await items.answer(
+                try pictures.map { (range) throws(ServiceError) in
+                    try job.item(run.model.reading(EncodedImage(request.body, range)), found: "multipart/form-data")
+                }, isList: pictures.count > 1)
+        }
+        let image = run.model.reading(EncodedImage(request.body, 0..<request.body.count))
+        let item = try job.item(image, found: "a body that is not JSON")
+        do throws(ServiceError) {
+            return try await items.answer([item], isList: false)
+        } catch {
+            throw BodyAdvice.adding(to: error, of: request, model: run.model, name: run.repositoryName)
+        }
+    }
+
+    private func options(of request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice) -> PredictionOptions {
+        var options = query.picture.options(of: request, settings: settings)
+        options.claim = choice.claim
+        return options
+    }
+
+    /// The model of a request, and the name that it is served under.
+    private struct Chosen {
+        let model: Model
+        let name: String
+        /// The taught model whose embedder it is.
+        var taught: TaughtRun?
+    }
+
+    private func model(
+        _ request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
+    ) async throws(ServiceError) -> Chosen {
+        let deadline = options(of: request, query, choice).deadline
+        if let taught = choice.taught {
+            let run = try await taught.run(choice.name, version: choice.version, deadline: deadline)
+            return Chosen(model: run.embedder, name: run.name, taught: run)
+        }
+        let (model, name) = try await choice.model(in: repository, deadline: deadline, fits: { Job.fits($0, query) }) {
+            () throws(ServiceError) in try Job.defaultName(query, in: repository, settings)
+        }
+        return Chosen(model: model, name: name)
+    }
+}

@@ -1,0 +1,111 @@
+internal import FlowControl
+package import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import JSON
+package import Settings
+package import SystemSupport
+internal import Teaching
+
+/// One request that runs a model: the model, the options, when it came, and the beginning and end of its answer.
+struct RunRequest: Sendable {
+    let model: Model
+    /// The name that the model is served under; of a taught model, its own.
+    let name: String
+    /// The taught model that is asked; `model` is its embedder.
+    let taught: TaughtRun?
+    let requestID: String
+    let options: PredictionOptions
+    /// When the request's first byte came.
+    let received: MonotonicInstant
+    /// Nanoseconds from the request's first byte to its last.
+    let receiving: UInt64
+
+    init(
+        _ request: HTTPRequest, model: Model, name: String, options: PredictionOptions, taught: TaughtRun? = nil
+    ) {
+        self.model = model
+        self.name = name
+        self.taught = taught
+        requestID = request.requestID
+        self.options = options
+        received = request.headReceived
+        receiving = request.bodyReceived.nanoseconds(since: request.headReceived)
+    }
+
+    /// The name of the model in the repository, which metrics have: that of a taught model's embedder.
+    var repositoryName: String { taught?.embedderName ?? name }
+
+    /// The labels of its classes; nil if it has none.
+    var classLabels: [String]? { taught?.head.labels ?? model.description.classLabels }
+
+    /// True if work on the answer should end.
+    var isCancelled: Bool {
+        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+    }
+
+    /// The members that every answer begins with.
+    func writeHeader(to writer: inout JSONWriter) {
+        writer.key("model")
+        writer.string(name)
+        writer.key("version")
+        writer.string(taught?.version ?? model.description.version)
+        writer.key("request_id")
+        writer.string(requestID)
+    }
+
+    /// The answer, with the stages in `Server-Timing` and for the access line.
+    func response(
+        _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil
+    ) -> HTTPResponse {
+        let timing = ServerTiming.text(times, recv: receiving, encode: encode)
+        var response = HTTPResponse(
+            status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
+        response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
+        return response
+    }
+}
+
+extension HTTPRequest {
+    /// Until when an answer is worth something.
+    package func deadline(_ milliseconds: Int?, settings: Settings) -> MonotonicInstant {
+        let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
+        // From the body's end: a slow upload is the client's own time, and has its own limits.
+        return bodyReceived + time
+    }
+
+    /// True if `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it names
+    /// the type, with no less weight than JSON where it names that too, or all types of its kind (`image/*`) with more weight
+    /// than JSON.
+    package func accepts(_ type: String) -> Bool {
+        let ranges = head.values(of: "accept").joined(separator: ",").split(separator: ",").map { range in
+            let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+            return (name: parts.first ?? "", weight: weight ?? 1)
+        }
+        func weight(_ name: String) -> Double? { ranges.first { $0.name == name }?.weight }
+        let json = weight("application/json") ?? weight("application/*") ?? 0
+        if let named = weight(type) { return named > 0 && named >= json }
+        return weight(type.prefix { $0 != "/" } + "/*").map { $0 > max(json, weight("*/*") ?? 0) } ?? false
+    }
+}
+
+/// The `Server-Timing` field of an answer: the stages in milliseconds (W3C, Server Timing).
+enum ServerTiming {
+    static func text(_ times: StageTimes, recv: UInt64, encode: UInt64) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(112)
+        func stage(_ name: StaticString, _ nanoseconds: UInt64) {
+            bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+            JSONWriter.appendMilliseconds(nanoseconds, to: &bytes)
+        }
+        stage("recv;dur=", recv)
+        stage(", queue;dur=", times.queue)
+        stage(", decode;dur=", times.decode)
+        stage(", infer;dur=", times.inference)
+        if let threads = times.loneThreads { bytes.append(contentsOf: ";desc=\"\(threads) threads\"".utf8) }
+        if times.postprocess > 0 { stage(", postprocess;dur=", times.postprocess) }
+        stage(", encode;dur=", encode)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

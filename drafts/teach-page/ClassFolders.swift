@@ -1,0 +1,66 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Inference
+internal import InferenceService
+internal import SystemSupport
+internal import Teaching
+
+/// The pictures of a folder that has a folder for each class.
+struct ClassFolders: Sendable {
+    struct Picture: Sendable {
+        /// Its place in `labels`.
+        let label: Int
+        let place: BulkPicture
+    }
+
+    /// The names of the folders, sorted by their bytes.
+    let labels: [String]
+    /// Class after class, sorted by path.
+    let pictures: [Picture]
+    /// Pictures that lie beside the folders, in no class.
+    let strays: Int
+
+    /// The most pictures of a folder.
+    private static let most = 1_000_000
+
+    /// Looks into a folder. Blocks.
+    init(_ folder: String) throws(StartupError) {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }
+        } catch {
+            throw StartupError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
+        }
+        let base = folder.hasSuffix("/") ? folder : folder + "/"
+        var labels: [String] = [], strays = 0
+        for name in names {
+            var status = stat()
+            guard stat(base + name, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                labels.append(name)
+            } else if BulkPicture.isPicture(name) {
+                strays += 1
+            }
+        }
+        guard !labels.isEmpty else {
+            throw StartupError(
+                "\(folder) has no folders: expected one for each class, with its pictures (\(base)bolt/1.jpg)")
+        }
+        labels.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        var pictures: [Picture] = []
+        for (index, label) in labels.enumerated() {
+            do throws(TeachingError) {
+                try TaughtNames.check(label: label)
+            } catch {
+                throw StartupError("\(base)\(label): \(error.message)")
+            }
+            pictures += try PictureSources.all(in: base + label).map { Picture(label: index, place: $0) }
+            guard pictures.count <= Self.most else {
+                throw StartupError("\(folder) has more than \(Self.most) pictures")
+            }
+        }
+        self.labels = labels
+        self.pictures = pictures
+        self.strays = strays
+    }
+}

@@ -1,0 +1,89 @@
+internal import ImagePipeline
+internal import Observations
+internal import Teaching
+
+/// Reads the best classes out of a classifier's labelled output, or those that its embedding belongs to.
+struct ClassificationReader: Sendable {
+    let source: Source
+    let labels: [String]
+    let top: Int, threshold: Float
+    /// The error of an answer without a picture.
+    let noImage: InferenceError
+    let watch: ScoreWatch
+
+    enum Source: Sendable {
+        case scores(output: Int, name: String, ScoreReader)
+        case embedding(ObservationPlan, EmbeddingClasses)
+        case taught(ObservationPlan, EmbeddingNormalization, TaughtHead)
+    }
+
+    /// The best classes of an output.
+    private struct Best {
+        var classes: [(index: Int, score: Float)] = []
+        var areConfidences = true
+        var taught: TaughtMark?
+    }
+
+    func result(
+        in outputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
+    ) throws(InferenceError) -> ClassificationResult {
+        let best = try best(in: outputs)
+        guard let image else { throw noImage }
+        return ClassificationResult(
+            classifications: best.classes.map { entry in
+                Classification(
+                    index: entry.index, label: entry.index < labels.count ? labels[entry.index] : "",
+                    confidence: entry.score)
+            },
+            image: image, times: times, areConfidences: best.areConfidences, taught: best.taught)
+    }
+
+    private func best(in outputs: any EngineOutputs) throws(InferenceError) -> Best {
+        switch source {
+        case .scores(let output, let name, let scores):
+            return try outputs.reading(output) { (_, raw) throws(InferenceError) in
+                scores.withScores(raw) { values in
+                    // What an activation makes of logits needs no look.
+                    let areConfidences = scores.activation != nil || watch.areConfidences(values, output: name)
+                    return Best(classes: select(values, areConfidences), areConfidences: areConfidences)
+                }
+            }
+        case .embedding(let plan, let classes):
+            return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
+                guard let tensor = tensors["output"]?.first else { return Best() }
+                return Best(classes: select(classes.probabilities(tensor.values), true))
+            }
+        case .taught(let plan, let normalization, let head):
+            return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
+                guard let tensor = tensors["output"]?.first else { return Best() }
+                return try answer(of: head, to: normalization.apply(tensor.values))
+            }
+        }
+    }
+
+    /// The answer to an embedding as `/embed` gives it: what was taught with such embeddings is asked with them.
+    private func answer(of head: TaughtHead, to embedding: [Float]) throws(InferenceError) -> Best {
+        guard let answer = head.answer(embedding) else {
+            let reason =
+                embedding.count == head.dimension
+                ? "numbers that are not finite"
+                : "\(embedding.count) numbers; its classes were taught with \(head.dimension)"
+            throw .engine(
+                EngineError(kind: .failure, operation: "classify an embedding", detail: "it has \(reason)"))
+        }
+        return Best(
+            classes: select(answer.confidences, true),
+            taught: TaughtMark(distance: answer.distance, isKnown: answer.isKnown))
+    }
+
+    private func select(_ scores: [Float], _ areConfidences: Bool) -> [(index: Int, score: Float)] {
+        scores.withUnsafeBufferPointer { select($0, areConfidences) }
+    }
+
+    /// A threshold is a confidence: other scores may be anything, and so may those that round to less than 0.
+    private func select(
+        _ scores: UnsafeBufferPointer<Float>, _ areConfidences: Bool
+    ) -> [(index: Int, score: Float)] {
+        TopK.select(scores, count: top, threshold: areConfidences && threshold > 0 ? threshold : -.infinity)
+    }
+}

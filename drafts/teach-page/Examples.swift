@@ -1,0 +1,83 @@
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+internal import Teaching
+
+/// The embeddings of the pictures of a folder's classes.
+struct Examples: Sendable {
+    /// A picture that is learned from.
+    struct Used: Sendable {
+        let place: BulkPicture
+        /// The place of its class among those of the folder.
+        let label: Int
+        let id: ExampleID
+        let embedding: [Float]
+        var file: String { place.name }
+    }
+
+    /// Class after class, sorted by digest: the order of a taught model's examples, so that the same numbers come out.
+    let used: [Used]
+    /// In the order of the folder.
+    let failures: [TeachReport.Failure]
+
+    /// Embeds the pictures. One that a class has twice counts once; one that two classes have is a failure.
+    /// - Parameter most: bytes that a picture may have.
+    init(
+        of folders: ClassFolders, by observer: LocalObservation.Observer, most: Int, _ progress: (String) -> Void
+    ) async throws {
+        struct Embedded: Sendable { let id: ExampleID, embedding: [Float] }
+        let outcomes = await PictureWork.run(
+            folders.pictures, model: observer.model, most: most, progress: progress
+        ) { picture in
+            let result = try await observer.model.observations(
+                of: EncodedImage(picture.bytes), request: observer.request, options: observer.options)
+            guard case .embedding(let values) = result.content, values.allSatisfy(\.isFinite), !values.isEmpty else {
+                throw StartupError("has an embedding with numbers that are not finite")
+            }
+            return Embedded(id: picture.id, embedding: values)
+        }
+        var used: [Used] = [], failures: [TeachReport.Failure] = []
+        var classes: [ExampleID: Set<Int>] = [:]
+        for (picture, outcome) in zip(folders.pictures, outcomes) {
+            if case .done(let one) = outcome { classes[one.id, default: []].insert(picture.label) }
+        }
+        var seen: Set<ExampleID> = []
+        for (picture, outcome) in zip(folders.pictures, outcomes) {
+            let file = picture.place.name
+            switch outcome {
+            case .failed(let reason, let code):
+                failures.append(TeachReport.Failure(file: file, reason: reason, code: code))
+            case .done(let one):
+                let labels = (classes[one.id] ?? []).sorted().map { "\"\(folders.labels[$0])\"" }
+                guard labels.count == 1 else {
+                    let reason = "is in the classes \(labels.joined(separator: " and ")): a picture has one class"
+                    failures.append(TeachReport.Failure(file: file, reason: reason, code: "conflict"))
+                    continue
+                }
+                guard seen.insert(one.id).inserted else { continue }
+                used.append(
+                    Used(place: picture.place, label: picture.label, id: one.id, embedding: one.embedding))
+            }
+        }
+        self.used = used.sorted { ($0.label, $0.id) < ($1.label, $1.id) }
+        self.failures = failures
+    }
+
+    /// What is learned from.
+    /// - Throws: where a class has no picture, or the embeddings do not have the same length.
+    func set(of folders: ClassFolders) throws(StartupError) -> ExampleSet {
+        let present = Set(used.map(\.label))
+        let empty = folders.labels.indices.filter { !present.contains($0) }.map { "\"\(folders.labels[$0])\"" }
+        guard empty.isEmpty else {
+            throw StartupError(
+                "no picture can be used of \(empty.count == 1 ? "the class" : "the classes") "
+                    + empty.prefix(5).joined(separator: ", ") + (empty.count > 5 ? ", ..." : "")
+                    + ": add pictures, or remove the folder")
+        }
+        guard let dimension = used.first?.embedding.count,
+            let set = ExampleSet(
+                dimension: dimension, labels: folders.labels, rows: used.map(\.embedding), classes: used.map(\.label))
+        else { throw StartupError("the embeddings of the pictures do not have the same length") }
+        return set
+    }
+}

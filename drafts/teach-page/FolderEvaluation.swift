@@ -1,0 +1,63 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+package import Settings
+internal import Teaching
+
+/// Asks a model about pictures whose classes are known: what `ocelli teach NAME --evaluate DIR` does.
+package enum FolderEvaluation {
+    /// - Parameter request: `name` is the model, and `pictures` a folder with a folder for each class; those of other classes are strangers.
+    /// - Returns: the report's text, and how many pictures could not be asked about.
+    package static func run(
+        _ request: FolderTeaching.Request, settings: Settings, complain: (String) -> Void, progress: (String) -> Void
+    ) async throws -> (text: String, failed: Int) {
+        if let file = request.html { try OutputFile.checkReport(file, flag: "--html") }
+        let folders = try ClassFolders(request.pictures)
+        let (name, model) = try await model(request, settings, progress)
+        guard let labels = model.description.classLabels, model.isImageClassifier else {
+            throw StartupError("model \"\(name)\" is not an image classifier: \(model.abilities)")
+        }
+        let outcomes = await PictureWork.run(
+            folders.pictures, model: model, most: settings.maxBody, progress: progress
+        ) { picture in
+            try await model.classification(of: EncodedImage(picture.bytes), top: 1)
+        }
+        var judged: [TeachReport.Judged] = [], failures: [TeachReport.Failure] = []
+        for (picture, outcome) in zip(folders.pictures, outcomes) {
+            let file = picture.place.name
+            switch outcome {
+            case .failed(let reason, let code):
+                complain("\(file): \(reason)")
+                failures.append(TeachReport.Failure(file: file, reason: reason, code: code))
+            case .done(let result):
+                judged.append(
+                    TeachReport.Judged(
+                        file: file, label: folders.labels[picture.label],
+                        answer: result.classifications.first?.label ?? "", isKnown: result.taught?.isKnown))
+            }
+        }
+        guard !judged.isEmpty else { throw StartupError("none of the pictures in \(request.pictures) can be used") }
+        let report = TeachReport(
+            name: name, origin: .asked(version: model.description.version, folder: request.pictures), labels: labels,
+            judged: judged, failures: failures, threshold: model.taughtHead?.threshold)
+        if let file = request.html { try OutputFile.write(Array(report.html.utf8), to: file) }
+        progress("")
+        return (request.isJSON ? report.json : report.text, failures.count)
+    }
+
+    /// The model of a name: the bundle that `teach` would write, or one of the settings' models.
+    private static func model(
+        _ request: FolderTeaching.Request, _ settings: Settings, _ progress: (String) -> Void
+    ) async throws -> (String, Model) {
+        progress("loading the model...")
+        defer { progress("") }
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        let bundle = request.bundle(settings)
+        guard access(bundle + "/model.json", F_OK) == 0 else {
+            return try await LocalModel.load(request.name, plan: plan, what: "image classifier") { $0.isImageClassifier }
+        }
+        return (request.name, try await ModelAtPath.load(bundle, plan.modelConfiguration))
+    }
+}

@@ -1,0 +1,153 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+package import Settings
+internal import SystemSupport
+internal import Teaching
+
+/// Teaches the classes of a folder of pictures, and writes a bundle: what `ocelli teach NAME DIR` does.
+package struct FolderTeaching: Sendable {
+    /// The pictures, the embedder and the options of one run.
+    package struct Request: Sendable {
+        package var name = ""
+        /// A folder with a folder for each class.
+        package var pictures = ""
+        /// The name of a model, or its path; nil: the first that embeds.
+        package var embedder: String?
+        /// The folder to write; nil: NAME in the first folder of models, or in the current one.
+        package var output: String?
+        package var method = "auto"
+        package var isJSON = false
+        /// A file for the report as a page.
+        package var html: String?
+        package var overwrites = false
+
+        package init() {}
+    }
+
+    private let request: Request
+    private let settings: Settings
+    private let complain: (String) -> Void
+    private let progress: (String) -> Void
+
+    /// Does all of it.
+    /// - Returns: the report's text, the folder that was written, and how many pictures were left out.
+    package static func run(
+        _ request: Request, settings: Settings, complain: @escaping (String) -> Void,
+        progress: @escaping (String) -> Void
+    ) async throws -> (text: String, bundle: String, failed: Int) {
+        let teaching = FolderTeaching(request: request, settings: settings, complain: complain, progress: progress)
+        return try await teaching.run()
+    }
+
+    private func run() async throws -> (text: String, bundle: String, failed: Int) {
+        do throws(TeachingError) { try TaughtNames.check(name: request.name) } catch {
+            throw StartupError(error.message, isConfiguration: true)
+        }
+        let target = try NewFolder(request.output ?? usualOutput, overwrites: request.overwrites)
+        if let file = request.html { try OutputFile.checkReport(file, flag: "--html") }
+        let folders = try ClassFolders(request.pictures)
+        if folders.strays > 0 {
+            complain(
+                "\(TeachReport.count(folders.strays, "picture")) in \(request.pictures) itself left out: only those in its folders have a class"
+            )
+        }
+        let observer = try await embedder()
+        let examples = try await Examples(of: folders, by: observer, most: settings.maxBody, progress)
+        for one in examples.failures { complain("\(one.file): \(one.reason)") }
+        let set = try examples.set(of: folders)
+        progress("testing \(set.rows.count) examples...")
+        guard let choice = MethodChoice(request.method), let tested = Self.tested(set, choice),
+            let evaluation = tested.evaluations[tested.preferred], var head = TaughtHead(tested.preferred, set)
+        else { throw StartupError("nothing was learned from \(request.pictures)") }
+        head.threshold = evaluation.threshold
+        let report = try await report(evaluation, tested.answers[tested.preferred] ?? [], examples, set, observer, target.path)
+        try await write(head, observer.model, examples, set, to: target)
+        if let file = request.html { try OutputFile.write(Array(report.html.utf8), to: file) }
+        progress("")
+        return (request.isJSON ? report.json : report.text, target.path, examples.failures.count)
+    }
+
+    /// NAME in the first folder of models that the settings name, or here.
+    private var usualOutput: String {
+        guard var folder = settings.models.first else { return request.name }
+        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
+        return folder + "/" + request.name
+    }
+
+    /// The embedder, which is a path where it is one of a file or folder.
+    private func embedder() async throws -> LocalObservation.Observer {
+        var wanted = LocalObservation.Request()
+        wanted.tasks = ["embed"]
+        guard let name = request.embedder, name.contains("/") || ModelBundle.isModelFile(name) else {
+            wanted.model = request.embedder
+            return try await LocalObservation.observer(wanted, settings: settings, progress: progress)
+        }
+        progress("loading the model...")
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        let model = try await ModelAtPath.load(name, plan.modelConfiguration)
+        guard model.tasks.contains(.embed) else {
+            throw StartupError("\(name) gives no embeddings: \(model.abilities)")
+        }
+        return LocalObservation.Observer(
+            name: ModelBundle.servedName(of: name), model: model, request: ObservationRequest(task: .embed),
+            options: PredictionOptions())
+    }
+
+    private static func tested(_ set: ExampleSet, _ choice: MethodChoice) -> Evaluator.Comparison? {
+        switch choice {
+        case .auto: Evaluator.compare(set, current: choice.first)
+        case .fixed(let method): Evaluator.test(method, set)
+        }
+    }
+
+    private func report(
+        _ evaluation: Evaluation, _ answers: [Int?], _ examples: Examples, _ set: ExampleSet,
+        _ observer: LocalObservation.Observer, _ bundle: String
+    ) async throws -> TeachReport {
+        let model = observer.model
+        let digest = await LoaderThread.run { model.filesDigest }
+        guard let digest else { throw StartupError("the files of model \"\(observer.name)\" cannot be read") }
+        let judged = zip(examples.used, zip(set.classes, answers)).compactMap { picture, pair in
+            pair.1.map { TeachReport.Judged(file: picture.file, label: set.labels[pair.0], answer: set.labels[$0]) }
+        }
+        let made = TeachReport.Taught(
+            embedder: Embedder(model: observer.name, version: model.description.version, digest: "sha256:" + digest),
+            dimension: set.dimension, evaluation: evaluation, bundle: bundle)
+        return TeachReport(
+            name: request.name, origin: .taught(made), labels: set.labels, judged: judged, failures: examples.failures,
+            threshold: evaluation.threshold)
+    }
+
+    /// Writes the bundle, and puts it in place if it answers as what was learned does.
+    private func write(
+        _ head: TaughtHead, _ embedder: Model, _ examples: Examples, _ set: ExampleSet, to target: NewFolder
+    ) async throws {
+        progress("writing \(target.path)...")
+        defer { target.discard() }
+        let details =
+            "\(set.labels.count) classes taught with \(set.rows.count) pictures, on embeddings of \(embedder.description.name)"
+        let bundle = try TaughtBundle(
+            name: request.name, details: details, head: head, embedder: embedder.path, work: target.work + "/source")
+        try bundle.write(to: target.content)
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        var configuration = plan.modelConfiguration
+        configuration.compile.cacheDirectory = nil
+        let written = try await ModelAtPath.load(target.content, configuration)
+        if let picture = examples.used.first, let expected = head.answer(set.rows[0]) {
+            let bytes = try picture.place.read(most: settings.maxBody)
+            do throws(InferenceError) {
+                let found = try await written.classification(of: EncodedImage(bytes), top: head.labels.count)
+                let difference = found.classifications.map { abs($0.confidence - expected.confidences[$0.index]) }.max()
+                guard let difference, difference < 1e-3 else {
+                    throw .unsupported(model: request.name, reason: "does not answer as what was taught")
+                }
+            } catch {
+                throw StartupError("\(target.path) is not written: \(error.message)")
+            }
+        }
+        try target.keep()
+    }
+}

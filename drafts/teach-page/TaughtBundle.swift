@@ -1,0 +1,174 @@
+internal import FileFormats
+internal import FoundationEssentials
+internal import Glibc
+internal import Inference
+internal import InferenceService
+internal import JSON
+internal import ModelFacts
+internal import SystemSupport
+internal import Teaching
+
+/// The folder that `ocelli teach` writes: the embedder's model file and what it needs, taught.safetensors, and a model.json that names it.
+struct TaughtBundle {
+    /// The name that it is served under.
+    let name: String
+    let details: String
+    let head: TaughtHead
+    /// The folder of the embedder, with a model.json.
+    private let source: String
+    private let members: [String: JSONValue]
+
+    /// Reads the embedder's description. Blocks.
+    /// - Parameter work: a folder for one where the model has none.
+    init(name: String, details: String, head: TaughtHead, embedder: String, work: String) throws {
+        (self.name, self.details, self.head) = (name, details, head)
+        source = try StagedBundle.folder(for: embedder, in: work)
+        let text: Data
+        switch BundleFile.read(source + "/model.json", most: Self.largestManifest) {
+        case .success(let contents): text = contents
+        case .failure(let problem): throw StartupError("\(source)/model.json \(problem.reason)")
+        }
+        do throws(JSONTextError) {
+            guard case .object(let members) = try JSONValue.parse(text) else {
+                throw StartupError("\(source)/model.json is not an object")
+            }
+            self.members = members
+        } catch {
+            throw StartupError("\(source)/model.json is not valid JSON: \(error.reason)")
+        }
+    }
+
+    private static let largestManifest = 16 << 20
+
+    /// Writes all of it into a new folder. Blocks.
+    func write(to folder: String) throws {
+        try OutputFile.makeFolder(folder)
+        let manifest = try manifest()
+        for file in try files(of: manifest) { try Self.copy(source + "/" + file, to: folder + "/" + file) }
+        try OutputFile.write(TaughtFile.bytes(of: head), to: folder + "/" + TaughtFile.name)
+        try OutputFile.write(Array((ManifestText.of(.object(manifest)) + "\n").utf8), to: folder + "/model.json")
+    }
+
+    /// model.json with the classes in the first embedding, and in nothing else.
+    private func manifest() throws -> [String: JSONValue] {
+        var members = members
+        guard case .array(var outputs)? = members["outputs"] else {
+            throw StartupError("\(source)/model.json has no outputs")
+        }
+        var isTaught = false
+        for index in outputs.indices {
+            guard case .object(var output) = outputs[index] else { continue }
+            // Other labels would be other classes.
+            output["labels"] = nil
+            if !isTaught, output["type"] == .string("embedding") {
+                (output["classes"], output["scale"]) = (nil, nil)
+                output["taught"] = .string(TaughtFile.name)
+                isTaught = true
+            }
+            outputs[index] = .object(output)
+        }
+        guard isTaught else { throw StartupError("\(source)/model.json has no output of type \"embedding\"") }
+        members["outputs"] = .array(outputs)
+        (members["name"], members["id"]) = (.string(name), .string(name))
+        (members["version"], members["details"]) = (.string("1"), .string(details))
+        return members
+    }
+
+    /// The embedder's files that the bundle needs, as paths in it: the model file, its weights, and what model.json names.
+    private func files(of manifest: [String: JSONValue]) throws -> [String] {
+        guard case .object(let model)? = manifest["model"], case .string(let file)? = model["file"] else {
+            throw StartupError("\(source)/model.json has no model.file")
+        }
+        // A SavedModel may be named by its folder or by the file inside it.
+        var files = file == "saved_model.pb" ? [file, "variables", "assets", "assets.extra", "fingerprint.pb"] : [file]
+        let slash = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+        if let dot = file.lastIndex(of: "."), let format = ModelFormat(file: file) {
+            files += (format.weightEndings + [".labels"]).map { file[..<dot] + $0 }
+            if format == .onnx, let opened = try? OpenFile(source + "/" + file) {
+                let source = ByteSource(count: opened.size) { opened.bytes($0) }
+                files += ONNXExternalFiles.names(source).sorted().map { slash + $0 }
+            }
+        }
+        for name in Self.strings(in: .object(manifest.filter { $0.key != "model" })).sorted() {
+            files += [name, "assets/" + name]
+        }
+        var seen: Set<String> = []
+        return files.filter { name in
+            !name.isEmpty && !name.hasPrefix("/") && !name.split(separator: "/").contains("..")
+                && name != TaughtFile.name && name != "model.json" && seen.insert(name).inserted
+                && access(source + "/" + name, F_OK) == 0
+        }
+    }
+
+    private static func strings(in value: JSONValue) -> Set<String> {
+        switch value {
+        case .string(let text): text.utf8.count <= 255 && !text.contains("\0") ? [text] : []
+        case .array(let values): values.reduce(into: []) { $0.formUnion(strings(in: $1)) }
+        case .object(let members): members.values.reduce(into: []) { $0.formUnion(strings(in: $1)) }
+        default: []
+        }
+    }
+
+    /// Copies a file, or a folder with all that is in it; links become what they lead to.
+    private static func copy(_ from: String, to: String, depth: Int = 0) throws {
+        var status = stat()
+        guard stat(from, &status) == 0 else {
+            throw StartupError("\(from) cannot be read: \(SystemError.words(errno))")
+        }
+        let parent = to.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        try OutputFile.makeFolder(parent.isEmpty ? "/" : parent)
+        do {
+            if status.st_mode & S_IFMT == S_IFDIR {
+                guard depth < 8 else { throw StartupError("\(from) has folders in folders without end") }
+                try OutputFile.makeFolder(to)
+                for name in try FileManager.default.contentsOfDirectory(atPath: from).sorted() {
+                    try copy(from + "/" + name, to: to + "/" + name, depth: depth + 1)
+                }
+            } else if status.st_mode & S_IFMT == S_IFREG {
+                try FileManager.default.copyItem(atPath: resolved(from), toPath: to)
+            }
+        } catch let error as CocoaError {
+            throw StartupError("\(from) cannot be copied to \(to): \(error)")
+        }
+    }
+
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+}
+
+/// A model.json as text: the usual keys first, objects of the second level on lines of their own.
+enum ManifestText {
+    private static let order = [
+        "name", "details", "id", "version", "author", "license", "model", "inputs", "outputs", "type", "shape", "file", "backend",
+    ]
+
+    static func of(_ value: JSONValue, depth: Int = 0) -> String {
+        let margin = String(repeating: "  ", count: depth)
+        switch value {
+        case .object(let members) where depth < 3 && !members.isEmpty:
+            let lines = sorted(members).map { "\(margin)  \(DraftText.quoted($0.key)): \(of($0.value, depth: depth + 1))" }
+            return "{\n" + lines.joined(separator: ",\n") + "\n\(margin)}"
+        case .object(let members):
+            let parts = sorted(members).map { "\(DraftText.quoted($0.key)): \(of($0.value, depth: depth + 1))" }
+            return parts.isEmpty ? "{}" : "{ " + parts.joined(separator: ", ") + " }"
+        case .array(let elements):
+            let parts = elements.map { of($0, depth: depth + 1) }
+            return "[" + parts.joined(separator: ", ") + "]"
+        case .string(let text): return DraftText.quoted(text)
+        case .integer(let number): return String(number)
+        case .number(let number): return "\(number)"
+        case .bool(let value): return String(value)
+        case .null: return "null"
+        }
+    }
+
+    private static func sorted(_ members: [String: JSONValue]) -> [(key: String, value: JSONValue)] {
+        members.sorted { one, other in
+            let places = [one.key, other.key].map { order.firstIndex(of: $0) ?? order.count }
+            return (places[0], one.key) < (places[1], other.key)
+        }
+    }
+}

@@ -1,0 +1,296 @@
+internal import Inference
+internal import JSON
+internal import Settings
+internal import Teaching
+
+/// How a taught model answers pictures whose classes are known: what `ocelli teach` prints.
+struct TeachReport: Sendable {
+    /// A picture, the folder that it lies in, and the answer.
+    struct Judged: Sendable {
+        let file: String
+        let label: String
+        let answer: String
+        /// False for an answer beyond the threshold; nil where there is none.
+        var isKnown: Bool?
+    }
+
+    /// A picture that could not be used.
+    struct Failure: Sendable {
+        let file: String
+        let reason: String
+        let code: String
+    }
+
+    /// How the answers came about.
+    enum Origin: Sendable {
+        /// A new bundle: by pictures that were left out.
+        case taught(Taught)
+        /// A model that there was, by pictures of a folder.
+        case asked(version: String, folder: String)
+    }
+
+    /// What was made.
+    struct Taught: Sendable {
+        let embedder: Embedder
+        let dimension: Int
+        let evaluation: Evaluation
+        /// The folder that was written.
+        let bundle: String
+    }
+
+    let name: String
+    let origin: Origin
+    /// The model's classes.
+    let labels: [String]
+    let judged: [Judged]
+    let failures: [Failure]
+    /// The distance beyond which an answer is not known.
+    let threshold: Float?
+
+    /// The right answers, and the answers, of a class.
+    struct Tally: Sendable {
+        var correct = 0, all = 0
+        /// How often each other class was answered.
+        var others: [String: Int] = [:]
+    }
+
+    /// The classes that have answers, by their labels.
+    let tallies: [String: Tally]
+    /// Pictures of the model's classes that are answered as unknown.
+    let rejected: Int
+    /// Pictures of no class of the model's, and how many of them are answered as unknown.
+    let strangers: (found: Int, all: Int)
+
+    init(
+        name: String, origin: Origin, labels: [String], judged: [Judged], failures: [Failure], threshold: Float?
+    ) {
+        (self.name, self.origin, self.labels, self.threshold) = (name, origin, labels, threshold)
+        (self.judged, self.failures) = (judged, failures)
+        let own = Set(labels)
+        var tallies: [String: Tally] = [:], rejected = 0, strangers = (found: 0, all: 0)
+        for one in judged {
+            guard own.contains(one.label) else {
+                strangers.all += 1
+                strangers.found += one.isKnown == false ? 1 : 0
+                continue
+            }
+            rejected += one.isKnown == false ? 1 : 0
+            tallies[one.label, default: Tally()].all += 1
+            if one.answer == one.label {
+                tallies[one.label, default: Tally()].correct += 1
+            } else {
+                tallies[one.label, default: Tally()].others[one.answer, default: 0] += 1
+            }
+        }
+        (self.tallies, self.rejected, self.strangers) = (tallies, rejected, strangers)
+    }
+
+    var total: Int { tallies.values.reduce(0) { $0 + $1.all } }
+    var correct: Int { tallies.values.reduce(0) { $0 + $1.correct } }
+    /// The wrong answers among the model's classes.
+    var wrong: [Judged] {
+        let own = Set(labels)
+        return judged.filter { own.contains($0.label) && $0.label != $0.answer }
+    }
+
+    /// The pairs that are confused, the most frequent first.
+    var confusions: [(label: String, answer: String, count: Int)] {
+        let pairs = labels.flatMap { label in
+            (tallies[label]?.others ?? [:]).sorted { $0.key < $1.key }.map { (label, $0.key, $0.value) }
+        }
+        // Sorting keeps the order of equal ones.
+        return pairs.enumerated().sorted { (-$0.element.2, $0.offset) < (-$1.element.2, $1.offset) }.map(\.element)
+    }
+}
+
+// MARK: Text
+
+extension TeachReport {
+    /// Lines for a person.
+    var text: String {
+        var lines = [lead, accuracy]
+        let width = min(40, labels.map(\.count).max() ?? 0)
+        for label in labels {
+            guard let tally = tallies[label] else { continue }
+            let others = tally.others.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }
+            let taken = others.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+            lines.append(
+                "  \(label)\(String(repeating: " ", count: max(0, width - label.count)))  "
+                    + "\(tally.correct) of \(tally.all)\(taken.isEmpty ? "" : "; taken for \(taken)")")
+        }
+        lines += remarks
+        let shown = wrong.prefix(Self.mostShown)
+        if !shown.isEmpty { lines.append("wrong answers:") }
+        lines += shown.map { "  \($0.file): \($0.answer)" }
+        if wrong.count > shown.count { lines.append("  and \(wrong.count - shown.count) more (--json lists all)") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The most wrong answers that are listed as text.
+    private static let mostShown = 20
+
+    /// The sentence about what this is.
+    var lead: String {
+        switch origin {
+        case .taught(let made):
+            let pictures = made.evaluation.classes.reduce(0) { $0 + $1.examples }
+            return "\(name): \(Self.count(pictures, "picture")) of \(Self.count(labels.count, "class", "classes")), "
+                + "\(made.evaluation.method.rawValue) on embeddings of \(made.embedder.model) (\(made.dimension) numbers)"
+        case .asked(let version, let folder):
+            return "\(name), version \(version): \(Self.count(judged.count, "picture")) of \(folder)"
+        }
+    }
+
+    /// The sentence about how good it is: never a number alone.
+    var accuracy: String {
+        guard let interval = WilsonInterval.of(correct, of: total) else {
+            if case .taught = origin { return "not tested: no class has two pictures" }
+            return "none of these pictures is of a class of the model's"
+        }
+        func percent(_ share: Double) -> String { Units.decimal(100 * share, places: 1) }
+        return "\(correct) of \(total) right\(how): \(percent(Double(correct) / Double(total))) %, "
+            + "and \(percent(interval.low)) to \(percent(interval.high)) % for pictures like these (95 % confidence)"
+    }
+
+    private var how: String {
+        guard case .taught(let made) = origin else { return "" }
+        return made.evaluation.kind == .leaveOneOut
+            ? ", each answered without itself" : ", each answered without a \(Self.ordinal(made.evaluation.folds)) of them"
+    }
+
+    private static func ordinal(_ parts: Int) -> String {
+        parts == 2 ? "half" : parts == 3 ? "third" : "\(parts)th"
+    }
+
+    /// What is known of strangers, and what would help.
+    var remarks: [String] {
+        var lines: [String] = []
+        if let threshold {
+            lines.append("beyond a distance of \(Units.decimal(Double(threshold), places: 3)) a picture counts as unknown")
+        }
+        if case .asked = origin, threshold != nil {
+            lines.append("\(rejected) of \(total) pictures of its classes are answered as unknown")
+        }
+        if strangers.all > 0 {
+            lines.append(
+                "\(Self.count(strangers.all, "picture")) of other classes: "
+                    + (threshold == nil ? "it tells no strangers" : "\(strangers.found) answered as unknown"))
+        }
+        if case .taught(let made) = origin, let advice = made.evaluation.advice { lines.append(advice) }
+        if !failures.isEmpty { lines.append("\(Self.count(failures.count, "picture")) left out: see above") }
+        return lines
+    }
+
+    static func count(_ number: Int, _ one: String, _ several: String? = nil) -> String {
+        "\(number) \(number == 1 ? one : several ?? one + "s")"
+    }
+}
+
+// MARK: JSON
+
+extension TeachReport {
+    /// One object.
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("name", name)
+            switch origin {
+            case .taught(let made): write(made, to: &writer)
+            case .asked(let version, let folder):
+                writer.member("version", version)
+                writer.member("pictures", folder)
+            }
+            writer.key("classes")
+            writer.array { writer in for label in labels { write(label, to: &writer) } }
+            writer.key("evaluation")
+            writer.object { write(evaluation: &$0) }
+            writer.key("wrong")
+            writer.array { writer in
+                for one in wrong {
+                    writer.object { writer in
+                        writer.member("file", one.file)
+                        writer.member("label", one.label)
+                        writer.member("as", one.answer)
+                    }
+                }
+            }
+            writer.key("errors")
+            writer.array { writer in
+                for one in failures {
+                    writer.object { writer in
+                        writer.member("file", one.file)
+                        writer.member("error", one.reason)
+                        writer.member("code", one.code)
+                    }
+                }
+            }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private func write(_ made: Taught, to writer: inout JSONWriter) {
+        writer.member("bundle", made.bundle)
+        writer.key("embedder")
+        writer.object { writer in
+            writer.member("model", made.embedder.model)
+            writer.member("version", made.embedder.version)
+            writer.member("digest", made.embedder.digest)
+        }
+        writer.member("dimension", made.dimension)
+    }
+
+    private func write(_ label: String, to writer: inout JSONWriter) {
+        let tally = tallies[label] ?? Tally()
+        writer.object { writer in
+            writer.member("label", label)
+            if case .taught(let made) = origin, let known = made.evaluation.classes.first(where: { $0.label == label }) {
+                writer.member("examples", known.examples)
+            }
+            writer.member("tested", tally.all)
+            writer.member("correct", tally.correct)
+            writer.key("accuracy")
+            if tally.all > 0 { writer.number(Double(tally.correct) / Double(tally.all)) } else { writer.null() }
+        }
+    }
+
+    private func write(evaluation writer: inout JSONWriter) {
+        if case .taught(let made) = origin {
+            writer.member("by", made.evaluation.kind.rawValue)
+            writer.member("method", made.evaluation.method.rawValue)
+        }
+        writer.member("examples", total)
+        writer.member("correct", correct)
+        writer.key("accuracy")
+        if total > 0 { writer.number(Double(correct) / Double(total)) } else { writer.null() }
+        writer.key("interval")
+        if let interval = WilsonInterval.of(correct, of: total) {
+            writer.array { writer in
+                writer.number(interval.low)
+                writer.number(interval.high)
+            }
+        } else {
+            writer.null()
+        }
+        writer.key("confusions")
+        writer.array { writer in
+            for one in confusions {
+                writer.object { writer in
+                    writer.member("label", one.label)
+                    writer.member("as", one.answer)
+                    writer.member("count", one.count)
+                }
+            }
+        }
+        writer.key("threshold")
+        if let threshold { writer.number(threshold) } else { writer.null() }
+        if case .asked = origin {
+            writer.member("unknown", rejected)
+            writer.key("strangers")
+            writer.object { writer in
+                writer.member("examples", strangers.all)
+                writer.member("unknown", strangers.found)
+            }
+        }
+        if case .taught(let made) = origin, let advice = made.evaluation.advice { writer.member("advice", advice) }
+    }
+}

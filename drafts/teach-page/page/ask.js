@@ -1,0 +1,211 @@
+"use strict";
+// What is asked, and what the answer says.
+const $ = (id) => document.getElementById(id);
+let picture = null, name = "picture.jpg", turn = 0;
+const refusals = new Map();
+
+// A reload of the page keeps the token, and the end of the tab forgets it. Storage may be turned off.
+function stored(value) {
+  try {
+    if (value === undefined) return sessionStorage.getItem("token") || "";
+    if (value) sessionStorage.setItem("token", value); else sessionStorage.removeItem("token");
+  } catch {}
+  return "";
+}
+// The daemon's answer, and its JSON. Throws an error to show where there is none.
+async function call(path, options) {
+  let response, text;
+  try {
+    response = await fetch(path, options);
+    text = await response.text();
+  } catch {
+    // The text of fetch's own error differs by browser.
+    throw new Error("Ocelli at " + location.host + " does not answer: is it running, and can this machine reach it?");
+  }
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw new Error("The answer, HTTP " + response.status + ", is not JSON: does a proxy in between answer for Ocelli?");
+  }
+  // Said beside the field, each route's reason once: a token may open some routes and not others.
+  const route = path.split("?")[0], isRefused = answer.code === "unauthorized" || answer.code === "forbidden";
+  if (isRefused) refusals.set(route, answer.error); else refusals.delete(route);
+  $("refused").textContent = [...new Set(refusals.values())].join("; ");
+  if (isRefused) $("access").hidden = false;
+  if (!response.ok) throw new Error(answer.error + " (" + answer.code + ")");
+  return { response, answer };
+}
+
+function element(tag, text, kind) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+function headers() {
+  const token = $("token").value.trim();
+  return token ? { Authorization: "Bearer " + token } : {};
+}
+function quoted(text) { return "'" + text.replaceAll("'", "'\\''") + "'"; }
+// What each model can be asked, by its name; whether the threshold is the bundle's own or the slider's.
+const tasks = new Map(), inputs = new Map(), classes = new Map();
+let thresholdIsOurs = false;
+function task() { return $("task").value || "classify"; }
+// Whether the model takes values in fields, and no picture.
+function isForm() { return (inputs.get($("model").value) || []).length > 0; }
+// Relative, like all addresses here: a proxy may serve Ocelli below a path of its own.
+function address() {
+  let query = "";
+  // More classes than the model has are an error; a model that is not loaded may have any number.
+  const most = classes.get($("model").value);
+  if (task() === "classify") query = most ? "?top=" + Math.min($("top").value, most) : "";
+  else if (!$("leasts").hidden && thresholdIsOurs) query = "?threshold=" + $("least").value;
+  return "v1/models/" + encodeURIComponent($("model").value) + "/" + task() + query;
+}
+function showLine() {
+  const token = $("token").value.trim() ? " -H 'Authorization: Bearer TOKEN'" : "";
+  const body = isForm() ? " --json " + quoted(JSON.stringify(facts()))
+    : " --data-binary " + quoted("@" + name);
+  $("curl").textContent = "curl" + token + body + " " + quoted(new URL(address(), location.href).href);
+}
+
+async function ask() {
+  showLine();
+  if (!$("model").value || (!isForm() && !picture)) return;
+  const mine = ++turn;
+  $("say").className = "quiet";
+  $("say").textContent = "Waiting for the answer…";
+  try {
+    const { response, answer } = await call(address(), isForm()
+      ? { method: "POST", body: JSON.stringify(facts()), headers: { ...headers(), "Content-Type": "application/json" } }
+      : { method: "POST", body: picture, headers: headers() });
+    if (mine !== turn) return;
+    await show(answer, response.headers.get("Server-Timing") || "", mine);
+  } catch (error) {
+    if (mine !== turn) return;
+    $("say").className = "bad";
+    $("say").textContent = error.message;
+    forget();
+  }
+}
+// Takes away what the last answer showed.
+function forget() {
+  $("bars").replaceChildren();
+  $("times").hidden = $("raw").hidden = true;
+  last = null;
+  draw();
+}
+let last = null, lit = -1;
+async function show(answer, timing, mine) {
+  const mask = answer.mask ? await classesOf(answer.mask.b64) : null;
+  if (mine !== turn) return;
+  last = { answer, mask };
+  lit = -1;
+  const image = answer.image;
+  $("raw").hidden = !answer.outputs;
+  $("raw").textContent = answer.outputs ? shortened(JSON.stringify(answer.outputs, null, isForm() ? 2 : 0)) : "";
+  $("say").textContent = summary(answer) + " " + (image
+    ? image.width + "×" + image.height + " " + image.format.toUpperCase() + ", " : "") +
+    answer.model + " version " + answer.version;
+  listFound();
+  draw();
+  $("stages").replaceChildren(...[...stagesOf(timing), { stage: "total", time: answer.timing_ms.total }].map((one) => {
+    const row = element("tr"), heading = element("th", one.stage);
+    heading.scope = "row";
+    row.append(heading, element("td", one.time.toFixed(2), "number"), element("td", one.note, "quiet"));
+    return row;
+  }));
+  $("times").hidden = false;
+}
+// The stages of a field Server-Timing: `infer;dur=4.1;desc="2 threads"`.
+function stagesOf(timing) {
+  return [...timing.matchAll(/([^\s,;="]+)((?:;[^,;"]*(?:"[^"]*")?)*)/g)].map(([, stage, rest]) => ({
+    stage, time: Number((rest.match(/;\s*dur=([\d.]+)/) || [])[1]), note: (rest.match(/;\s*desc="([^"]*)"/) || [])[1] || ""
+  })).filter((one) => Number.isFinite(one.time));
+}
+// A model's raw tensors may have millions of numbers.
+function shortened(text) {
+  const most = 20000;
+  return text.length > most ? text.slice(0, most) + "… (" + text.length + " characters; the line below gives all)" : text;
+}
+function percent(value) { return (100 * value).toFixed(1) + " %"; }
+
+// What an answer says, one entry for each thing.
+function found(answer) {
+  if (answer.classifications) {
+    // Logits are no shares of anything.
+    return answer.classifications.map((one) => answer.scores
+      ? { name: one.label, score: one.confidence.toFixed(3) } : { name: one.label, share: one.confidence });
+  }
+  if (answer.detections) {
+    return answer.detections.map((one) => ({
+      name: one.label, share: one.confidence, color: color(one.index), least: one.confidence,
+      place: "left " + Math.round(one.box.x) + ", top " + Math.round(one.box.y) + ", " + Math.round(one.box.width) + "×" +
+        Math.round(one.box.height) + " pixels" +
+        (one.keypoints ? ", " + count(one.keypoints.filter((point) => point).length, "point", "points") : "")
+    }));
+  }
+  if (answer.segments) {
+    const whole = answer.image.displayed.width * answer.image.displayed.height;
+    return answer.segments.map((one) => ({
+      name: one.label, share: one.area / whole, color: one.index ? color(one.index - 1) : undefined, place: one.area + " pixels"
+    }));
+  }
+  if (answer.keypoints) {
+    return answer.keypoints.map((one, index) => one && ({
+      name: one.name, share: one.confidence, color: color(index), least: one.confidence,
+      place: "left " + Math.round(one.x) + ", top " + Math.round(one.y)
+    })).filter((one) => one);
+  }
+  if (answer.embedding) {
+    const first = answer.embedding.slice(0, 8).map((one) => one.toFixed(4)).join(", ");
+    return [{ name: answer.dimension + " numbers", place: first + ", …" }];
+  }
+  return [];
+}
+function isOver(entry) {
+  return $("leasts").hidden || !thresholdIsOurs || entry.least === undefined || entry.least >= Number($("least").value);
+}
+function count(number, one, several) { return number + " " + (number === 1 ? one : several); }
+function summary(answer) {
+  const entries = found(answer);
+  if (answer.classifications) {
+    if (!entries[0]) return "Nothing reaches the threshold.";
+    const asked = answer.known === false ? "Unknown: at a distance of " + answer.distance.toFixed(3) + ", most like " : "";
+    return asked + entries[0].name + ", " + (entries[0].score ?? percent(entries[0].share)) + ".";
+  }
+  if (answer.detections) return entries.length ? count(entries.length, "thing", "things") + " found." : "Nothing found.";
+  if (answer.segments) return count(entries.length, "class", "classes") + " in the picture.";
+  if (answer.keypoints) return entries.length + " of " + count(answer.keypoints.length, "point", "points") + " found.";
+  return answer.embedding ? "The picture's vector." : "The answer:";
+}
+function listFound() {
+  const isDrawn = last.answer.detections || last.answer.keypoints;
+  $("bars").replaceChildren(...found(last.answer).filter(isOver).map((entry, index) => {
+    const row = element("li"), title = element("span", undefined, "name");
+    if (entry.color) {
+      const swatch = element("span", undefined, "swatch");
+      swatch.style.background = entry.color;
+      swatch.setAttribute("aria-hidden", "true");
+      title.append(swatch);
+    }
+    title.append(entry.name);
+    row.append(title, element("span", entry.score ?? (entry.share === undefined ? "" : percent(entry.share))));
+    if (entry.place) row.append(element("span", entry.place, "place"));
+    if (entry.share !== undefined) {
+      const track = element("div", undefined, "track"), fill = element("div", undefined, "fill");
+      fill.style.width = (100 * Math.min(1, Math.max(0, entry.share))) + "%";
+      track.setAttribute("aria-hidden", "true");
+      track.append(fill);
+      row.append(track);
+    }
+    if (isDrawn) {
+      // The thing that a pointer or the keyboard is on is drawn thicker.
+      row.tabIndex = 0;
+      row.onfocus = row.onpointerenter = () => { lit = index; draw(); };
+      row.onblur = row.onpointerleave = () => { lit = -1; draw(); };
+    }
+    return row;
+  }));
+}

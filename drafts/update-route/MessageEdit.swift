@@ -1,0 +1,139 @@
+internal import FileFormats
+
+/// Changes fields of a message and leaves every other byte as it is: unknown fields, and the order and the form of the others.
+struct MessageEdit {
+    private let bytes: Bytes
+    private let fields: [Place]
+    private var changes: [Int: [UInt8]] = [:]
+    private var appended: [UInt8] = []
+
+    private struct Place {
+        let number: Int
+        /// Of the key and all behind it.
+        let whole: Range<Int>
+        /// nil for numbers of fixed length and varints.
+        let content: Range<Int>?
+    }
+
+    init(_ bytes: Bytes) throws(Problem) {
+        self.bytes = bytes
+        var fields: [Place] = []
+        var position = 0
+        while position < bytes.count {
+            let start = position
+            let found = bytes.withUnsafeBytes {
+                ProtobufField.read(UnsafeRawBufferPointer(rebasing: $0[start...]), at: start, end: $0.count)
+            }
+            switch found {
+            case .failure(let error): throw Problem(error.reason)
+            case .success(let field):
+                var content: Range<Int>?
+                if case .bytes(let range) = field.value { content = range }
+                fields.append(Place(number: field.number, whole: start..<field.end, content: content))
+                position = field.end
+            }
+        }
+        self.fields = fields
+    }
+
+    /// Replaces the content of the last field of a number, which is the one that readers take.
+    mutating func change(_ number: Int, _ edit: (Bytes) throws(Problem) -> [UInt8]) throws(Problem) {
+        guard let index = fields.lastIndex(where: { $0.number == number }) else {
+            throw Problem("field \(number) is missing")
+        }
+        try change(at: index, edit)
+    }
+
+    /// Replaces the content of one of several fields of a number, counted from 0.
+    mutating func change(_ number: Int, occurrence: Int, _ edit: (Bytes) throws(Problem) -> [UInt8]) throws(Problem) {
+        let places = fields.indices.filter { fields[$0].number == number }
+        guard places.indices.contains(occurrence) else { throw Problem("field \(number) is missing") }
+        try change(at: places[occurrence], edit)
+    }
+
+    private mutating func change(at index: Int, _ edit: (Bytes) throws(Problem) -> [UInt8]) throws(Problem) {
+        let place = fields[index]
+        guard let content = place.content, let old = bytes[content] else {
+            throw Problem("damaged: field \(place.number) has another wire type")
+        }
+        changes[index] = MessageWriter.field(place.number, try edit(old))
+    }
+
+    /// Puts fields, as bytes, in the place of the first of those with the numbers; behind all others if there is none.
+    mutating func replace(_ numbers: Set<Int>, with field: [UInt8]) {
+        let places = fields.indices.filter { numbers.contains(fields[$0].number) }
+        for place in places { changes[place] = [] }
+        if let first = places.first { changes[first] = field } else { append(field) }
+    }
+
+    /// Adds fields, as bytes, behind all others.
+    mutating func append(_ field: [UInt8]) { appended += field }
+
+    /// True if there is a field of the number.
+    func has(_ number: Int) -> Bool { fields.contains { $0.number == number } }
+
+    /// The content of the last field of a number.
+    func content(_ number: Int) -> Bytes? {
+        fields.last { $0.number == number }?.content.flatMap { bytes[$0] }
+    }
+
+    /// The fields of the numbers as they are, with key and length, one after the other.
+    func raw(_ numbers: Set<Int>, most: Int = .max) -> [UInt8] {
+        var result: [UInt8] = []
+        for place in fields.filter({ numbers.contains($0.number) }).prefix(most) { result += copy(place.whole) }
+        return result
+    }
+
+    private func copy(_ range: Range<Int>) -> [UInt8] { bytes[range]?.elements() ?? [] }
+
+    /// The message with its changes.
+    var result: [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + appended.count)
+        var start = 0
+        for index in changes.keys.sorted() {
+            let place = fields[index].whole
+            result += copy(start..<place.lowerBound)
+            result += changes[index] ?? []
+            start = place.upperBound
+        }
+        return result + copy(start..<bytes.count) + appended
+    }
+}
+
+/// Writes fields of messages (https://protobuf.dev/programming-guides/encoding).
+enum MessageWriter {
+    /// A string, bytes, a message, or packed numbers.
+    static func field(_ number: Int, _ content: [UInt8]) -> [UInt8] {
+        varint(UInt64(number) << 3 | 2) + varint(UInt64(content.count)) + content
+    }
+
+    static func field(_ number: Int, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
+
+    /// int64, int32, bool, enum.
+    static func field(_ number: Int, integer value: Int) -> [UInt8] {
+        varint(UInt64(number) << 3) + varint(UInt64(bitPattern: Int64(value)))
+    }
+
+    /// A float.
+    static func field(_ number: Int, float value: Float) -> [UInt8] {
+        varint(UInt64(number) << 3 | 5) + Bytes(of: [value]).elements()
+    }
+
+    /// A repeated float field, packed.
+    static func field(_ number: Int, floats: [Float]) -> [UInt8] { field(number, Bytes(of: floats).elements()) }
+
+    /// A repeated int64 field, packed.
+    static func field(_ number: Int, integers: [Int]) -> [UInt8] {
+        field(number, integers.flatMap { varint(UInt64(bitPattern: Int64($0))) })
+    }
+
+    private static func varint(_ value: UInt64) -> [UInt8] {
+        var (rest, bytes): (UInt64, [UInt8]) = (value, [])
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        return bytes + [UInt8(rest)]
+    }
+}

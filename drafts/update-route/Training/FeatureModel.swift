@@ -1,0 +1,81 @@
+/// The Core ML file of what is in front of the part that is updated: the models before the last of a pipeline, and the layers of a network
+/// before the first that is trained. It has the inputs of the whole file.
+struct FeatureModel {
+    /// The whole file, and its model that is updated: the same, but in pipelines.
+    let outer: Bytes, last: Bytes
+    let specification: ModelSpecification
+    /// The bytes of the models before the last of a pipeline.
+    let prefix: [[UInt8]]
+    /// The name of the output.
+    let name: String
+
+    init(outer: Bytes, last: Bytes, prefix: [[UInt8]]) throws(Problem) {
+        (self.outer, self.last, self.prefix) = (outer, last, prefix)
+        specification = try ModelSpecification(last)
+        let description = try ModelSpecification(outer).description
+        var names = Set((description.inputs + description.outputs + specification.description.inputs).map(\.name))
+        if [.neuralNetwork, .neuralNetworkClassifier, .neuralNetworkRegressor].contains(specification.type) {
+            for layer in try NeuralNetwork(specification.reader).layers { names.formUnion(layer.inputs + layer.outputs) }
+        }
+        var name = "features"
+        while names.contains(name) { name += "_" }
+        self.name = name
+    }
+
+    func bytes(_ updatable: UpdatableModel.Updatable) throws(Problem) -> [UInt8] {
+        let type: ModelType, body: [UInt8], output: [UInt8]
+        switch updatable {
+        case .network(let network):
+            type = .neuralNetwork
+            body = try layers(before: network)
+            output = feature(.float32, shape: [])
+        case .neighbors(let neighbors):
+            type = .featureVectorizer
+            body = try vectorizer(dimension: neighbors.dimension)
+            output = feature(.double, shape: [neighbors.dimension])
+        }
+        guard !prefix.isEmpty else { return try model(inputsOf: outer, output, type, body) }
+        let models = (prefix + [try model(inputsOf: last, output, type, body)]).flatMap { MessageWriter.field(1, $0) }
+        return try model(inputsOf: outer, output, .pipeline, models)
+    }
+
+    /// The layers, preprocessing and mappings of the network as they are, and a layer that gives the output.
+    private func layers(before network: UpdatableNetwork) throws(Problem) -> [UInt8] {
+        let edit = try MessageEdit(specification.body)
+        let linear = MessageWriter.field(1, float: 1)
+        let layer =
+            MessageWriter.field(1, name) + MessageWriter.field(2, network.featureBlob) + MessageWriter.field(3, name)
+            + MessageWriter.field(TailDefinition.Kind.activation, MessageWriter.field(5, linear))
+        return edit.raw([1], most: network.firstLayer) + MessageWriter.field(1, layer) + edit.raw([2, 5, 6])
+    }
+
+    /// All inputs behind each other.
+    private func vectorizer(dimension: Int) throws(Problem) -> [UInt8] {
+        let inputs = specification.description.inputs
+        var columns: [UInt8] = []
+        for input in inputs {
+            guard let count = input.type.numberCount ?? (inputs.count == 1 ? dimension : nil) else {
+                throw Problem("input \"\(input.name.prefix(100))\" has an open number of values")
+            }
+            columns += MessageWriter.field(
+                1, MessageWriter.field(1, input.name) + MessageWriter.field(2, integer: count))
+        }
+        return columns
+    }
+
+    private func feature(_ type: ArrayFeature.DataType, shape: [Int]) -> [UInt8] {
+        let array = (shape.isEmpty ? [] : MessageWriter.field(1, integers: shape))
+            + MessageWriter.field(2, integer: type.rawValue)
+        return MessageWriter.field(1, name) + MessageWriter.field(3, MessageWriter.field(5, array))
+    }
+
+    private func model(inputsOf source: Bytes, _ output: [UInt8], _ type: ModelType, _ body: [UInt8]) throws(Problem)
+        -> [UInt8]
+    {
+        let description = try MessageEdit(source).content(2) ?? .empty
+        let inputs = try MessageEdit(description).raw([1])
+        let version = try ModelSpecification(outer).version
+        return MessageWriter.field(1, integer: version)
+            + MessageWriter.field(2, inputs + MessageWriter.field(10, output)) + MessageWriter.field(type.rawValue, body)
+    }
+}

@@ -1,0 +1,192 @@
+internal import Glibc
+
+/// Why an update was not done.
+package enum UpdateFailure: Error, Sendable {
+    case problem(Problem)
+    case cancelled
+}
+
+/// A class or numbers that the network should give for an example.
+package enum UpdateTarget: Sendable, Equatable {
+    case index(Int)
+    case numbers([Double])
+}
+
+/// What the part that is trained receives for one example, and what it should give.
+struct TailExample: Sendable {
+    let features: [Float]
+    let target: UpdateTarget
+}
+
+/// Trains the layers of a network from the first one that is updatable to the loss.
+///
+/// Pure: the same examples in the same order give the same numbers on every machine that has IEEE arithmetic.
+struct TailTraining {
+    private let definitions: [TailDefinition]
+    private let layers: [any TailLayer]
+    /// The loss's input is the softmax of what the last layer gives.
+    private let isCrossEntropy: Bool
+    private(set) var parameters: [[Double]]
+    private var optimizer: TailOptimizer
+
+    /// The elements of the result of a layer, and the multiplications of a layer for one example.
+    private static let mostElements = 1 << 26, mostCost = 1 << 34
+
+    /// - Parameters:
+    ///   - definitions: in the order of computing, without the softmax in front of a cross-entropy.
+    ///   - shape: of the features of one example.
+    init(_ definitions: [TailDefinition], isCrossEntropy: Bool, shape: [Int], plan: UpdatePlan) throws(Problem) {
+        self.definitions = definitions
+        self.isCrossEntropy = isCrossEntropy
+        var shape = shape
+        var layers: [any TailLayer] = []
+        for definition in definitions {
+            let before = shape
+            let layer = try located(definition.place) { () throws(Problem) in
+                let layer = try definition.make(before)
+                guard let count = elementCount(layer.outputShape), count <= Self.mostElements,
+                    let cost = elementCount(layer.cost), cost <= Self.mostCost
+                else { throw Problem("is too large to be trained: its result has the shape \(layer.outputShape)") }
+                return layer
+            }
+            layers.append(layer)
+            shape = layer.outputShape
+        }
+        self.layers = layers
+        parameters = definitions.map(\.parameters)
+        optimizer = TailOptimizer(plan, counts: definitions.map { $0.isTrained ? $0.parameters.count : 0 })
+    }
+
+    /// The numbers that the last layer gives.
+    var outputCount: Int { layers.last?.outputShape.reduce(1, *) ?? 0 }
+
+    /// Trains all epochs.
+    /// - Parameter progress: called with each epoch's loss.
+    /// - Returns: for each epoch the mean of its mini-batches' losses, each before its step.
+    mutating func run(
+        _ examples: [TailExample], plan: UpdatePlan, isCancelled: () -> Bool, progress: (Int, Double) -> Void
+    ) throws(UpdateFailure) -> [Double] {
+        var order = Array(examples.indices)
+        var generator = ExampleOrder(seed: plan.seed)
+        var losses: [Double] = []
+        let size = Swift.min(plan.miniBatch, max(1, order.count))
+        for epoch in 1...plan.epochs {
+            if plan.shuffles { generator.shuffle(&order) }
+            var sum = 0.0, batches = 0
+            for start in stride(from: 0, to: order.count, by: size) {
+                let batch = order[start..<Swift.min(start + size, order.count)]
+                sum += try step(batch.map { examples[$0] }, isCancelled: isCancelled)
+                batches += 1
+            }
+            let loss = sum / Double(batches)
+            guard loss.isFinite, parameters.allSatisfy({ $0.allSatisfy { Float($0).isFinite } }) else {
+                throw .problem(
+                    Problem(
+                        "the loss of epoch \(epoch) is \(loss): the update diverges; choose a smaller learning_rate"))
+            }
+            losses.append(loss)
+            progress(epoch, loss)
+        }
+        return losses
+    }
+
+    /// One step of the optimizer; returns the batch's loss before it.
+    private mutating func step(_ batch: [TailExample], isCancelled: () -> Bool) throws(UpdateFailure) -> Double {
+        var gradients = definitions.map { [Double](repeating: 0, count: $0.parameters.count) }
+        var sum = 0.0
+        for example in batch {
+            if isCancelled() { throw .cancelled }
+            var values = [example.features.map(Double.init)]
+            for (layer, parameters) in zip(layers, parameters) {
+                values.append(layer.forward(values[values.count - 1], parameters))
+            }
+            var (loss, gradient) = lossAndGradient(values[values.count - 1], example.target)
+            sum += loss
+            for index in layers.indices.reversed() {
+                gradient = layers[index].backward(
+                    gradient, input: values[index], output: values[index + 1], parameters: parameters[index],
+                    adding: &gradients[index])
+            }
+        }
+        for index in gradients.indices where definitions[index].isTrained {
+            for place in gradients[index].indices { gradients[index][place] /= Double(batch.count) }
+        }
+        optimizer.apply(gradients, to: &parameters)
+        return sum / Double(batch.count)
+    }
+
+    private func lossAndGradient(_ output: [Double], _ target: UpdateTarget) -> (Double, [Double]) {
+        switch target {
+        case .index(let index):
+            // Softmax and logarithm in one: -log p, and p less one at the right class.
+            let greatest = output.max() ?? 0
+            var shares = output.map { exp($0 - greatest) }
+            let sum = shares.reduce(0, +)
+            for place in shares.indices { shares[place] /= sum }
+            let loss = log(sum) + greatest - output[index]
+            shares[index] -= 1
+            return (loss, shares)
+        case .numbers(let numbers):
+            let errors = zip(output, numbers).map { $0 - $1 }
+            let count = Double(errors.count)
+            return (errors.reduce(0) { $0 + $1 * $1 } / count, errors.map { 2 * $0 / count })
+        }
+    }
+}
+
+/// The order of examples: Fisher and Yates's shuffle with the numbers of SplitMix64, which carries on from epoch to epoch.
+struct ExampleOrder {
+    private var state: UInt64
+
+    init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) }
+
+    mutating func shuffle(_ order: inout [Int]) {
+        guard order.count > 1 else { return }
+        for last in stride(from: order.count - 1, to: 0, by: -1) {
+            order.swapAt(last, Int(next() % UInt64(last + 1)))
+        }
+    }
+
+    private mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// SGD with momentum, and Adam (Kingma and Ba, 2015).
+struct TailOptimizer {
+    private let plan: UpdatePlan
+    private var first: [[Double]], second: [[Double]]
+    private var steps = 0.0
+
+    /// - Parameter counts: the parameters of each layer that is trained; 0 for others.
+    init(_ plan: UpdatePlan, counts: [Int]) {
+        self.plan = plan
+        first = counts.map { [Double](repeating: 0, count: $0) }
+        second = first
+    }
+
+    mutating func apply(_ gradients: [[Double]], to parameters: inout [[Double]]) {
+        steps += 1
+        let rate = plan.learningRate
+        for layer in first.indices {
+            for place in first[layer].indices {
+                let gradient = gradients[layer][place]
+                switch plan.optimizer {
+                case .sgd(let momentum):
+                    first[layer][place] = momentum * first[layer][place] + gradient
+                    parameters[layer][place] -= rate * first[layer][place]
+                case .adam(let beta1, let beta2, let epsilon):
+                    first[layer][place] = beta1 * first[layer][place] + (1 - beta1) * gradient
+                    second[layer][place] = beta2 * second[layer][place] + (1 - beta2) * gradient * gradient
+                    let mean = first[layer][place] / (1 - pow(beta1, steps))
+                    let spread = (second[layer][place] / (1 - pow(beta2, steps))).squareRoot()
+                    parameters[layer][place] -= rate * mean / (spread + epsilon)
+                }
+            }
+        }
+    }
+}

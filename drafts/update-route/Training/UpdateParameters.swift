@@ -1,0 +1,170 @@
+/// What an update request may choose; nil: the file's own value.
+package struct UpdateChoices: Sendable, Equatable {
+    package var epochs: Int?
+    package var learningRate: Double?
+    package var miniBatch: Int?
+    package var seed: Int?
+
+    package init(epochs: Int? = nil, learningRate: Double? = nil, miniBatch: Int? = nil, seed: Int? = nil) {
+        (self.epochs, self.learningRate, self.miniBatch, self.seed) = (epochs, learningRate, miniBatch, seed)
+    }
+
+    /// The epochs that an update may have.
+    package static let epochRange = 1...1000
+}
+
+/// How a network is trained: the numbers of NetworkUpdateParameters, after a request has chosen.
+package struct UpdatePlan: Sendable, Equatable {
+    package var epochs: Int
+    package var miniBatch: Int
+    package var learningRate: Double
+    package var shuffles: Bool
+    package var seed: Int
+    package var optimizer: Optimizer
+
+    package enum Optimizer: Sendable, Equatable {
+        case sgd(momentum: Double)
+        case adam(beta1: Double, beta2: Double, epsilon: Double)
+    }
+}
+
+/// NetworkUpdateParameters (NeuralNetwork.proto) as a file has them: values, and those that it allows.
+struct UpdateParameters: Sendable {
+    let loss: Loss
+    private let epochs: IntegerParameter, miniBatch: IntegerParameter, seed: IntegerParameter?
+    private let learningRate: NumberParameter
+    private let shuffles: Bool
+    private let optimizer: UpdatePlan.Optimizer
+
+    struct Loss: Sendable {
+        var name: String, input: String, target: String
+        var isCrossEntropy: Bool
+    }
+
+    /// - Throws: what is wrong, without a place.
+    init(_ message: Message) throws(Problem) {
+        let losses = try message.messages(1)
+        guard losses.count == 1, let loss = losses.first else {
+            throw Problem("\(losses.count) loss layers: expected one", at: "lossLayers")
+        }
+        let isCrossEntropy = loss.has(10)
+        guard let function = try loss.message(isCrossEntropy ? 10 : 11) else {
+            throw Problem(
+                "unknown loss function: expected categorical cross-entropy or mean squared error", at: "lossLayers[0]")
+        }
+        self.loss = Loss(
+            name: try loss.string(1), input: try function.string(1), target: try function.string(2),
+            isCrossEntropy: isCrossEntropy)
+        let choice = try message.message(2) ?? .empty
+        if let sgd = try choice.message(10) {
+            let momentum = try sgd.message(3).map { (message) throws(Problem) in
+                try NumberParameter(message, "momentum").chosen(nil)
+            }
+            optimizer = .sgd(momentum: momentum ?? 0)
+        } else if let adam = try choice.message(11) {
+            optimizer = .adam(
+                beta1: try Self.decay(adam, 3, "beta1"), beta2: try Self.decay(adam, 4, "beta2"),
+                epsilon: try NumberParameter(adam.message(5), "eps").chosen(nil))
+        } else {
+            throw Problem("the optimizer is unknown: expected SGD or Adam", at: "optimizer")
+        }
+        let parameters = try choice.message(10) ?? choice.message(11) ?? .empty
+        learningRate = try NumberParameter(parameters.message(1), "learning_rate")
+        miniBatch = try IntegerParameter(parameters.message(2), "mini_batch")
+        epochs = try IntegerParameter(message.message(3), "epochs")
+        shuffles = try message.message(10)?.bool(1) ?? false
+        seed = message.has(20) ? try IntegerParameter(message.message(20), "seed") : nil
+    }
+
+    private static func decay(_ message: Message, _ field: Int, _ name: String) throws(Problem) -> Double {
+        let value = try NumberParameter(message.message(field), name).chosen(nil)
+        guard (0..<1).contains(value) else { throw Problem("\(name) is \(value): expected 0 or more, below 1") }
+        return value
+    }
+
+    /// The plan of an update.
+    /// - Throws: which value the file does not allow, and which it allows.
+    func plan(_ choices: UpdateChoices) throws(Problem) -> UpdatePlan {
+        let epochs = try self.epochs.chosen(choices.epochs)
+        guard UpdateChoices.epochRange.contains(epochs) else {
+            throw Problem("epochs is \(epochs)\(choices.epochs == nil ? " in the file" : ""): expected 1 to 1000")
+        }
+        let miniBatch = try self.miniBatch.chosen(choices.miniBatch)
+        guard miniBatch >= 1 else { throw Problem("mini_batch is \(miniBatch): expected 1 or more") }
+        let rate = try learningRate.chosen(choices.learningRate)
+        guard rate > 0 else { throw Problem("learning_rate is \(rate): expected a number above 0") }
+        return UpdatePlan(
+            epochs: epochs, miniBatch: miniBatch, learningRate: rate, shuffles: shuffles,
+            seed: try seed?.chosen(choices.seed) ?? choices.seed ?? 0, optimizer: optimizer)
+    }
+}
+
+/// Int64Parameter (Parameters.proto): a value, and the range or the set of those that are allowed.
+struct IntegerParameter: Sendable {
+    private let name: String
+    private let value: Int
+    private let range: ClosedRange<Int>?
+    private let set: [Int]?
+
+    init(_ message: Message?, _ name: String) throws(Problem) {
+        guard let message else { throw Problem("\(name) is missing") }
+        self.name = name
+        value = try message.integer(1)
+        set = try message.message(11)?.integers(1)
+        if let range = try message.message(10) {
+            let (low, high) = (try range.integer(1), try range.integer(2))
+            guard low <= high else { throw Problem("the file allows no value of \(name): from \(low) to \(high)") }
+            self.range = low...high
+        } else {
+            range = nil
+        }
+        if set?.isEmpty == true { throw Problem("the file allows no value of \(name): its set is empty") }
+    }
+
+    /// The value that a request chooses, or the file's.
+    func chosen(_ choice: Int?) throws(Problem) -> Int {
+        let chosen = choice ?? value
+        let what = choice == nil ? "the file's own \(name), \(chosen)," : "\(name) \(chosen)"
+        if let set, !set.contains(chosen) {
+            let allowed = set.prefix(20).map(String.init).joined(separator: ", ") + (set.count > 20 ? ", ..." : "")
+            throw Problem("\(what) is not among the values that the file allows: \(allowed)")
+        }
+        if let range, !range.contains(chosen) {
+            throw Problem(
+                "\(what) is not in the range that the file allows: \(range.lowerBound) to \(range.upperBound)")
+        }
+        return chosen
+    }
+}
+
+/// DoubleParameter (Parameters.proto): a value, and the range of those that are allowed.
+struct NumberParameter: Sendable {
+    private let name: String
+    private let value: Double
+    private let range: ClosedRange<Double>?
+
+    init(_ message: Message?, _ name: String) throws(Problem) {
+        guard let message else { throw Problem("\(name) is missing") }
+        self.name = name
+        value = try message.double(1)
+        if let range = try message.message(10) {
+            let (low, high) = (try range.double(1), try range.double(2))
+            guard low <= high else { throw Problem("the file allows no value of \(name): from \(low) to \(high)") }
+            self.range = low...high
+        } else {
+            range = nil
+        }
+    }
+
+    /// The value that a request chooses, or the file's.
+    func chosen(_ choice: Double?) throws(Problem) -> Double {
+        let chosen = choice ?? value
+        let what = choice == nil ? "the file's own \(name), \(chosen)," : "\(name) \(chosen)"
+        guard chosen.isFinite else { throw Problem("\(what) is not a finite number") }
+        if let range, !range.contains(chosen) {
+            throw Problem(
+                "\(what) is not in the range that the file allows: \(range.lowerBound) to \(range.upperBound)")
+        }
+        return chosen
+    }
+}

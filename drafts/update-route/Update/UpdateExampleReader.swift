@@ -1,0 +1,105 @@
+package import Inference
+package import JSON
+
+/// Reads an example of an update: `{"inputs": {…}, "label": …}` or `{"inputs": {…}, "target": …}`.
+package struct UpdateExampleReader: Sendable {
+    private let inputs: [FeatureDescription]
+    private let goalName: String
+    private let kind: ModelUpdater.GoalKind
+    private let pictures: PictureFiles?
+
+    /// An example as it comes.
+    package struct Example: Sendable {
+        package let inputs: DictionaryFeatureProvider
+        package let goal: ModelUpdater.Goal
+    }
+
+    /// - Parameter pictures: where pictures are named as files; nil: they are base64 text.
+    package init(_ updater: ModelUpdater, pictures: PictureFiles? = nil) {
+        (inputs, goalName, kind) = (updater.inputs, updater.goalName, updater.goalKind)
+        self.pictures = pictures
+    }
+
+    package func read(_ scanner: inout JSONScanner) throws(JSONError) -> Example {
+        guard try scanner.kind() == .object else {
+            throw .value("expected {\"inputs\": {…}, \"\(member)\": …}, found \(try scanner.kind().rawValue)")
+        }
+        var item: DictionaryFeatureProvider?
+        var goal: ModelUpdater.Goal?
+        try scanner.object { (key, scanner) throws(JSONError) in
+            switch key {
+            case "inputs": item = try ItemReader(inputs: inputs, pictures: pictures).read(&scanner)
+            case "label", "target":
+                guard goal == nil else { throw .value("both \"label\" and \"target\" are given: expected one") }
+                goal = try self.goal(&scanner, key)
+            default:
+                throw .value("member \"\(key.prefix(60))\" is unknown: expected \"inputs\" and \"\(member)\"")
+            }
+        }
+        guard let item else { throw .value("\"inputs\" is missing") }
+        guard let goal else {
+            throw .value("\"\(member)\" is missing: what the model should give (training input \"\(goalName.prefix(60))\")")
+        }
+        return Example(inputs: item, goal: goal)
+    }
+
+    private var member: String { kind == .numbers ? "target" : "label" }
+
+    private func goal(_ scanner: inout JSONScanner, _ key: String) throws(JSONError) -> ModelUpdater.Goal {
+        func mistake(_ found: String) -> JSONError {
+            let expected =
+                switch kind {
+                case .text: "a string"
+                case .integer: "an integer"
+                case .numbers: "a number or an array of numbers"
+                }
+            return .value("\"\(key)\": expected \(expected), found \(found)")
+        }
+        switch (kind, try scanner.kind()) {
+        case (.text, .string): return .text(try scanner.string())
+        case (.integer, .number):
+            guard let number = try scanner.number().double(in: scanner.text), let integer = Int64(exactly: number) else {
+                throw mistake("another number")
+            }
+            return .integer(integer)
+        case (.integer, .array):
+            let numbers = try self.numbers(&scanner, mistake)
+            guard numbers.count == 1, let integer = Int64(exactly: numbers[0]) else {
+                throw mistake("an array of \(numbers.count) numbers")
+            }
+            return .integer(integer)
+        case (.numbers, .number), (.numbers, .array): return .numbers(try numbers(&scanner, mistake))
+        case (_, let found): throw mistake(found.rawValue)
+        }
+    }
+
+    /// Numbers that a target may have.
+    private static let mostNumbers = 1 << 22
+
+    /// A number, or numbers nested in any way, in row-major order.
+    private func numbers(_ scanner: inout JSONScanner, _ mistake: (String) -> JSONError) throws(JSONError) -> [Double] {
+        var result: [Double] = []
+        func read(_ scanner: inout JSONScanner) throws(JSONError) {
+            switch try scanner.kind() {
+            case .array: try scanner.array { (_, scanner) throws(JSONError) in try read(&scanner) }
+            case .number:
+                guard let number = try scanner.number().double(in: scanner.text), number.isFinite else {
+                    throw mistake("a number that a 64-bit float cannot hold")
+                }
+                guard result.count < Self.mostNumbers else { throw mistake("more than \(Self.mostNumbers) numbers") }
+                result.append(number)
+            case let other: throw mistake(other.rawValue)
+            }
+        }
+        try read(&scanner)
+        return result
+    }
+}
+
+/// Pictures that inputs name as files.
+package struct PictureFiles: Sendable {
+    /// The bytes of a file, or a sentence that does not name it again. Blocks.
+    let read: @Sendable (String) -> Result<[UInt8], StartupError>
+
+    package init(_ read: @escaping @Sendable (String) -> Result<[UInt8], StartupError>) { self.read = read }
+}

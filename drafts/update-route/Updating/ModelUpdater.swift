@@ -1,0 +1,265 @@
+internal import CoreMLImport
+internal import FoundationEssentials
+internal import Glibc
+internal import JSON
+
+/// Updates a Core ML file that is made for it (`isUpdatable`): loads what is in front of the part that is trained, which gives the features
+/// of examples, and trains on them.
+package struct ModelUpdater: Sendable {
+    private let updatable: UpdatableModel
+    private let features: Model
+    /// The model file that is updated.
+    package let file: String
+
+    /// What an example should give, as the client says it.
+    package enum Goal: Sendable, Hashable {
+        case text(String)
+        case integer(Int64)
+        case numbers([Double])
+    }
+
+    /// The form of an example's goal.
+    package enum GoalKind: Sendable, Hashable {
+        case text, integer, numbers
+    }
+
+    /// What a request may choose; nil: the file's own value.
+    package struct Choices: Sendable, Hashable {
+        package var epochs: Int?
+        package var learningRate: Double?
+        package var miniBatch: Int?
+        package var seed: Int?
+
+        package init() {}
+    }
+
+    /// The epochs that an update may have.
+    package static let epochRange = UpdateChoices.epochRange
+
+    /// What an update computes with.
+    package struct Plan: Sendable {
+        let plan: UpdatePlan?
+        /// The epochs; 0 for nearest neighbours.
+        package var epochs: Int { plan?.epochs ?? 0 }
+    }
+
+    /// The examples with their features, as far as they were read.
+    package struct Examples: Sendable {
+        var list: [UpdatableModel.Example] = []
+        var shape: [Int] = []
+        private var numbers = 0
+        /// The features of all examples: 1 GiB.
+        private static let mostNumbers = 1 << 28
+
+        package init() {}
+        package var count: Int { list.count }
+
+        mutating func append(_ array: MultiArray, _ goal: UpdatableModel.Goal) throws(UpdateError) {
+            if list.isEmpty { shape = array.shape.dimensions }
+            guard shape == array.shape.dimensions else {
+                throw .invalid("example \(count + 1) has features of shape \(array.shape), those before of \(Shape(shape))")
+            }
+            numbers += array.count
+            guard numbers <= Self.mostNumbers else {
+                throw .invalid("the features of \(count + 1) examples need more than 1 GiB: give fewer")
+            }
+            list.append(UpdatableModel.Example(features: array.doubles.map { Float($0) }, target: goal))
+        }
+    }
+
+    /// A finished update: the file's new bytes, and the loss of each epoch.
+    package struct Outcome: Sendable {
+        package let bytes: [UInt8]
+        package let losses: [Double]
+    }
+
+    /// Reads an updatable file, and loads what computes its features. Blocks for a part of the time.
+    /// - Parameters:
+    ///   - path: a .mlmodel file, or a bundle with one.
+    ///   - configuration: how models are loaded.
+    package static func load(_ path: String, _ configuration: ModelConfiguration) async throws(UpdateError) -> ModelUpdater {
+        let prepared = await LoaderThread.run { prepare(path) }
+        let (updatable, file, folder) = try prepared.get()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var configuration = configuration
+        // It is used for one update.
+        configuration.compile.cacheDirectory = nil
+        configuration.trial = nil
+        do throws(InferenceError) {
+            return ModelUpdater(
+                updatable: updatable, features: try await Model.load(contentsOf: folder, configuration: configuration),
+                file: file)
+        } catch {
+            throw .inference(error)
+        }
+    }
+
+    /// The updatable file, its path, and a temporary bundle with its feature model.
+    private static func prepare(_ path: String) -> Result<(UpdatableModel, String, String), UpdateError> {
+        do throws(UpdateError) {
+            let bundle: ModelBundle
+            do throws(InferenceError) { bundle = try ModelBundle(path: path) } catch { throw .inference(error) }
+            let file = bundle.source.path
+            guard CoreMLFile.isCoreML(file) else {
+                throw .invalid("is not updatable: only Core ML files (.mlmodel) can be")
+            }
+            guard !file.hasEnding(ModelFormat.package) else {
+                throw .invalid("is a package (.mlpackage): only .mlmodel files can be updated")
+            }
+            let updatable: UpdatableModel
+            do throws(ImportError) {
+                updatable = try CoreMLFile.updatable(file)
+            } catch {
+                throw .invalid("cannot be updated: \(error.description)")
+            }
+            return .success((updatable, file, try write(updatable.featureModel, besides: path)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A folder with the feature model, and a model.json with what the original's says of inputs.
+    private static func write(_ model: [UInt8], besides path: String) throws(UpdateError) -> String {
+        var template = Array((TemporaryFolder.place + "/ocelli-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw .failed("cannot create a temporary folder: \(String(cString: strerror(errno)))")
+        }
+        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var inputs = ""
+        if case .success(let text) = BundleFile.read(path + "/model.json", most: BundleFile.largestManifest),
+            let found = ManifestInputs.text([UInt8](text))
+        {
+            inputs = ",\"inputs\":\(found)"
+        }
+        let manifest =
+            "{\"name\":\"features\",\"id\":\"features\",\"version\":\"1\",\"model\":{\"file\":\"features.mlmodel\",\"backend\":\"coreml\"}"
+            + inputs + "}"
+        do {
+            try Data(model).write(to: URL(filePath: folder + "/features.mlmodel"))
+            try Data(manifest.utf8).write(to: URL(filePath: folder + "/model.json"))
+        } catch {
+            try? FileManager.default.removeItem(atPath: folder)
+            throw .failed("cannot write a temporary file: \(error)")
+        }
+        return folder
+    }
+
+    // MARK: Examples
+
+    /// The inputs of examples.
+    package var inputs: [FeatureDescription] { features.description.inputs }
+    /// The training input that an example's goal is for.
+    package var goalName: String { updatable.target.name }
+    /// The form of an example's goal.
+    package var goalKind: GoalKind {
+        switch updatable.target.kind {
+        case .label(let isInteger): isInteger ? .integer : .text
+        case .index: .integer
+        case .numbers: .numbers
+        }
+    }
+
+    /// What the update will compute with.
+    /// - Throws: the value that the file does not allow, and those that it allows.
+    package func plan(_ choices: Choices) throws(UpdateError) -> Plan {
+        let given = UpdateChoices(
+            epochs: choices.epochs, learningRate: choices.learningRate, miniBatch: choices.miniBatch, seed: choices.seed)
+        do throws(Problem) {
+            return Plan(plan: try updatable.plan(given))
+        } catch {
+            throw .invalid(error.description)
+        }
+    }
+
+    /// Computes the features of an example, and adds it.
+    package func add(
+        _ inputs: DictionaryFeatureProvider, _ goal: Goal, to examples: inout Examples, options: PredictionOptions
+    ) async throws(UpdateError) {
+        let prediction: Prediction
+        do throws(InferenceError) {
+            prediction = try await features.prediction(from: inputs, options: options)
+        } catch {
+            throw .inference(error)
+        }
+        guard case .multiArray(let array)? = prediction.featureValue(for: updatable.featureName) else {
+            throw .failed("the model of the features gave no numbers")
+        }
+        let target: UpdatableModel.Goal
+        switch (goal, updatable.target.kind) {
+        case (.text(let text), .label): target = .label(.string(text))
+        case (.integer(let number), .label): target = .label(.int64(number))
+        case (.integer(let number), .index): target = .numbers([Double(number)])
+        case (.numbers(let numbers), _): target = .numbers(numbers)
+        case (.text, _): throw .invalid("example \(examples.count + 1): expected \(goalKind), found a string")
+        case (.integer(let number), .numbers): target = .numbers([Double(number)])
+        }
+        try examples.append(array, target)
+    }
+
+    // MARK: Training
+
+    /// Trains on the examples, in a thread of its own; the calling task only waits. Its cancellation, and a deadline, end it.
+    /// - Parameter progress: called in that thread with each epoch, from 1, and its loss.
+    package func updated(
+        with examples: Examples, plan: Plan, deadline: MonotonicInstant? = nil,
+        progress: @escaping @Sendable (Int, Double) -> Void = { _, _ in }
+    ) async throws(UpdateError) -> Outcome {
+        let flag = CancellationFlag()
+        let updatable = updatable
+        return try await withTaskCancellationHandler {
+            await LoaderThread.run { () -> Result<Outcome, UpdateError> in
+                do throws(UpdateFailure) {
+                    let outcome = try updatable.updated(
+                        with: examples.list, shape: examples.shape, plan: plan.plan,
+                        isCancelled: { flag.isSet || deadline.map { $0 <= .now } ?? false }, progress: progress)
+                    return .success(Outcome(bytes: outcome.bytes, losses: outcome.losses))
+                } catch {
+                    switch error {
+                    case .problem(let problem): return .failure(.invalid(problem.description))
+                    case .cancelled:
+                        return .failure(
+                            .inference(flag.isSet ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)))
+                    }
+                }
+            }
+        } onCancel: {
+            flag.set()
+        }.get()
+    }
+}
+
+/// Why an update was not done. Nothing has changed then.
+package enum UpdateError: Error, Sendable {
+    /// The request, the examples or the file: a sentence.
+    case invalid(String)
+    /// The model of the features, the deadline or a cancellation.
+    case inference(InferenceError)
+    /// The machine: a sentence.
+    case failed(String)
+
+    /// A sentence for the user.
+    package var message: String {
+        switch self {
+        case .invalid(let text), .failed(let text): text
+        case .inference(let error): error.message
+        }
+    }
+}
+
+/// The member "inputs" of a model.json as it is written.
+private enum ManifestInputs {
+    static func text(_ manifest: [UInt8]) -> String? {
+        manifest.withUnsafeBytes { raw in
+            var scanner = JSONScanner(raw)
+            var range: Range<Int>?
+            // Loading the original has found whatever is wrong with it.
+            try? scanner.object { (key, scanner) throws(JSONError) in
+                scanner.skipSpace()
+                let start = scanner.position
+                try scanner.skip()
+                if key == "inputs" { range = start..<scanner.position }
+            }
+            return range.map { String(decoding: raw[$0], as: UTF8.self) }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+internal import FoundationEssentials
+internal import Glibc
+package import Inference
+internal import InferenceService
+internal import JSON
+package import Settings
+
+/// `ocelli update`: an updatable Core ML file, trained on the examples of a file.
+package enum ModelUpdate {
+    /// The files and options of one run.
+    package struct Request: Sendable {
+        package var file = "", data = "", output = ""
+        package var choices = ModelUpdater.Choices()
+        package var isJSON = false
+        package var overwrites = false
+
+        package init() {}
+    }
+
+    /// Bytes of the file of examples, and of one line.
+    private static let mostBytes = 4 << 30
+
+    /// Trains, and writes the new file.
+    /// - Returns: the text to print.
+    package static func run(
+        _ request: Request, settings: Settings, progress: @escaping @Sendable (String) -> Void
+    ) async throws -> String {
+        try checkOutput(request)
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        do {
+            progress("loading \(request.file)")
+            let updater: ModelUpdater
+            do {
+                updater = try await ModelUpdater.load(request.file, plan.modelConfiguration)
+            } catch {
+                throw StartupError("\(request.file): \(error.message)")
+            }
+            let chosen: ModelUpdater.Plan
+            do { chosen = try updater.plan(request.choices) } catch { throw StartupError(error.message) }
+            let examples = try await read(request, updater, settings, progress)
+            let outcome = try await updater.updated(with: examples, plan: chosen) { epoch, loss in
+                progress("epoch \(epoch) of \(chosen.epochs): loss \(loss)")
+            }
+            progress("")
+            try OutputFile.replace(request.output, with: outcome.bytes)
+            return request.isJSON ? json(outcome, examples.count, request) : text(outcome, examples.count, request)
+        } catch let error as UpdateError {
+            throw StartupError(error.message)
+        }
+    }
+
+    private static func checkOutput(_ request: Request) throws {
+        var source = stat(), target = stat()
+        guard stat(request.output, &target) == 0 else { return }
+        if stat(request.file, &source) == 0, source.st_dev == target.st_dev, source.st_ino == target.st_ino {
+            throw StartupError("\(request.output) is the file that is updated, which is never changed: give another name")
+        }
+        guard target.st_mode & S_IFMT != S_IFDIR else {
+            throw StartupError("\(request.output) is a folder: expected the name of a file")
+        }
+        guard request.overwrites else {
+            throw StartupError("\(request.output) already exists: use --force to replace it, or give another name")
+        }
+    }
+
+    private static func read(
+        _ request: Request, _ updater: ModelUpdater, _ settings: Settings, _ progress: @Sendable (String) -> Void
+    ) async throws -> ModelUpdater.Examples {
+        let bytes: [UInt8]
+        do { bytes = try InputFile.read(request.data, most: mostBytes) } catch {
+            throw StartupError("\(request.data) \(error)")
+        }
+        let slash = request.data.lastIndex(of: "/")
+        let folder = slash.map { String(request.data[...$0]) } ?? ""
+        let most = settings.maxBody
+        let reader = UpdateExampleReader(
+            updater,
+            pictures: PictureFiles { name in
+                Result { () throws(StartupError) in
+                    try InputFile.read(name.hasPrefix("/") ? name : folder + name, most: most)
+                }
+            })
+        var examples = ModelUpdater.Examples()
+        var number = 0
+        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { continue }
+            do {
+                let example = try line.withUnsafeBytes { raw throws(JSONError) in
+                    var scanner = JSONScanner(raw)
+                    let example = try reader.read(&scanner)
+                    try scanner.end()
+                    return example
+                }
+                try await updater.add(example.inputs, example.goal, to: &examples, options: PredictionOptions())
+            } catch let error as JSONError {
+                throw StartupError("\(request.data), line \(number): \(error.message)")
+            } catch let error as UpdateError {
+                throw StartupError("\(request.data), line \(number): \(error.message)")
+            }
+            if number % 50 == 0 { progress("\(examples.count) examples") }
+        }
+        guard examples.count > 0 else { throw StartupError("\(request.data) has no examples: expected one a line") }
+        return examples
+    }
+
+    private static func text(_ outcome: ModelUpdater.Outcome, _ count: Int, _ request: Request) -> String {
+        let epochs = outcome.losses.enumerated().map { "epoch \($0 + 1): loss \(Units.decimal($1, places: 6))" }
+        let end = "wrote \(request.output): \(count) example\(count == 1 ? "" : "s")"
+        return (epochs + [end]).joined(separator: "\n")
+    }
+
+    private static func json(_ outcome: ModelUpdater.Outcome, _ count: Int, _ request: Request) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("file", request.output)
+            writer.key("examples")
+            writer.integer(count)
+            writer.key("epochs")
+            writer.array { writer in
+                for loss in outcome.losses {
+                    writer.object { writer in
+                        writer.key("loss")
+                        writer.number(loss)
+                    }
+                }
+            }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
