@@ -107,7 +107,7 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations", "Settings", "SystemSupport",
+                "Observations", "Settings", "SystemSupport", "Teaching",
             ],
             // One binary: the page is part of it.
             resources: [
@@ -209,7 +209,7 @@ let package = Package(
             name: "InferenceServiceTests",
             dependencies: [
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "JSON", "Settings", "SystemSupport", "TestSupport",
+                "JSON", "Settings", "SystemSupport", "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),

@@ -33,6 +33,8 @@ struct ClassifyTask: PredictionTask {
     private let threshold: Float
     private let logsTopLabel: Bool
 
+    static var answersTaughtModels: Bool { false }
+
     static func fits(_ model: Model, _ query: ClassifyQuery) -> Bool { model.isImageClassifier }
 
     static func defaultName(
@@ -42,7 +44,7 @@ struct ClassifyTask: PredictionTask {
     init(
         _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
     ) throws(ServiceError) {
-        let labels = run.model.description.classLabels
+        let labels = run.classLabels
         // What the model sees of a picture can be shown without labels.
         guard run.model.description.imageInput != nil, labels != nil || query.picture.explain != nil else {
             throw .invalidInput(

@@ -40,7 +40,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         do throws(ServiceError) {
             return try await items.answer([item], isList: false)
         } catch {
-            throw BodyAdvice.adding(to: error, of: request, model: run.model, name: run.name)
+            throw BodyAdvice.adding(to: error, of: request, model: run.model, name: run.repositoryName)
         }
     }
 
@@ -50,6 +50,11 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
     ) async throws(ServiceError) -> (RunRequest, Job) {
         var options = query.picture.options(of: request, settings: settings)
         options.claim = choice.claim
+        if let taught = choice.taught {
+            let found = try await taught.run(choice.name, version: choice.version, deadline: options.deadline)
+            let run = RunRequest(request, taught: found, options: options)
+            return (run, try Job(run, query, of: request, settings: settings))
+        }
         let (model, name) = try await choice.model(
             in: repository, deadline: options.deadline, fits: { Job.fits($0, query) }
         ) { () throws(ServiceError) in try Job.defaultName(query, in: repository, settings) }

@@ -13,6 +13,8 @@ protocol PredictionTask: Sendable {
     associatedtype Output: TimedOutput
 
     static var itemKind: ItemKind { get }
+    /// True if taught models do it.
+    static var answersTaughtModels: Bool { get }
     /// True if a model does what the task asks.
     static func fits(_ model: Model, _ query: Query) -> Bool
     /// The name of the model that a request without a name means.
@@ -53,6 +55,7 @@ protocol PredictionTask: Sendable {
 }
 
 extension PredictionTask {
+    static var answersTaughtModels: Bool { false }
     static func fits(_ model: Model, _ query: Query) -> Bool { true }
     static func defaultName(
         _ query: Query, in repository: ModelRepository, _ settings: Settings

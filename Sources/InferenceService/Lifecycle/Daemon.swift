@@ -5,6 +5,7 @@ internal import HTTPWire
 internal import Inference
 package import Settings
 internal import SystemSupport
+internal import Teaching
 
 /// The daemon: its parts put together.
 package enum Daemon {
@@ -72,16 +73,26 @@ package enum Daemon {
                 return nil
             }
         }
-        let found = attempt { try repository(of: plan, compiledModels: compiledModels, metrics: metrics, log: log) }
+        let store = attempt { try plan.taughtStore() }
+        let relay = TaughtRelay()
+        let found = attempt {
+            try repository(
+                of: plan, reserving: store.flatMap { $0 }, relay, compiledModels: compiledModels, metrics: metrics,
+                log: log)
+        }
         let access = attempt { try AccessControl.configured(by: settings, log: log) }
         let listen = attempt { try ListenPlan(settings.listen, passed: .current) }
         let trusted = attempt { try TrustedProxies.configured(by: settings) }
-        guard let repository = found, let access, let listening = listen, let proxies = trusted else {
+        guard let repository = found, let store, let access, let listening = listen, let proxies = trusted else {
             throw StartupError(problems.joined(separator: "\nocelli: "), isConfiguration: areSettingsWrong)
         }
         let live = LiveSettings(settings: settings, access: access)
+        let taught = store.map { TaughtModels(store: $0, repository: repository, metrics: metrics, log: log) }
+        taught?.use(settings)
+        relay.attach(taught)
         let service = Service(
-            repository: repository, settings: live, listenerRoutes: ListenerRoutes(classes: listening.routes),
+            repository: repository, taught: taught, settings: live,
+            listenerRoutes: ListenerRoutes(classes: listening.routes),
             metrics: metrics, log: log)
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         if !listening.replaced.isEmpty {
@@ -111,6 +122,7 @@ package enum Daemon {
         StartupSummary(plan: plan, addresses: addresses, eagerModels: eager).log(to: log)
         if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
         LeftOut.log(repository, to: log)
+        taught?.begin()
         let reloader = Reloader(
             source: reload, environment: environment, repository: repository, service: service,
             limits: LimitsWatch(plan, server: server, log: log), accessLog: accessLog, compiledModels: compiledModels,
@@ -124,7 +136,8 @@ package enum Daemon {
 
     /// The repository of the models that there are.
     private static func repository(
-        of plan: ServicePlan, compiledModels: CompiledModelsLimit, metrics: ServiceMetrics, log: Log
+        of plan: ServicePlan, reserving store: TaughtStore?, _ relay: TaughtRelay, compiledModels: CompiledModelsLimit,
+        metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {
         try plan.settings.checkModels()
         let repository = ModelRepository(
@@ -134,7 +147,9 @@ package enum Daemon {
             metrics.count(event)
             ModelEvents.log(event, to: log)
             compiledModels.keep(after: event)
+            if case .loaded(let name, _, _) = event { relay.loaded(name) }
         }
+        if let store { repository.reserve(store.all.map(\.name) + store.problems.keys) }
         do throws(RepositoryError) {
             try repository.discover()
         } catch {

@@ -52,6 +52,7 @@ package enum OpenAPIDocument {
                 case .word: nil
                 case .name: .object(["$ref": .string("#/components/parameters/name")])
                 case .version: .object(["$ref": .string("#/components/parameters/version")])
+                case .id: .object(["$ref": .string("#/components/parameters/id")])
                 }
             })
     }

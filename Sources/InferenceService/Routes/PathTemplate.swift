@@ -7,6 +7,8 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         case name
         /// A version of it: any text but none.
         case version
+        /// The identifier of something that it has: any text but none.
+        case id
     }
 
     /// The template as it is written in the table and in the OpenAPI document.
@@ -22,30 +24,41 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
             switch part {
             case "{name}": .name
             case "{version}": .version
+            case "{id}": .id
             default: .word(String(part))
             }
         }
     }
 
     /// It has neither a name nor a version.
-    package var isFixed: Bool { !parts.contains(.name) && !parts.contains(.version) }
+    package var isFixed: Bool { !parts.contains { if case .word = $0 { false } else { true } } }
 
-    /// The name and the version that a path of this form has; nil if it has another form.
+    /// The names that a path has where a template has none of its own words.
+    struct Names {
+        var name = ""
+        var version: String?
+        var id: String?
+    }
+
+    /// The names that a path of this form has; nil if it has another form.
     /// - Parameter path: the parts of the path, as many as the template has.
-    func names(in path: [Substring]) -> (name: String, version: String?)? {
-        var name = "", version: String?
+    func names(in path: [Substring]) -> Names? {
+        var names = Names()
         for (part, text) in zip(parts, path) {
             switch part {
             case .word(let word): guard text == word else { return nil }
             case .name:
                 guard !text.isEmpty else { return nil }
-                name = String(text)
+                names.name = String(text)
             case .version:
                 guard !text.isEmpty else { return nil }
-                version = String(text)
+                names.version = String(text)
+            case .id:
+                guard !text.isEmpty else { return nil }
+                names.id = String(text)
             }
         }
-        return (name, version)
+        return names
     }
 
     /// The three paths of a task: of the default model, of a model, and of one version of it.

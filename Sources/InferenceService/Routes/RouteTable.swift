@@ -68,6 +68,8 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         /// The model's name; empty if the path has none.
         package let name: String
         package let version: String?
+        /// The identifier of something that the model has; nil if the path has none.
+        package var id: String?
     }
 
     package let resources: [Resource]
@@ -104,8 +106,8 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         let parts = Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())
         guard parts.count < open.count else { return nil }
         for (template, index) in open[parts.count] {
-            if let (name, version) = template.names(in: parts) {
-                return Match(resource: resources[index], name: name, version: version)
+            if let names = template.names(in: parts) {
+                return Match(resource: resources[index], name: names.name, version: names.version, id: names.id)
             }
         }
         return nil

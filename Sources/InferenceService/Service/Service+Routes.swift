@@ -35,6 +35,7 @@ extension Service {
         observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
         .init(["/v1/models"], .get(.read, "models", models)),
         .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
+        taughtList, taughtModel, taughtExamples, taughtExample, taughtClasses, taughtVersion,
         .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
         .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
         .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
@@ -117,7 +118,7 @@ extension Service {
 
     private static func modelsHandler(_ call: Call) -> ModelsHandler {
         ModelsHandler(
-            repository: call.service.repository,
+            repository: call.service.repository, taught: call.service.taught,
             defaultModel: { try? call.service.repository.defaultName(call.live.settings) })
     }
 
@@ -131,7 +132,7 @@ extension Service {
             var asked = query
             try asked.read(call.head.target, settings: settings)
             let query = asked
-            let choice = try choose(call) { (repository) throws(ServiceError) in
+            let choice = try choose(call, for: Job.self) { (repository) throws(ServiceError) in
                 try Job.defaultName(query, in: repository, settings)
             }
             return call.service.accept(call) { (request) async throws(ServiceError) in
@@ -146,18 +147,25 @@ extension Service {
     /// The model of a request, if there is one of that name and its queue has room.
     /// - Parameter fallback: the name of the model where the path has none.
     private static func choose(
-        _ call: Call,
+        _ call: Call, for job: (any PredictionTask.Type)? = nil,
         default fallback: (ModelRepository) throws(ServiceError) -> String = { _ in "" }
     ) throws(ServiceError) -> ModelChoice {
         let isNamed = !call.match.name.isEmpty
         let name = if isNamed { call.match.name } else { try fallback(call.service.repository) }
+        let claim = Claim(client: call.client?.number ?? 0)
+        if let taught = call.service.taught, taught.owns(name) {
+            guard job?.answersTaughtModels ?? false else { throw taught.refusal(name) }
+            let ready = try taught.check(try taught.find(name), version: call.match.version)
+            if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
+            return ModelChoice(
+                name: name, version: call.match.version, ready: ready, isNamed: isNamed, claim: claim, taught: taught)
+        }
         let ready: Model?
         do throws(InferenceError) {
             ready = try call.service.repository.readyModel(named: name, version: call.match.version)
         } catch {
             throw ServiceError(error)
         }
-        let claim = Claim(client: call.client?.number ?? 0)
         if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
         return ModelChoice(name: name, version: call.match.version, ready: ready, isNamed: isNamed, claim: claim)
     }
@@ -224,6 +232,7 @@ extension Service {
         let control = RepositoryHandler(repository: call.service.repository)
         return call.service.accept(call) { (request) async throws(ServiceError) in
             try RepositoryControl.check(request, settings: call.live.settings)
+            try call.service.taught?.refuseControl(of: call.match.name)
             return try await control.load(call.match.name, request)
         }
     }
@@ -232,20 +241,35 @@ extension Service {
         let control = RepositoryHandler(repository: call.service.repository)
         return call.service.accept(call) { (request) throws(ServiceError) in
             try RepositoryControl.check(request, settings: call.live.settings)
+            try call.service.taught?.refuseControl(of: call.match.name)
             return try control.unload(call.match.name, request)
         }
     }
 }
 
 extension RouteTable.Method where Handler == Service.Handler {
-    fileprivate static func get(
+    static func put(
+        _ access: AccessClass?, _ operation: String,
+        _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
+    ) -> Self {
+        .init(method: .put, access: access, operation: operation, handler: .init(decide: decide))
+    }
+
+    static func delete(
+        _ access: AccessClass?, _ operation: String,
+        _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
+    ) -> Self {
+        .init(method: .delete, access: access, operation: operation, handler: .init(decide: decide))
+    }
+
+    static func get(
         _ access: AccessClass?, _ operation: String,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
     ) -> Self {
         .init(method: .get, access: access, operation: operation, handler: .init(decide: decide))
     }
 
-    fileprivate static func post(
+    static func post(
         _ access: AccessClass?, _ operation: String,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
     ) -> Self {

@@ -9,6 +9,8 @@ internal import Synchronization
 package final class Service: HTTPResponder {
     let repository: ModelRepository
     private let live: Mutex<LiveSettings>
+    /// Nil where teaching is turned off.
+    let taught: TaughtModels?
     let metrics: ServiceMetrics
     private let log: Log
     private let listenerRoutes: ListenerRoutes
@@ -22,10 +24,11 @@ package final class Service: HTTPResponder {
     }
 
     package init(
-        repository: ModelRepository, settings: LiveSettings, listenerRoutes: ListenerRoutes = .all,
-        metrics: ServiceMetrics, log: Log
+        repository: ModelRepository, taught: TaughtModels? = nil, settings: LiveSettings,
+        listenerRoutes: ListenerRoutes = .all, metrics: ServiceMetrics, log: Log
     ) {
         self.repository = repository
+        self.taught = taught
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
         self.metrics = metrics
@@ -35,7 +38,11 @@ package final class Service: HTTPResponder {
     /// From now on requests are answered by other settings.
     package func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
+        taught?.use(settings.settings)
     }
+
+    /// The names of the taught models.
+    package var taughtNames: [String] { taught?.names ?? [] }
 
     /// Sets the server whose numbers `/metrics` shows.
     func watch(_ server: HTTPServer) {
@@ -45,6 +52,7 @@ package final class Service: HTTPResponder {
     /// From now on `/readyz` says that no new requests should come.
     package func beginDraining() {
         isDraining.store(true, ordering: .relaxed)
+        taught?.stop()
     }
 
     // MARK: HTTPResponder
@@ -56,7 +64,7 @@ package final class Service: HTTPResponder {
         do throws(ServiceError) {
             let (match, method) = try route(of: head, listener: listener, &label)
             try live.access.check(head, method.access)
-            guard method.access == .infer else {
+            guard method.access == .infer || method.access == .teach else {
                 return try method.handler.decide(Call(service: self, match: match, head: head, live: live))
             }
             let client = ClientIdentity(client, head: head, byToken: live.access.hasTokens)
@@ -142,7 +150,7 @@ package final class Service: HTTPResponder {
 
     func metricsPage(_ settings: Settings) -> HTTPResponse {
         let page = MetricsPage(
-            metrics: metrics, records: repository.records,
+            metrics: metrics, records: repository.records, taught: taught?.usage,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
             decoding: DecodeBudget.shared.usage, settings: settings,
             isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),
