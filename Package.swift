@@ -92,6 +92,8 @@ let package = Package(
         .target(
             name: "Teaching", dependencies: ["FileFormats", "SystemSupport"],
             swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        // A new version of a model proves itself: whether answers agree, and what follows.
+        .target(name: "Rollout", dependencies: ["JSON"], swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
@@ -236,6 +238,7 @@ let package = Package(
         .testTarget(
             name: "TeachingTests", dependencies: ["FileFormats", "Teaching", "TeachingProbe", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: strict),
+        .testTarget(name: "RolloutTests", dependencies: ["JSON", "Rollout", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,95 @@
+/// An answer to one picture in the form in which answers are compared, whoever gave it: a model that has just run, or a line of a file.
+package enum ComparableAnswer: Sendable, Hashable {
+    /// Classes with their confidences, the best first.
+    case classes([ScoredLabel])
+    /// What was found, in pixels of the picture as it is displayed, whose longer side is `side`.
+    case boxes([FoundBox], side: Double)
+    /// The classes of a mask, each with the pixels that it has.
+    case segments([Segment])
+    /// The points of one set, in pixels of the picture, whose longer side is `side`; without a place where one was not found.
+    case points([NamedPoint], side: Double)
+    case embedding([Float])
+    /// The outputs of a prediction, by name.
+    case values([String: OutputValue])
+    /// There is no answer.
+    case failure(code: String, message: String)
+
+    /// A class and its confidence.
+    package struct ScoredLabel: Sendable, Hashable {
+        package let index: Int
+        package let label: String
+        package let confidence: Double
+
+        package init(index: Int, label: String, confidence: Double) {
+            self.index = index
+            self.label = label
+            self.confidence = confidence
+        }
+
+        /// The name that is compared: classes without labels have only their numbers.
+        package var name: String { label.isEmpty ? "\(index)" : label }
+    }
+
+    /// A box, with the mask and the points that were found with it.
+    package struct FoundBox: Sendable, Hashable {
+        package var label: String
+        package var confidence: Double
+        package var x: Double, y: Double, width: Double, height: Double
+        package var mask: RunMask?
+        package var points: [NamedPoint]?
+
+        package init(label: String, confidence: Double, x: Double, y: Double, width: Double, height: Double) {
+            self.label = label
+            self.confidence = confidence
+            self.x = x
+            self.y = y
+            self.width = width
+            self.height = height
+        }
+    }
+
+    /// A class of a mask.
+    package struct Segment: Sendable, Hashable {
+        package let label: String
+        package let mask: RunMask
+
+        package init(label: String, mask: RunMask) {
+            self.label = label
+            self.mask = mask
+        }
+    }
+
+    /// A point; nil where it was not found.
+    package struct NamedPoint: Sendable, Hashable {
+        package let place: Place?
+
+        package struct Place: Sendable, Hashable {
+            package let x: Double, y: Double
+        }
+
+        package init(x: Double, y: Double) { place = Place(x: x, y: y) }
+        package init() { place = nil }
+    }
+
+    /// An output of a prediction.
+    package enum OutputValue: Sendable, Hashable {
+        case number(Double)
+        case text(String)
+        /// Labels with their values.
+        case labels([String: Double])
+        case array(shape: [Int], [Double])
+    }
+
+    /// The name of the kind, for sentences.
+    package var kind: String {
+        switch self {
+        case .classes: "classes"
+        case .boxes: "boxes"
+        case .segments: "a mask"
+        case .points: "points"
+        case .embedding: "an embedding"
+        case .values: "values"
+        case .failure(let code, _): "the error \(code)"
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package import JSON
+
+// The content of rollout.json: the plan, and what became of it.
+
+extension RolloutMachine.Record {
+    /// Reads a file that an operator or a daemon wrote.
+    package init(_ value: JSONValue) throws(RolloutPlan.Problem) {
+        self.init()
+        plan = try RolloutPlan(value)
+        guard case .object(let members) = value else { return }
+        if let word = try Self.text(members, "state") {
+            guard let state = RolloutMachine.State(rawValue: word) else {
+                let words = RolloutMachine.State.allCases.map(\.rawValue).joined(separator: ", ")
+                throw RolloutPlan.Problem(
+                    path: "state", reason: "expected one of \(words), found \"\(word.prefix(60))\"")
+            }
+            self.state = state
+        }
+        reason = try Self.text(members, "reason")
+        judged = try Self.text(members, "judged")
+        if let list = members["rolled_back"], list != .null {
+            guard case .array(let entries) = list, entries.count <= RolloutMachine.mostRolledBack else {
+                throw RolloutPlan.Problem(
+                    path: "rolled_back",
+                    reason: "expected at most \(RolloutMachine.mostRolledBack) digests, found \(list.kind)")
+            }
+            rolledBack = try entries.map { (entry) throws(RolloutPlan.Problem) in
+                guard case .string(let digest) = entry else {
+                    throw RolloutPlan.Problem(path: "rolled_back", reason: "expected digests, found \(entry.kind)")
+                }
+                return digest
+            }
+        }
+    }
+
+    private static func text(_ members: [String: JSONValue], _ name: String) throws(RolloutPlan.Problem) -> String? {
+        guard let value = members[name], value != .null else { return nil }
+        guard case .string(let text) = value else {
+            throw RolloutPlan.Problem(path: name, reason: "expected text, found \(value.kind)")
+        }
+        return text
+    }
+
+    /// The text of the file, with a line's end.
+    package var text: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            plan.write(to: &writer)
+            writer.member("state", state.rawValue)
+            if let reason { writer.member("reason", reason) }
+            if let judged { writer.member("judged", judged) }
+            if !rolledBack.isEmpty { writer.member("rolled_back", rolledBack) }
+        }
+        return writer.bytes + [0x0A]
+    }
+}

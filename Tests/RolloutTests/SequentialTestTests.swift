@@ -1,0 +1,107 @@
+import Rollout
+import TestSupport
+import Testing
+
+/// How soon the test decides, and how often wrongly: 1,000 simulations each of the code that decides, beside the exact probabilities,
+/// which a recursion over the numbers of pictures that differ gives (numpy; all states with their probabilities, picture by picture).
+@Suite struct SequentialTestTests {
+    private struct Outcome {
+        var agrees = 0, disagrees = 0, undecided = 0
+        /// Pictures until the decision.
+        var lengths: [Int] = []
+    }
+
+    private static let runs = 1_000
+
+    private func simulate(true share: Double, wanted: Double, most: Int, seed: UInt64) -> Outcome {
+        var random = SplitMix(seed: seed)
+        var outcome = Outcome()
+        for _ in 0..<Self.runs {
+            var test = SequentialTest(agreement: wanted)
+            while test.decision == .notYet, test.compared < most {
+                test.add(agrees: Double.random(in: 0..<1, using: &random) < share)
+            }
+            switch test.decision {
+            case .agrees: outcome.agrees += 1
+            case .disagrees: outcome.disagrees += 1
+            case .notYet: outcome.undecided += 1
+            }
+            outcome.lengths.append(test.compared)
+        }
+        return outcome
+    }
+
+    /// Candidates with 20 %, 10 % and 5 % of wrong answers, at a wanted agreement of 0.98. The exact probabilities are 0.99871,
+    /// 0.99911 and 0.99399.
+    @Test(arguments: [(0.80, 100, 0.99871), (0.90, 300, 0.99911), (0.95, 1_500, 0.99399)])
+    func aSpoiledCandidateIsFound(_ share: Double, _ pictures: Int, _ exact: Double) {
+        for seed in [1, 2, 3] as [UInt64] {
+            let found = simulate(true: share, wanted: 0.98, most: pictures, seed: seed).disagrees
+            #expect(found >= 990, "\(found) of 1,000 within \(pictures) pictures, seed \(seed)")
+            // Four standard deviations of a thousand such runs.
+            let deviation = (exact * (1 - exact) * Double(Self.runs)).squareRoot()
+            #expect(abs(Double(found) - exact * Double(Self.runs)) <= 4 * deviation, "seed \(seed)")
+        }
+    }
+
+    /// The agreement that is wanted, and 0.03 below: the exact probabilities of mistakes are from 0 to 0.00394.
+    @Test(arguments: [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0])
+    func mistakesAreRare(_ wanted: Double) {
+        let good = simulate(true: wanted, wanted: wanted, most: 100_000, seed: 4)
+        #expect(good.disagrees <= 10 && good.undecided == 0, "\(good.disagrees) false roll-backs")
+        let better = simulate(true: (1 + wanted) / 2, wanted: wanted, most: 100_000, seed: 5)
+        #expect(better.disagrees <= 10 && better.undecided == 0)
+        let bad = simulate(true: wanted - 0.03, wanted: wanted, most: 100_000, seed: 6)
+        #expect(bad.agrees <= 10 && bad.undecided == 0, "\(bad.agrees) false promotions")
+        let worse = simulate(true: wanted - 0.1, wanted: wanted, most: 100_000, seed: 7)
+        #expect(worse.agrees <= 10 && worse.undecided == 0)
+    }
+
+    /// Half way between the two, either decision is right, but there is one.
+    @Test func betweenTheTwoItDecidesTooAfterAWhile() {
+        let middle = simulate(true: 0.965, wanted: 0.98, most: 20_000, seed: 8)
+        #expect(middle.undecided == 0)
+        #expect(middle.agrees > 100 && middle.disagrees > 100)
+    }
+
+    /// Wald's sum by hand: log(0.95/0.98) for one that agrees, log(0.05/0.02) for one that does not, to ±log(0.996/0.004) = ±5.5175.
+    @Test func theFewestPictures() {
+        var test = SequentialTest(agreement: 0.98)
+        for _ in 0..<177 { test.add(agrees: true) }
+        #expect(test.decision == .notYet, "177 * 0.031091 = 5.503")
+        test.add(agrees: true)
+        #expect(test.decision == .agrees, "178 * 0.031091 = 5.534")
+        test = SequentialTest(agreement: 0.98)
+        for _ in 0..<6 { test.add(agrees: false) }
+        #expect(test.decision == .notYet, "6 * 0.916291 = 5.498")
+        test.add(agrees: false)
+        #expect(test.decision == .disagrees)
+    }
+
+    @Test func aDecisionStaysAndTheCountsGoOn() {
+        var test = SequentialTest(agreement: 0.98)
+        for _ in 0..<7 { test.add(agrees: false) }
+        for _ in 0..<10_000 { test.add(agrees: true) }
+        #expect(test.decision == .disagrees)
+        #expect(test.compared == 10_007 && test.agreed == 10_000)
+        #expect(test.share == 10_000.0 / 10_007)
+        #expect(SequentialTest(agreement: 0.98).share == nil)
+    }
+
+    /// Where all must agree, one that does not is enough; where next to none must, the first that does is.
+    @Test func theEndsOfTheRange() {
+        var all = SequentialTest(agreement: 1)
+        for _ in 0..<100 { all.add(agrees: true) }
+        #expect(all.decision == .notYet)
+        all.add(agrees: false)
+        #expect(all.decision == .disagrees)
+        all = SequentialTest(agreement: 1)
+        for _ in 0..<182 { all.add(agrees: true) }
+        #expect(all.decision == .agrees, "182 * -log(0.97) = 5.54")
+        var little = SequentialTest(agreement: 0.03)
+        little.add(agrees: false)
+        #expect(little.decision == .notYet)
+        little.add(agrees: true)
+        #expect(little.decision == .agrees)
+    }
+}
