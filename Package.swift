@@ -100,7 +100,7 @@ let package = Package(
             name: "Inference",
             dependencies: [
                 "COpenVINO", "ConfinedDecoding", "CoreMLImport", "FileFormats", "ModelFacts", "ImagePipeline",
-                "FlowControl", "JSON", "Observations", "SystemSupport",
+                "FlowControl", "JSON", "Observations", "Rollout", "SystemSupport",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
@@ -202,7 +202,7 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: [
-                "CoreMLImport", "FileFormats", "FlowControl", "Inference", "Observations", "SystemSupport",
+                "CoreMLImport", "FileFormats", "FlowControl", "Inference", "Observations", "Rollout", "SystemSupport",
                 "TestSupport",
             ],
             swiftSettings: waiting,

@@ -62,6 +62,21 @@ extension ModelRepository {
         }
     }
 
+    /// Takes a model out of service because of what it answers, and loads its version again; meanwhile a lower version answers, or requests wait for
+    /// the load. Does nothing where the model serves no more.
+    /// - Throws: where it cannot be loaded again: the version has failed.
+    package func replace(_ model: Model, because reason: String) async throws(InferenceError) {
+        for item in names.flatMap({ versions(of: $0) }) where item.fail(model, because: reason) {
+            onEvent(.failed(name: item.name, version: item.version, reason: reason))
+            do throws(InferenceError) {
+                _ = try await load(item, again: true)
+            } catch {
+                await loadHighestGood(of: item.name)
+                throw error
+            }
+        }
+    }
+
     /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose files
     /// and configuration have not changed are not reloaded; versions whose last load failed are loaded again.
     /// Models that were unloaded on request stay unloaded; models whose files cannot be read stay as they are.

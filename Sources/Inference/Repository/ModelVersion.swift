@@ -359,6 +359,16 @@ final class ModelVersion: Sendable {
     /// A load that has failed is tried again when a request comes.
     func forgetFailure() { state.withLock { $0.machine.forgetFailure() } }
 
+    /// Takes the model out of service because of what it answers, if it is the one that serves; predictions that it is working on
+    /// keep it alive until they end. Tells whether it was.
+    func fail(_ model: Model, because reason: String) -> Bool {
+        let failed = state.withLock { state in
+            state.machine.model === model ? state.machine.modelFails(reason, at: .now) : nil
+        }
+        // As in `settle`: not under the lock.
+        return withExtendedLifetime(failed) { failed != nil }
+    }
+
     /// Unloads the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.
     @discardableResult

@@ -118,6 +118,14 @@ struct ModelsHandler: Sendable {
                 if let reason = weights.reason { writer.member("reason", reason) }
             }
         }
+        if let goldens = model.loadReport.goldens {
+            writer.key("goldens")
+            writer.object { writer in
+                writer.member("compared", goldens.compared)
+                writer.member("agreed", goldens.agreed)
+                if !goldens.differences.isEmpty { writer.member("differences", goldens.differences) }
+            }
+        }
         writer.key("load_ms")
         writer.milliseconds(model.loadReport.total)
         writer.key("cached")
