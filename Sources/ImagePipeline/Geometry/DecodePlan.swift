@@ -24,7 +24,7 @@ struct DecodePlan {
         framing = Framing(
             width: orientation.transposes ? info.height : info.width,
             height: orientation.transposes ? info.width : info.height, spec: spec,
-            cropAndScale: options.cropAndScale ?? spec.cropAndScale)
+            cropAndScale: spec.mode(options.cropAndScale))
         verticalFirst = Self.isVerticalFirst(framing) != orientation.transposes
         let across = orientation.transposes ? framing.y : framing.x
         let down = orientation.transposes ? framing.x : framing.y

@@ -28,7 +28,7 @@ public struct PictureMapping: Sendable, Hashable {
     /// For a displayed picture of this size; each side is at least 1.
     public init(width: Int, height: Int, spec: ImageTensorSpec, cropAndScale: CropAndScale? = nil) {
         let framing = Framing(
-            width: max(1, width), height: max(1, height), spec: spec, cropAndScale: cropAndScale ?? spec.cropAndScale)
+            width: max(1, width), height: max(1, height), spec: spec, cropAndScale: spec.mode(cropAndScale))
         x = Self.axis(framing.x)
         y = Self.axis(framing.y)
     }

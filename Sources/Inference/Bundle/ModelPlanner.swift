@@ -108,14 +108,23 @@ struct ModelPlanner {
             wanted = layer.shape.dimensions
         }
         let want = Shape(wanted).withoutBatch
+        let isImage = if case .image = layer.kind { true } else { false }
         var dimensions = port.shape.dimensions
         // Axes are compared from the innermost; what is left over on either side must be a batch of one.
         for (offset, axis) in dimensions.indices.reversed().enumerated() {
             let extent = offset < wanted.count ? wanted[wanted.count - 1 - offset] : 1
-            if dimensions[axis] == Shape.dynamic { dimensions[axis] = max(extent, 1) }
+            let isOpen = extent == Shape.dynamic && isImage && axis > 0
+            if dimensions[axis] == Shape.dynamic, !isOpen { dimensions[axis] = max(extent, 1) }
         }
         let shape = Shape(dimensions)
-        let isImage = if case .image = layer.kind { true } else { false }
+        if isImage, let axis = wanted.indices.first(where: { wanted[$0] == Shape.dynamic }),
+            shape.dimensions.dropFirst(max(0, shape.dimensions.count - wanted.count)).dropFirst(axis).first != Shape.dynamic
+        {
+            problems.add(
+                "\(layer.path).shape",
+                "\(layer.shape) leaves a side open that the model file's tensor \"\(port.name)\" of shape \(port.shape) fixes")
+            return nil
+        }
         let agrees = isImage ? shape.withoutBatch == want : shape.elementCount == Shape(want).elementCount
         guard agrees else {
             let layout = isImage && wanted != Array(layer.shape.dimensions.suffix(3)) ? " as NCHW" : ""
@@ -145,7 +154,9 @@ struct ModelPlanner {
             guard let pipeline = pipeline(layer, image: image, port: port, shape: shape) else { return nil }
             let spec = pipeline.spec
             constraint = ImageConstraint(
-                width: spec.width, height: spec.height, channelOrder: spec.channelOrder, layout: spec.layout,
+                width: layer.shape.dimensions.suffix(2).first ?? spec.width,
+                height: layer.shape.dimensions.suffix(3).first ?? spec.height,
+                channelOrder: spec.channelOrder, layout: spec.layout,
                 cropAndScale: spec.cropAndScale, scale: spec.scale, bias: spec.bias)
             kind = .image(pipeline)
         case .bytes: kind = .bytes
@@ -154,7 +165,8 @@ struct ModelPlanner {
         return InputPlan(
             description: FeatureDescription(
                 name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
-                kind: layer.kind.feature, isTransformed: layer.linear != nil, image: constraint, labels: nil),
+                kind: layer.kind.feature, isTransformed: layer.linear != nil, image: constraint, labels: nil
+            ).limited(to: ShapeLimits(layer, shape)),
             index: index,
             kind: kind)
     }
@@ -177,7 +189,10 @@ struct ModelPlanner {
             bias = bias.map { ($0 + quantizeBias) * quantizeScale }
         }
         func rgb(_ color: [UInt8]) -> RGBColor { RGBColor(red: color[0], green: color[1], blue: color[2]) }
-        var spec = ImageTensorSpec(width: dimensions[1], height: dimensions[0])
+        var spec = ImageTensorSpec(
+            width: image.openSize?.maximum.width ?? dimensions[1],
+            height: image.openSize?.maximum.height ?? dimensions[0])
+        spec.openSize = image.openSize
         spec.channelOrder = image.channelOrder
         spec.layout = image.layout
         spec.element = element

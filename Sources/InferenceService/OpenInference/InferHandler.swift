@@ -53,7 +53,7 @@ struct InferHandler: Sendable {
             taken?.release()
             return try await several(batch.items, job)
         }
-        let slot = try await job.slots.slot(work: model.decodingTime(of: item), taken: taken)
+        let slot = try await job.slots.slot(work: model.pictureTime(of: item), taken: taken)
         defer { slot.release() }
         if answer.isPlainBinary {
             // From the engine's memory straight into the answer.
@@ -108,7 +108,7 @@ struct InferHandler: Sendable {
     /// One answer for all: one item's failure is the request's.
     private func several(_ items: [DictionaryFeatureProvider], _ job: Job) async throws(ServiceError) -> HTTPResponse {
         let outcomes = await job.slots.outcomes(
-            of: items, stopsAtFailure: true, work: { job.slots.model.decodingTime(of: $0) }
+            of: items, stopsAtFailure: true, work: { job.slots.model.pictureTime(of: $0) }
         ) { items, slot in await run(items, job, slot, read: CopiedOutputs.init) }
         var outputs: [CopiedOutputs] = []
         for outcome in outcomes {

@@ -3,13 +3,20 @@ internal import ImagePipeline
 /// Takes the values of a prediction out of the engine's output memory.
 enum OutputReader {
     /// The value of one output, as the bundle describes it.
+    /// - Parameter sent: the way back to the picture that was sent, if the tensor has taken its size.
     static func value(
-        of plan: OutputPlan, shape: Shape, raw: UnsafeRawBufferPointer
+        of plan: OutputPlan, shape: Shape, raw: UnsafeRawBufferPointer, sent: PictureReturn? = nil
     ) throws(InferenceError) -> FeatureValue {
         let type = plan.description.elementType
         switch plan.kind {
         case .image(let image, let width, let height):
-            return .image(try png(of: image, width: width, height: height, type: type, raw: raw))
+            let sides = shape.dimensions.suffix(image.layout == .nhwc ? 3 : 2)
+            let isOpen = width == Shape.dynamic || height == Shape.dynamic
+            return .image(
+                try png(
+                    of: image, width: width == Shape.dynamic ? sides.dropFirst().first ?? 0 : width,
+                    height: height == Shape.dynamic ? sides.first ?? 0 : height, type: type, raw: raw,
+                    sent: isOpen ? sent : nil))
         case .bytes:
             return .multiArray(try MultiArray(elementType: type, shape: shape, bytes: [UInt8](raw)))
         case .feature:
@@ -47,7 +54,8 @@ enum OutputReader {
 
     /// A picture that the model made, as PNG: pixel = (value + bias) * scale, rounded and clamped to a byte.
     private static func png(
-        of image: ModelManifest.ImageLayer, width: Int, height: Int, type: ElementType, raw: UnsafeRawBufferPointer
+        of image: ModelManifest.ImageLayer, width: Int, height: Int, type: ElementType, raw: UnsafeRawBufferPointer,
+        sent: PictureReturn?
     ) throws(InferenceError) -> EncodedImage {
         guard let element = type.pixelElement else {
             throw .engine(
@@ -59,7 +67,8 @@ enum OutputReader {
             width: width, height: height, channelOrder: image.channelOrder, layout: image.layout, element: element,
             scale: image.scale.map { Float($0) }, bias: image.bias.map { Float($0) })
         do throws(ImageError) {
-            return EncodedImage(try reconstruction.png(raw))
+            guard let sent else { return EncodedImage(try reconstruction.png(raw)) }
+            return EncodedImage(try sent.png(reconstruction, raw))
         } catch {
             throw .image(error)
         }

@@ -41,7 +41,7 @@ extension Model {
         } together: { () throws(InferenceError) in
             try await run(together: items, options: options, slot: slot) {
                 (outputs, info, times) throws(InferenceError) in
-                try prediction(in: outputs, image: info, times: times)
+                try prediction(in: outputs, image: info, times: times, options)
             }
         }
     }

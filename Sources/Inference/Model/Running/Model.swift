@@ -58,6 +58,8 @@ public final class Model: Sendable {
     let reference = Mutex<Reference?>(nil)
     /// The difference that the canary found between its streams and one; nil if there is none.
     let laterDifference = Mutex<String?>(nil)
+    /// The cost of pictures of their own size.
+    let openCost = Mutex(OpenCost())
     /// The results of trying the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
 
@@ -151,14 +153,17 @@ public final class Model: Sendable {
         return try await run(options: options, slot: held, shapes: shapes) { (_, input) throws(InferenceError) in
             try Self.value(of: input, in: features)
         } read: { (outputs, image, times) throws(InferenceError) -> Prediction in
-            try self.prediction(in: outputs, image: image, times: times)
+            try self.prediction(in: outputs, image: image, times: times, options)
         }
     }
 
     /// All outputs, as the bundle describes them.
     func prediction(
-        in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
+        in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes, _ options: PredictionOptions
     ) throws(InferenceError) -> Prediction {
+        let sent = plan.inputs.lazy.compactMap(\.openPicture).first.flatMap { pipeline in
+            image.map { PictureReturn($0, pipeline, ImageDecodeOptions(options)) }
+        }
         var values: [(name: String, value: FeatureValue)] = []
         for output in plan.outputs {
             if case .feature = output.kind, let value = engineOutputs.feature(output.index) {
@@ -166,7 +171,7 @@ public final class Model: Sendable {
                 continue
             }
             let value = try engineOutputs.reading(output.index) { (shape, raw) throws(InferenceError) in
-                try OutputReader.value(of: output, shape: shape, raw: raw)
+                try OutputReader.value(of: output, shape: shape, raw: raw, sent: sent)
             }
             values.append((output.description.name, value))
         }
