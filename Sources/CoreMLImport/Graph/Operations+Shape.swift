@@ -202,6 +202,17 @@ extension GraphBuilder {
             "Gather", 8, [value, indices, scalar(axis)], ["batch_dims": .integer(batchAxes)], shape: shape)
     }
 
+    /// The extent of an axis as a list of one i64, known or not when the file is read.
+    func extent(of value: Graph.Value, axis: Int) throws(Problem) -> Graph.Value {
+        if let known = value.shape[try positiveAxis(axis, rank: value.rank)] { return integers([known]) }
+        return try gather(shape(of: value), integers([axis]), axis: 0)
+    }
+
+    /// A value of one element without axes.
+    func scalar(of value: Graph.Value) throws(Problem) -> Graph.Value {
+        value.rank == 0 ? value : try reshape(value, to: [])
+    }
+
     /// Repeats the value along new or short axes to the shape `target`.
     package func broadcast(_ value: Graph.Value, to target: [Int]) -> Graph.Value {
         operation("Broadcast", 3, [value, integers(target)], ["mode": "numpy"], shape: target)

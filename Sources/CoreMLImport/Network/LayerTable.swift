@@ -16,6 +16,18 @@ struct LayerTranslator: Sendable {
     ) -> LayerTranslator {
         LayerTranslator(kind, name) { (layer) throws(Problem) in try layer.onChannels(translate) }
     }
+
+    /// A layer of one input, whose output has the axes of the input.
+    static func ofElements(
+        _ kind: Int, _ name: String,
+        _ translate: @escaping @Sendable (Layer, Graph.Value) throws(Problem) -> Graph.Value
+    ) -> LayerTranslator {
+        LayerTranslator(kind, name) { (layer) throws(Problem) in
+            try layer.expectInputs(1...1)
+            let blob = try layer.input()
+            return [Blob(try translate(layer, blob.value), isFolded: blob.isFolded)]
+        }
+    }
 }
 
 /// The kinds of layers that are known.
@@ -26,7 +38,6 @@ enum LayerTable {
             NormalizationLayers.table, ElementwiseLayers.table, UnaryLayers.table, ComparisonLayers.table,
             ReductionLayers.table, ShapeLayers.table, RearrangementLayers.table, SliceLayers.table, ResizeLayers.table,
             ConstantLayers.table, SelectionLayers.table, ScatterLayers.table, BoxLayers.table, RecurrentLayers.table,
-            LSTMLayers.table,
         ]
         return Dictionary(families.joined().map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     }()

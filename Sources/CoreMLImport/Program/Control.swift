@@ -79,7 +79,7 @@ extension ProgramOperations {
             let chosen = decided ? 0 : 1
             return try results(of: blocks[chosen], [], call.program, constants: &constants[chosen])
         }
-        let holds = try scalar(graph, truth(graph, given))
+        let holds = try graph.scalar(of: truth(graph, given))
         let yes = try results(of: blocks[0], [], call.program, constants: &constants[0])
         let no = try results(of: blocks[1], [], call.program, constants: &constants[1])
         guard yes.count == no.count else {

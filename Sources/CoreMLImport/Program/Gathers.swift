@@ -11,7 +11,7 @@ extension ProgramOperations {
         "gather_along_axis": { call throws(Problem) in
             let x = try call.value("x")
             let axis = try positiveAxis(call.integer("axis", default: 0), rank: x.rank)
-            let indices = try counted(call.graph, call.value("indices"), extents: extent(call.graph, x, axis: axis))
+            let indices = try counted(call.graph, call.value("indices"), extents: call.graph.extent(of: x, axis: axis))
             return [
                 call.graph.operation("GatherElements", 6, [x, indices], ["axis": .integer(axis)], shape: indices.shape)
             ]
@@ -114,7 +114,7 @@ extension ProgramOperations {
     private static func scattered(
         _ call: ProgramCall, _ data: Graph.Value, _ indices: Graph.Value, _ updates: Graph.Value, axis: Int
     ) throws(Problem) -> Graph.Value {
-        let counted = try counted(call.graph, indices, extents: extent(call.graph, data, axis: axis))
+        let counted = try counted(call.graph, indices, extents: call.graph.extent(of: data, axis: axis))
         let (reduction, updates) = try reduction(call, updates)
         return call.graph.operation(
             "ScatterElementsUpdate", 12, [data, counted, updates, call.graph.scalar(axis)],

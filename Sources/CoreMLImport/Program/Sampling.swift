@@ -22,7 +22,7 @@ extension ProgramOperations {
             guard boxes.rank == 2, boxes.shape[1] == 4 else {
                 throw Problem("expected shape [boxes,4], found \(shapeText(boxes.shape))", at: "boxes")
             }
-            let end = try scalar(graph, extent(graph, boxes, axis: 0))
+            let end = try graph.scalar(of: graph.extent(of: boxes, axis: 0))
             images =
                 try call.optionalValue("box_indices")
                 ?? graph.operation(
@@ -61,9 +61,9 @@ extension ProgramOperations {
         var (boxes, scores) = (try call.float("boxes"), try call.float("scores"))
         if isNew { (boxes, scores) = (try graph.transpose(boxes, [0, 2, 1]), try graph.transpose(scores, [0, 2, 1])) }
         let score =
-            isNew ? graph.float(-Float.greatestFiniteMagnitude) : try scalar(graph, call.float("score_threshold"))
+            isNew ? graph.float(-Float.greatestFiniteMagnitude) : try graph.scalar(of: call.float("score_threshold"))
         var suppression = try BoxSuppression(
-            most: call.integer("max_boxes"), overlap: scalar(graph, call.float("iou_threshold")), score: score)
+            most: call.integer("max_boxes"), overlap: graph.scalar(of: call.float("iou_threshold")), score: score)
         suppression.isPerClass = try call.bool("per_class_suppression")
         let kept = try graph.suppressed(boxes: boxes, scores: scores, suppression)
         let (places, counts) = (graph.convert(kept[2], to: .i32), graph.convert(kept[3], to: .i32))
@@ -104,7 +104,7 @@ extension ProgramOperations {
         let grid = try graph.reshape(
             graph.matmul(base, matrices, transposesRight: true), to: [0, height, width, 2].map { $0 == 0 ? -1 : $0 })
         let target = try graph.concat(
-            [extent(graph, x, axis: 0), graph.integers([height, width, 2])], axis: 0)
+            [graph.extent(of: x, axis: 0), graph.integers([height, width, 2])], axis: 0)
         let spread = graph.operation(
             "Broadcast", 3, [grid, target], ["mode": "numpy"], shape: [x.shape[0], height, width, 2])
         return [try looked(call, at: spread, in: x, .minusOneToOne)]
@@ -134,7 +134,7 @@ extension ProgramOperations {
         let mode = try call.choice(
             "sampling_mode", default: "bilinear", of: ["bilinear": "bilinear", "nearest": "nearest"])
         let size = try graph.convert(
-            graph.concat([extent(graph, x, axis: 3), extent(graph, x, axis: 2)], axis: 0), to: .f32)
+            graph.concat([graph.extent(of: x, axis: 3), graph.extent(of: x, axis: 2)], axis: 0), to: .f32)
         let last = try graph.shifted(size, by: -1)
         let aligned = try call.bool("align_corners")
         let unit: Graph.Value

@@ -71,12 +71,6 @@ extension ProgramOperations {
         return shape
     }
 
-    /// The extent of an axis as a list of one i64, whether or not it is known when the file is read.
-    static func extent(_ graph: GraphBuilder, _ x: Graph.Value, axis: Int) throws(Problem) -> Graph.Value {
-        if let known = x.shape[try positiveAxis(axis, rank: x.rank)] { return graph.integers([known]) }
-        return try graph.gather(graph.shape(of: x), graph.integers([axis]), axis: 0)
-    }
-
     private static func unified(_ call: ProgramCall, _ values: [Graph.Value]) -> [Graph.Value] {
         let type = widest(values)
         return values.map { call.graph.convert($0, to: type) }

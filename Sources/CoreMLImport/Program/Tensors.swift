@@ -49,14 +49,14 @@ extension ProgramOperations {
                 throw Problem("cannot take \(known) of \(extent) elements", at: "k")
             }
             let count: Graph.Value
-            if let known { count = graph.scalar(known, type: .i32) } else { count = try scalar(graph, call.value("k")) }
+            if let known { count = graph.scalar(known, type: .i32) } else { count = try graph.scalar(of: call.value("k")) }
             return try topK(
                 graph, x, count: count, known: known, axis: axis, mode: call.bool("ascending") ? "min" : "max")
         },
         "argsort": { call throws(Problem) in
             let (x, graph) = (try call.value("x"), call.graph)
             let axis = try positiveAxis(call.integer("axis", default: -1), rank: x.rank)
-            let count = try scalar(graph, graph.convert(extent(graph, x, axis: axis), to: .i32))
+            let count = try graph.scalar(of: graph.convert(graph.extent(of: x, axis: axis), to: .i32))
             let mode = try call.bool("ascending") ? "min" : "max"
             return [try topK(graph, x, count: count, known: x.shape[axis], axis: axis, mode: mode)[1]]
         },
@@ -76,11 +76,6 @@ extension ProgramOperations {
         },
         "pad": pad,
     ]
-
-    /// A value of one element as a scalar.
-    static func scalar(_ graph: GraphBuilder, _ x: Graph.Value) throws(Problem) -> Graph.Value {
-        x.rank == 0 ? x : try graph.reshape(x, to: [])
-    }
 
     /// The argument "value" as a scalar of the type that the file declares for the output.
     private static func filler(_ call: ProgramCall) throws(Problem) -> Graph.Value {
@@ -107,7 +102,7 @@ extension ProgramOperations {
         }
         if lower < 0, upper < 0 { return [x] }
         func numbers(axis: Int, rows: Bool) throws(Problem) -> Graph.Value {
-            let end = try scalar(graph, extent(graph, x, axis: axis))
+            let end = try graph.scalar(of: graph.extent(of: x, axis: axis))
             let line = graph.operation(
                 "Range", 4, [graph.scalar(0), end, graph.scalar(1)], ["output_type": "i64"], type: .i64,
                 shape: [x.shape[x.rank + axis]])
@@ -128,7 +123,7 @@ extension ProgramOperations {
         let (indices, graph) = (try call.value("indices"), call.graph)
         let axis = try positiveAxis(call.integer("axis", default: -1), rank: indices.rank + 1)
         let known = try call.knownIntegers("one_hot_vector_size")?.first
-        let size = try graph.convert(scalar(graph, call.value("one_hot_vector_size")), to: .i64)
+        let size = try graph.convert(graph.scalar(of: call.value("one_hot_vector_size")), to: .i64)
         var shape = indices.shape
         shape.insert(known, at: axis)
         let (on, off) = (
@@ -144,7 +139,7 @@ extension ProgramOperations {
     private static func range(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let graph = call.graph
         var bounds: [Graph.Value] = []
-        for name in ["start", "end", "step"] { bounds.append(try scalar(graph, call.value(name))) }
+        for name in ["start", "end", "step"] { bounds.append(try graph.scalar(of: call.value(name))) }
         let type = widest(bounds)
         var extent = try call.neededShape().first ?? nil
         if type == .f32, let start = try knownNumber(call, "start"), let end = try knownNumber(call, "end"),
