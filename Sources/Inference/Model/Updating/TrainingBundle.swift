@@ -97,7 +97,7 @@ package struct TrainingBundle: Sendable {
             }
         }
         let parser = ManifestParser(
-            problems: problems, trains: true, labels: { _, _ in nil }, contents: { _, _ in nil },
+            problems: problems, trains: true, labels: { _, _ in nil }, contents: { _, _, _ in nil },
             locate: { _, _ in nil })
         let manifest = parser.parse(tree.value)
         let root = ManifestObject(tree.value, path: "", problems: problems)
