@@ -80,10 +80,9 @@ struct BadInputTests {
         try expect(
             post(Data("b'\\x89PNG\\r\\n'".utf8)), 415, "unsupported_media_type", mentions: ["a Python bytes literal"],
             from: d)
-        // TensorFlow Serving's form is the path of a model of that name.
+        // TensorFlow Serving's form.
         let serving = try Curl.run(daemon.url + "/v1/models/digits:predict", ["--json", "{}"])
-        try expect(
-            serving, 405, "method_not_allowed", mentions: ["did you mean /v1/models/digits/predict?"], from: d)
+        try expect(serving, 400, "invalid_input", mentions: ["\"instances\"", "\"inputs\""], from: d)
         let license = try Curl.post(SharedData.packageRoot.appendingPathComponent("LICENSE"), to: classify)
         try expect(license, 415, "unsupported_media_type", mentions: ["text"], from: d)
         #expect(!license.error.contains("--data-binary"), "it was sent so: \(license.error)")
