@@ -149,7 +149,8 @@ import Testing
         // The last ones that nobody waits for are ended at once, and then reaped.
         #expect(
             eventually(within: 30) {
-                (try? Self.count("/proc/\(helper)/fd")) == its
+                // Fewer, where the first picture's process was not reaped yet when they were counted.
+                ((try? Self.count("/proc/\(helper)/fd")) ?? .max) <= its
                     && (try? String(contentsOfFile: "/proc/\(helper)/task/\(helper)/children", encoding: .utf8)) == ""
             })
         #expect(try helpers().subtracting(before) == [helper], "the same one has served all")
