@@ -1,6 +1,7 @@
 package import ImagePipeline
 
-/// What a process that decodes a picture may say, and when: opened, it states a size; allowed to, it decodes; then it is done. Whatever
+/// The messages that a process that decodes a picture may send, and their order:
+/// opened, it states a size; allowed to, it decodes; then it is done. Whatever
 /// else it does is the picture's fault, and ends it.
 package struct DecodeDialogue: Sendable {
     /// An event of the dialogue.

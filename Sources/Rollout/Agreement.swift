@@ -11,7 +11,7 @@
 /// - Two empty answers agree, an empty one and another do not; errors agree with the same error alone.
 package struct Agreement: Sendable, Hashable {
     package let agrees: Bool
-    /// How much the answers differ, 0 (not at all) to 1.
+    /// The difference of the answers, 0 (none) to 1.
     package let difference: Double
     /// The difference in words: `expected tabby 0.91, got goldfish 0.40`; nil where the answers agree.
     package let reason: String?

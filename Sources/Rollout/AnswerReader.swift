@@ -2,7 +2,7 @@ package import JSON
 
 /// Reads an answer as routes and `--jsonl` write it: `{"file", …, "classifications": […], "image": {…}}`.
 package struct AnswerReader: Sendable {
-    /// Why an answer cannot be compared: what follows its place in a sentence.
+    /// The reason an answer cannot be compared: the text that follows its place in a sentence.
     package struct Problem: Error, Sendable, Hashable {
         package let reason: String
         package init(_ reason: String) { self.reason = reason }

@@ -2,7 +2,7 @@
 package enum ComparableAnswer: Sendable, Hashable {
     /// Classes with their confidences, the best first.
     case classes([ScoredLabel])
-    /// What was found, in pixels of the picture as it is displayed, whose longer side is `side`.
+    /// The finds, in pixels of the picture as it is displayed, whose longer side is `side`.
     case boxes([FoundBox], side: Double)
     /// The classes of a mask, each with the pixels that it has.
     case segments([Segment])

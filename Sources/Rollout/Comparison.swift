@@ -1,4 +1,4 @@
-/// What is known of two versions' answers to the same pictures: how many agree, how much the others differ, and for which classes.
+/// The answers of two versions to the same pictures: how many agree, how much the others differ, and for which classes.
 package struct Comparison: Sendable {
     /// The counts of one class: the first label of the version that serves.
     package struct ClassCounts: Sendable, Hashable {
@@ -20,7 +20,7 @@ package struct Comparison: Sendable {
         package let reason: String
     }
 
-    /// How many pictures are kept that differ most.
+    /// The number of pictures that are kept, those that differ most.
     package static let mostDifferences = 10
     /// Classes beyond this number are counted together, under ``otherClasses``.
     package static let mostClasses = 1_000

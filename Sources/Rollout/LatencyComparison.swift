@@ -1,4 +1,4 @@
-/// How long a candidate's inferences take, over those of the version that serves, at equal occupancy.
+/// The time of a candidate's inferences, divided by that of the serving version's, at equal occupancy.
 ///
 /// An inference takes longer beside others. Times are therefore kept by the number of inferences that were running, and only those of
 /// a number that both versions have seen are compared; each counts by the fewer of the two.
@@ -14,7 +14,7 @@ package struct LatencyComparison: Sendable, Hashable {
 
     /// More inferences at once than this are one case.
     private static let mostOccupancy = 64
-    /// Inferences of each side at equal occupancy before a ratio is told.
+    /// Inferences of each side at equal occupancy before a ratio is reported.
     package static let least = 20
 
     private var serving = [Times](repeating: Times(), count: mostOccupancy)

@@ -22,11 +22,11 @@ package struct RolloutMachine: Sendable, Hashable {
         case failed
     }
 
-    /// What survives a restart.
+    /// The part of the state that survives a restart.
     package struct Record: Sendable, Hashable {
         package var plan = RolloutPlan()
         package var state = State.none
-        /// Why it was rolled back, failed or was promoted.
+        /// The reason it was rolled back, failed or was promoted.
         package var reason: String?
         /// The version that the state is of: who writes another one into rollout.json means another rollout.
         package var judged: String?
@@ -59,7 +59,7 @@ package struct RolloutMachine: Sendable, Hashable {
         case candidateLoaded
         /// The candidate's version could not be loaded, or its goldens differ.
         case candidateFailed(reason: String)
-        /// What was compared says so.
+        /// The comparison decided so.
         case decided(SequentialTest.Decision, compared: Int, agreement: Double, digest: String?)
         /// The candidate gave an error where the version that serves gave an answer.
         case candidateErred(reason: String, digest: String?)

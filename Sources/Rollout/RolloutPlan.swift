@@ -1,13 +1,14 @@
 package import JSON
 
-/// What an operator wants of a model's versions: the content of rollout.json, and of `PUT /v1/models/NAME/rollout`.
+/// The versions of a model that an operator wants to serve: the content of rollout.json and of
+/// `PUT /v1/models/NAME/rollout`.
 package struct RolloutPlan: Sendable, Hashable {
     /// The version that answers requests that name none; nil for the highest that is good.
     package var serve: String?
     /// Names that stand for versions.
     package var labels: [String: String] = [:]
     package var candidate: Candidate?
-    /// When the candidate takes over by itself; nil for never.
+    /// The conditions under which the candidate takes over by itself; nil for never.
     package var promote: Promotion?
 
     /// A version that is to prove itself.
@@ -23,7 +24,7 @@ package struct RolloutPlan: Sendable, Hashable {
         package init(version: String) { self.version = version }
     }
 
-    /// What a candidate must show.
+    /// The figures that a candidate must reach.
     package struct Promotion: Sendable, Hashable {
         /// Compared pictures, at least.
         package var after = 2_000
@@ -37,11 +38,11 @@ package struct RolloutPlan: Sendable, Hashable {
 
     package init() {}
 
-    /// Why a plan cannot be used.
+    /// The reason a plan cannot be used.
     package struct Problem: Error, Sendable, Hashable {
         /// The member: `candidate.share`.
         package let path: String
-        /// What was expected, and what was found.
+        /// The value that was expected, and the one that was found.
         package let reason: String
 
         package init(path: String, reason: String) {

@@ -25,7 +25,8 @@ package struct SequentialTest: Sendable, Hashable {
     package private(set) var agreed = 0
     package private(set) var decision = Decision.notYet
 
-    /// What a picture that agrees, or one that does not, says for the lower agreement: the logarithm of the ratio of its probabilities.
+    /// The logarithm of the likelihood ratio that a picture adds for the lower agreement: one that agrees, or one that
+    /// does not.
     private let ofAgreeing: Double, ofDiffering: Double
     private static let bound = log((1 - error) / error)
 

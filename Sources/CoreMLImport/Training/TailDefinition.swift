@@ -7,7 +7,7 @@ struct TailDefinition: Sendable {
     let isTrained: Bool
     /// Weights and biases; empty for layers without.
     let parameters: [Double]
-    /// How many of the parameters are weights; biases follow.
+    /// The number of parameters that are weights; biases follow.
     let weightCount: Int
     let make: @Sendable ([Int]) throws(Problem) -> any TailLayer
 

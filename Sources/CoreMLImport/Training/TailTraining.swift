@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why an update was not done.
+/// The reason an update was not done.
 package enum UpdateFailure: Error, Sendable {
     case problem(Problem)
     case cancelled
@@ -12,7 +12,7 @@ package enum UpdateTarget: Sendable, Equatable {
     case numbers([Double])
 }
 
-/// What the part that is trained receives for one example, and what it should give.
+/// The input of the part that is trained for one example, and its target.
 struct TailExample: Sendable {
     let features: [Float]
     let target: UpdateTarget

@@ -5,7 +5,7 @@
 package struct UpdatableModel: Sendable {
     /// The inputs of predictions, of which examples have values.
     package let inputs: [FeatureSpecification]
-    /// What examples say beside their inputs.
+    /// The part of an example beside its inputs.
     package let target: Target
     /// A Core ML file of the part that stays as it is: the inputs of the file, and one output, `featureName`.
     package let featureModel: [UInt8]
@@ -15,7 +15,7 @@ package struct UpdatableModel: Sendable {
     private let path: [ModelStep]
     private let updatable: Updatable
 
-    /// What an example should give.
+    /// The target of an example.
     package struct Target: Sendable {
         /// The name of the training input.
         package var name: String

@@ -21,7 +21,7 @@ struct UpdatableNeighbors: Sendable {
         guard !(message.has(100) && hasIntegerLabels) else { throw Problem("has labels of two types") }
     }
 
-    /// What becomes of the classifier's message: samples and labels behind those that are there.
+    /// The classifier's message with samples and labels added behind those that are there.
     func adding(_ examples: [UpdatableModel.Example]) throws(Problem) -> (Bytes) throws(Problem) -> [UInt8] {
         guard samples + examples.count <= Self.mostSamples else {
             throw Problem(

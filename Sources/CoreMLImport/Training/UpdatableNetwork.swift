@@ -67,7 +67,7 @@ struct UpdatableNetwork: Sendable {
         return chain.reversed()
     }
 
-    /// What examples must say.
+    /// The members that examples must have.
     func target(_ description: InterfaceSpecification, training: [FeatureSpecification]) throws(Problem)
         -> UpdatableModel.Target
     {
@@ -163,7 +163,7 @@ struct UpdatableNetwork: Sendable {
         }
     }
 
-    /// What becomes of the network's message.
+    /// The network's message with the trained parameters.
     func body(with trained: [[Double]]) throws(Problem) -> (Bytes) throws(Problem) -> [UInt8] {
         let (tail, kinds) = (tail, layerKinds)
         return { (old) throws(Problem) in

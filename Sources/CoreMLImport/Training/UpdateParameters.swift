@@ -1,4 +1,4 @@
-/// What an update request may choose; nil: the file's own value.
+/// The choices of an update request; nil: the file's own value.
 package struct UpdateChoices: Sendable, Equatable {
     package var epochs: Int?
     package var learningRate: Double?
@@ -13,7 +13,7 @@ package struct UpdateChoices: Sendable, Equatable {
     package static let epochRange = 1...1000
 }
 
-/// How a network is trained: the numbers of NetworkUpdateParameters, after a request has chosen.
+/// The numbers that a network is trained with: those of NetworkUpdateParameters, after a request has chosen.
 package struct UpdatePlan: Sendable, Equatable {
     package var epochs: Int
     package var miniBatch: Int

@@ -4,9 +4,9 @@ public struct PictureCrop: Sendable {
     public let image: PixelImage
     /// The box, in pixels of `image`: for ``ImageDecodeOptions/part``.
     public let part: PictureBox
-    /// Where the upper left corner of `image` lies in the picture.
+    /// The column of the picture at which `image` begins.
     public let x: Int
-    /// See `x`.
+    /// The row of the picture at which `image` begins.
     public let y: Int
 }
 

@@ -56,7 +56,7 @@ public struct SimilarityTransform: Sendable, Hashable {
         return PicturePoint(x: (a * x + b * y) / scale, y: (a * y - b * x) / scale)
     }
 
-    /// Where the eyes, the nose and the corners of the mouth lie in an aligned face of 112 by 112 pixels: the points of InsightFace's
+    /// The eyes, the nose and the corners of the mouth in an aligned face of 112 by 112 pixels: the points of InsightFace's
     /// `face_align.py`, in the order in which detectors give them (left and right as seen).
     public static let fivePoints = [
         PicturePoint(x: 38.2946, y: 51.6963), PicturePoint(x: 73.5318, y: 51.5014),

@@ -22,7 +22,7 @@ struct RowBatch {
     let count: Int
 }
 
-/// Which pixels of the decoded picture are wanted.
+/// The pixels of the decoded picture that are wanted.
 struct Region: Hashable {
     let x: Range<Int>
     let y: Range<Int>

@@ -79,7 +79,7 @@ package struct CORSPolicy: Sendable, Hashable {
 
     // MARK: The setting
 
-    /// What is wrong with the values of `cors_origins`; nil if nothing is.
+    /// The error in the values of `cors_origins`; nil if there is none.
     package static func problem(with origins: [String]) -> String? {
         if origins.contains("*"), origins.count > 1 {
             return "\"*\" stands for every origin and cannot be combined with others (cors_origins)"

@@ -6,7 +6,7 @@ package struct TraceContext: Sendable, Hashable {
     package let traceID: String
     /// The client's own span: 16 hexadecimal digits.
     package let parentID: String
-    /// What tracing systems add; nil if there is nothing, or nothing valid.
+    /// The vendors' members (`tracestate`); nil without a valid one.
     package let state: String?
 
     /// Nil if a request has no valid `traceparent`: such a field is ignored, as the recommendation says.

@@ -4,7 +4,7 @@ internal import JSON
 /// Reads the JSON value of one input, as `model.json` describes the input.
 struct InputValueReader {
     let input: FeatureDescription
-    /// Where pictures are named as files; nil: they are base64 text.
+    /// The folder of pictures that are named as files; nil: they are base64 text.
     var pictures: PictureFiles?
 
     func read(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {

@@ -138,7 +138,7 @@ struct NamedValues {
 struct ItemReader {
     let inputs: [FeatureDescription]
     var isWhole = true
-    /// Where pictures are named as files; nil: they are base64 text.
+    /// The folder of pictures that are named as files; nil: they are base64 text.
     var pictures: PictureFiles?
 
     /// The inputs, for errors.

@@ -31,7 +31,7 @@ struct InvocationHandler: Sendable {
         return try await run(PredictTask.self, ClassifyQuery(), request, choice)
     }
 
-    /// What other containers take, in no form that a model here has.
+    /// Content types that other containers take and no model here has.
     private static let unread = [
         "application/x-npy", "application/jsonlines", "application/x-jsonlines", "application/x-recordio", "text/csv",
         "text/libsvm", "application/x-parquet",

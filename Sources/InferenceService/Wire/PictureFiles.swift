@@ -1,6 +1,6 @@
 /// Pictures that inputs name as files.
 package struct PictureFiles: Sendable {
-    /// Why a file cannot be read: a sentence that does not name it.
+    /// The reason a file cannot be read: a sentence that does not name it.
     package struct Unreadable: Error, Sendable {
         let reason: String
         package init(_ reason: String) { self.reason = reason }

@@ -72,7 +72,7 @@ extension TaughtHead {
         return answer(votes, first, own.map { cosines[$0] } ?? 0)
     }
 
-    /// How many neighbours vote: no more than the smallest class has examples.
+    /// The number of neighbours that vote: no more than the smallest class has examples.
     package var neighbors: Int {
         var counts = [Int](repeating: 0, count: labels.count)
         for label in exampleClasses { counts[label] += 1 }

@@ -5,7 +5,7 @@ package struct TaughtHead: Sendable, Equatable {
     package let labels: [String]
     /// Numbers of an embedding.
     package let dimension: Int
-    /// What is taken from an embedding before it is normalised.
+    /// The vector that is subtracted from an embedding before it is normalised.
     package let center: [Float]
     /// The mean direction of each class; empty for nearest neighbours.
     package let means: [Float]

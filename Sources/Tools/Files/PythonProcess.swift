@@ -7,7 +7,7 @@ internal import SystemSupport
 
 /// A Python process that does one job of a script of ours, and tells in lines of JSON how it goes.
 final class PythonProcess: Sendable {
-    /// How it ended, and the last line that was not JSON.
+    /// Its exit, and the last line that was not JSON.
     struct End {
         let signal: Int32, status: Int32
         let rest: String?

@@ -50,7 +50,7 @@ struct Examples: Sendable {
         self.failures = failures
     }
 
-    /// What is learned from.
+    /// The pictures that are learned from.
     /// - Throws: where a class has no picture, or the embeddings do not have the same length.
     func set(of folders: ClassFolders) throws(StartupError) -> ExampleSet {
         let present = Set(used.map(\.label))

@@ -7,7 +7,7 @@ internal import Teaching
 
 /// Work on many pictures, a few at a time: no more are read or held than the model has slots.
 struct PictureWork: Sendable {
-    /// What is asked of each picture.
+    /// The question that each picture is asked.
     enum Question: Sendable {
         case embedding(LocalObservation.Observer)
         case classes(Model)
@@ -20,7 +20,7 @@ struct PictureWork: Sendable {
         }
     }
 
-    /// What became of a picture.
+    /// The outcome for a picture.
     struct Outcome: Sendable {
         var id: ExampleID?
         var embedding: [Float] = []

@@ -3,7 +3,7 @@ internal import JSON
 internal import Settings
 internal import Teaching
 
-/// How a taught model answers pictures whose classes are known: what `ocelli teach` prints.
+/// The answers of a taught model to pictures whose classes are known: the report that `ocelli teach` prints.
 struct TeachReport: Sendable {
     /// A picture, the folder that it lies in, and the answer.
     struct Judged: Sendable {
@@ -21,7 +21,7 @@ struct TeachReport: Sendable {
         let code: String
     }
 
-    /// How the answers came about.
+    /// The source of the answers.
     enum Origin: Sendable {
         /// A new bundle: by pictures that were left out.
         case taught(Taught)
@@ -29,7 +29,7 @@ struct TeachReport: Sendable {
         case asked(version: String, folder: String)
     }
 
-    /// What was made.
+    /// The bundle that was made.
     struct Taught: Sendable {
         let embedder: Embedder
         let dimension: Int
@@ -50,7 +50,7 @@ struct TeachReport: Sendable {
     /// The right answers, and the answers, of a class.
     struct Tally: Sendable {
         var correct = 0, all = 0
-        /// How often each other class was answered.
+        /// The number of times that each other class was answered.
         var others: [String: Int] = [:]
     }
 
@@ -163,7 +163,7 @@ extension TeachReport {
         parts == 2 ? "half" : parts == 3 ? "third" : "\(parts)th"
     }
 
-    /// What is known of strangers, and what would help.
+    /// The figures of strangers, and the advice.
     var remarks: [String] {
         var lines: [String] = []
         if let threshold {

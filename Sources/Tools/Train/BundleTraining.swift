@@ -176,7 +176,7 @@ package struct BundleTraining: Sendable {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// What a graph gives: numbers, texts, truth values, and arrays of them.
+    /// An output of a graph: numbers, texts, truth values, and arrays of them.
     private static func write(_ value: JSONValue, to writer: inout JSONWriter) {
         switch value {
         case .integer(let number): writer.integer(number)

@@ -90,7 +90,7 @@ public struct ClassificationResult: Sendable {
     /// True if the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no threshold
     /// applies.
     public let areConfidences: Bool
-    /// How near the picture is to the first class; nil for classes that were not taught.
+    /// The distance of the picture from the first class; nil for classes that were not taught.
     public let taught: TaughtMark?
 
     /// A result.
@@ -106,7 +106,7 @@ public struct ClassificationResult: Sendable {
     }
 }
 
-/// How near a picture is to the most confident of classes that were taught with pictures.
+/// The distance of a picture from the most confident class of a taught model.
 public struct TaughtMark: Sendable, Hashable {
     /// The cosine distance, from 0 to 2: to the class's nearest example with nearest neighbours, else to its mean.
     public let distance: Float

@@ -13,7 +13,7 @@ package struct ModelUpdater: Sendable {
     /// The model file that is updated.
     package let file: String
 
-    /// What an example should give, as the client says it.
+    /// The target of an example, as the client gives it.
     package enum Goal: Sendable, Hashable {
         case text(String)
         case integer(Int64)
@@ -25,7 +25,7 @@ package struct ModelUpdater: Sendable {
         case text, integer, numbers
     }
 
-    /// What a request may choose; nil: the file's own value.
+    /// The choices of a request; nil: the file's own value.
     package struct Choices: Sendable, Hashable {
         package var epochs: Int?
         package var learningRate: Double?
@@ -38,7 +38,7 @@ package struct ModelUpdater: Sendable {
     /// The epochs that an update may have.
     package static let epochRange = UpdateChoices.epochRange
 
-    /// What an update computes with.
+    /// The numbers that an update computes with.
     package struct Plan: Sendable {
         let plan: UpdatePlan?
         /// The epochs; 0 for nearest neighbours.
@@ -164,7 +164,7 @@ package struct ModelUpdater: Sendable {
         }
     }
 
-    /// What the update will compute with.
+    /// The numbers that the update will compute with.
     /// - Throws: the value that the file does not allow, and those that it allows.
     package func plan(_ choices: Choices) throws(UpdateError) -> Plan {
         let given = UpdateChoices(
@@ -236,7 +236,7 @@ package struct ModelUpdater: Sendable {
     }
 }
 
-/// Why an update was not done. Nothing has changed then.
+/// The reason an update was not done. Nothing has changed then.
 package enum UpdateError: Error, Sendable {
     /// The request, the examples or the file: a sentence.
     case invalid(String)
