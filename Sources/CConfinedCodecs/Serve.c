@@ -24,10 +24,14 @@ enum { most_children = 512, descriptors = 3 };
 static struct {
     pid_t pid;
     int leash;
+    /// Asks before a thread is started; -1 where there is none.
+    int guard;
     /// False once the daemon has released it.
     bool is_held;
 } children[most_children];
 static size_t child_count;
+/// Where children send their guards: their end, and that of this process.
+static int guards[2];
 /// Private memory and addresses of this process, which each child begins with.
 static uint64_t base_data, base_addresses;
 
@@ -66,6 +70,7 @@ static void tell(int leash, struct ccodec_event event) {
 
 static void remove_child(size_t index) {
     close(children[index].leash);
+    if (children[index].guard >= 0) close(children[index].guard);
     children[index] = children[--child_count];
 }
 
@@ -110,6 +115,9 @@ static void start(const struct ccodec *codecs, size_t count, const struct ccodec
     pid_t pid = codec && child_count < most_children ? fork() : -1;
     if (pid == 0) {
         limit_memory(getpid(), job->memory, job->bytes, false);
+        int guard = ccodec_guard_threads();
+        // Nobody would answer.
+        if (guard >= 0 && !ccodec_send_guard(guards[0], guard)) _exit(1);
         ccodec_child(codec, job, received[0], received[1]);
     }
     close(received[0]);
@@ -121,7 +129,20 @@ static void start(const struct ccodec *codecs, size_t count, const struct ccodec
     }
     children[child_count].pid = pid;
     children[child_count].leash = received[2];
+    children[child_count].guard = -1;
     children[child_count++].is_held = true;
+}
+
+/// Takes the guards of new children.
+static void receive_guards(void) {
+    pid_t pid;
+    int guard;
+    while ((guard = ccodec_receive_guard(guards[1], &pid)) >= 0) {
+        size_t index = 0;
+        while (index < child_count && (children[index].pid != pid || children[index].guard >= 0)) index++;
+        if (index < child_count) children[index].guard = guard;
+        else close(guard);
+    }
 }
 
 /// Takes a job. False at the end of the daemon.
@@ -167,7 +188,7 @@ static bool greet(int control, const struct ccodec *codecs, size_t count) {
 }
 
 int ccodec_serve(int control, const struct ccodec *codecs, size_t count) {
-    static struct pollfd entries[most_children + 2];
+    static struct pollfd entries[2 * most_children + 3];
     // The first to go where memory runs out.
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file >= 0) {
@@ -186,19 +207,26 @@ int ccodec_serve(int control, const struct ccodec *codecs, size_t count) {
     sigaddset(&ended, SIGCHLD);
     if (sigprocmask(SIG_BLOCK, &ended, NULL) < 0) return 1;
     if (!greet(control, codecs, count)) return 1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, guards) < 0) return 1;
     int signals = signalfd(-1, &ended, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0) return 1;
     while (true) {
         entries[0] = (struct pollfd){.fd = control, .events = POLLIN};
         entries[1] = (struct pollfd){.fd = signals, .events = POLLIN};
-        for (size_t index = 0; index < child_count; index++)
-            entries[index + 2] =
-                (struct pollfd){.fd = children[index].is_held ? children[index].leash : -1, .events = POLLIN};
+        entries[2] = (struct pollfd){.fd = guards[1], .events = POLLIN};
         size_t polled = child_count;
-        if (poll(entries, polled + 2, -1) < 0 && errno != EINTR) return 1;
-        // Leashes before ends and jobs, which change the table.
-        for (size_t index = 0; index < polled; index++)
-            if (entries[index + 2].revents) follow(index);
+        struct pollfd *leashes = entries + 3, *asking = leashes + polled;
+        for (size_t index = 0; index < polled; index++) {
+            leashes[index] = (struct pollfd){.fd = children[index].is_held ? children[index].leash : -1, .events = POLLIN};
+            asking[index] = (struct pollfd){.fd = children[index].guard, .events = POLLIN};
+        }
+        if (poll(entries, 2 * polled + 3, -1) < 0 && errno != EINTR) return 1;
+        // Leashes and guards before ends and jobs, which change the table.
+        for (size_t index = 0; index < polled; index++) {
+            if (leashes[index].revents) follow(index);
+            if (asking[index].revents & POLLIN) ccodec_answer_guard(children[index].guard, children[index].pid);
+        }
+        if (entries[2].revents) receive_guards();
         if (entries[1].revents) reap(signals);
         if (entries[0].revents && !receive(control, codecs, count)) return 0;
     }

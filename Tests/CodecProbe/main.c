@@ -43,6 +43,34 @@ static void *hang_thread(void *nothing) {
     hang();
 }
 
+static void *say_nothing(void *nothing) { return nothing; }
+
+static void *stay(void *nothing) {
+    (void)nothing;
+    while (true) sleep(1);
+}
+
+/// Starts threads, until that fails or there are too many; small ones, since memory would be a bound of them too.
+static bool many_threads(struct ccodec_statement *statement) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 16 << 10);
+    for (int count = 0; count < 200; count++) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attributes, stay, NULL) != 0) return state(statement, 4, 4);
+    }
+    abort();
+}
+
+/// Starts as many threads as large pictures with many tiles do, one after the other.
+static bool threads_in_turn(struct ccodec_statement *statement) {
+    for (int count = 0; count < 300; count++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, say_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0) abort();
+    }
+    return state(statement, 4, 4);
+}
+
 static void say(struct ccodec_statement statement, uint32_t kind, size_t count) {
     statement.kind = kind;
     (void)!send(3, &statement, count, 0);
@@ -59,6 +87,8 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
         if (pthread_create(&thread, NULL, hang_thread, NULL) == 0) hang();
         abort();
     }
+    case 't': return many_threads(statement);
+    case 'i': return threads_in_turn(statement);
     // More private memory than there is for a header.
     case 'm': return burst(MAP_PRIVATE, 80, statement);
     // Memory that is not counted as private.

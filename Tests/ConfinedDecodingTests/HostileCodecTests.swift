@@ -74,6 +74,10 @@ import Testing
         try expect(order, "what no decoder may do (SIGSYS)")
     }
 
+    @Test func threadsAtATimeAreFew() throws { #expect(error("t") == nil, "200 threads at a time") }
+
+    @Test func threadsInTurnAreAsManyAsTilesNeed() throws { #expect(error("i") == nil) }
+
     @Test func filesCannotBeOpened() throws { #expect(error("o") == nil) }
 
     @Test func noOtherDescriptorIsOpen() throws { #expect(error("g") == nil) }
