@@ -3,7 +3,7 @@ import Foundation
 import SystemSupport
 import Testing
 
-/// What a slot costs. Prints, and asserts nothing.
+/// The cost of a slot. Prints, and asserts nothing.
 @Suite(
     .serialized,
     .enabled(

@@ -6,7 +6,7 @@ import Testing
 
 /// Thousands of real tasks on real threads. Made for the Thread Sanitizer, and for what only an unlucky schedule shows.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct InFlightLimiterStressTests {
-    /// What the tasks saw themselves.
+    /// The counts of the tasks themselves.
     private final class Tally: Sendable {
         let inWork = Atomic(0)
         let most = Atomic(0)

@@ -15,7 +15,7 @@ enum EventLoopBreaker {
         }
     }
 
-    /// Whether an epoll descriptor watches a listening socket.
+    /// True if an epoll descriptor watches a listening socket.
     private static func isServers(_ descriptor: Int32) -> Bool {
         guard let file = fopen("/proc/self/fdinfo/\(descriptor)", "r") else { return false }
         defer { fclose(file) }

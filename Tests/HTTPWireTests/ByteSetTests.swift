@@ -10,7 +10,7 @@ import Testing
     static let subDelimiters = "!$&'()*+,;="
     static let pathCharacters = unreserved + subDelimiters + ":@"
 
-    /// Whether `before` + one byte + `after` is a head that is accepted, for each of the 256 bytes.
+    /// The bytes for which `before` + byte + `after` is a head that is accepted, for each of the 256 bytes.
     private func accepted(_ before: String, _ after: String) -> Set<UInt8> {
         var set: Set<UInt8> = []
         for byte in UInt8.min...UInt8.max {

@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// What the fixtures cannot say: boundaries in a Content-Type, and ranges in place.
+/// Cases that the fixtures cannot express: boundaries in a Content-Type, and ranges in place.
 @Suite struct MultipartTests {
     @Test(arguments: [
         ("multipart/form-data; boundary=abc", "abc"), ("Multipart/Form-Data;BOUNDARY=\"a b\"", "a b"),

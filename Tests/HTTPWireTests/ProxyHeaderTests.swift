@@ -162,7 +162,7 @@ import Testing
         #expect(!reason.isEmpty)
     }
 
-    /// What a line says, read word by word. Nil: it is malformed.
+    /// The addresses of a line, read word by word. Nil: it is malformed.
     private static func read(_ line: [UInt8]) -> String? {
         guard line.count <= 107, line.suffix(2) == [13, 10], !line.dropLast(2).contains(where: { $0 == 13 || $0 == 10 })
         else {

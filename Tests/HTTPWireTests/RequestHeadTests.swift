@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// What a parsed head offers to those who read it; the fixtures show which heads are refused.
+/// The properties of a parsed head; the fixtures show which heads are refused.
 @Suite struct RequestHeadTests {
     private func head(_ text: String) throws -> RequestHead {
         var parser = RequestParser()

@@ -1,7 +1,7 @@
 import ImagePipeline
 import Testing
 
-/// What a picture takes while it is decoded is known from its header.
+/// The memory that a picture takes while it is decoded is known from its header.
 @Suite struct DecodeMemoryTests {
     private func memory(_ bytes: [UInt8], _ limits: ImageLimits = ImageLimits()) throws -> Int {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 16, height: 16), limits: limits)

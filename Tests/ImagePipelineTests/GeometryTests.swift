@@ -116,7 +116,7 @@ import Testing
 
     // MARK: Values
 
-    /// What is left free has the colour that was asked for, in the tensor's order and range.
+    /// The margin has the colour that was asked for, in the tensor's order and range.
     @Test(arguments: TensorFormTests.forms)
     func whatIsLeftFreeIsFilled(_ form: ImageTensorSpec) throws {
         var spec = form

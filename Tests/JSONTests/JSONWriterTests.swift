@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Testing
 
-/// What is written is JSON, and says what was meant.
+/// The writer's output is JSON with the values that were meant.
 @Suite struct JSONWriterTests {
     private func text(_ write: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
@@ -57,7 +57,7 @@ import Testing
         #expect(text { $0.thousandths(value) } == expected)
     }
 
-    /// What is written is the rounded number in the fewest digits.
+    /// A number is written rounded, in the fewest digits.
     @Test func thousandthsAreTheFewestDigitsOfTheRoundedNumber() {
         for number in -20_000...20_000 {
             let value = Double(number) / 1_000
@@ -136,7 +136,7 @@ import Testing
     }
 }
 
-/// What a person probably meant.
+/// The name that a person probably meant.
 @Suite struct SpellingTests {
     @Test(
         arguments: [

@@ -2,7 +2,7 @@ import FileFormats
 import ModelFacts
 import Testing
 
-/// What each kind of file says, one source at a time. Expected values are those of transformers, timm, PyYAML and the formats' own
+/// The facts of each kind of file, one source at a time. Expected values are those of transformers, timm, PyYAML and the formats' own
 /// documents.
 @Suite struct HuggingFaceTests {
     private func sheet(_ text: String, config: String? = nil) -> FactSheet {
@@ -496,7 +496,7 @@ import Testing
             ])
     }
 
-    /// What a key says counts more than what a library does where nothing is said, and both more than what is merely
+    /// A key counts more than the default of a library, and both more than what is merely
     /// usual: whatever the order.
     @Test func aConventionYieldsToADefaultAndADefaultToAStatement() {
         func filter(_ value: PictureFilter, _ basis: FactBasis) -> FactSheet {

@@ -23,7 +23,7 @@ import Testing
         return String(rest[..<(rest.range(of: "\n\n")?.lowerBound ?? rest.endIndex)])
     }
 
-    /// What a pattern's first group finds.
+    /// The texts that a pattern's first group matches.
     private static func matches(_ pattern: String, in text: String) throws -> [String] {
         let expression = try NSRegularExpression(pattern: pattern, options: [.dotMatchesLineSeparators])
         let whole = NSRange(text.startIndex..., in: text)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Tools
 
-/// What `ocelli quantize` decides itself: which picture is for what, the new model.json, the figures of the report.
+/// The decisions of `ocelli quantize`: which picture is for what, the new model.json, the figures of the report.
 @Suite struct QuantizationTests {
     private func folder(_ files: [String: String]) throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(

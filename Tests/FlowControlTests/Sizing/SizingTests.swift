@@ -65,7 +65,7 @@ import Testing
         #expect(it.pixels.value == 500_000)
     }
 
-    /// What is configured is what the rest follows from: the report and the daemon use the same numbers.
+    /// The configured values are those that the rest follows from: the report and the daemon use the same numbers.
     @Test func whatIsGivenIsWhatTheRestFollowsFrom() {
         var given = Sizing.Given()
         given.isForLatency = true

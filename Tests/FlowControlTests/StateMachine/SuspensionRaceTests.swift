@@ -1,7 +1,7 @@
 import FlowControl
 import Testing
 
-/// What happens between a waiter's arrival and its going to sleep: the moments in which a wake-up could be lost.
+/// Events between a waiter's arrival and its going to sleep: the moments in which a wake-up could be lost.
 @Suite struct SuspensionRaceTests {
     private func crowded() -> Bench {
         var bench = Bench(limit: 1, queue: 3)

@@ -6,7 +6,7 @@ import Testing
 struct Bench {
     typealias Machine = LimiterStateMachine<Character>
 
-    /// What an arrival came to, without the details that tests seldom care for.
+    /// The outcome of an arrival, without the details that tests seldom care for.
     enum Came: Equatable {
         case admitted
         case waiting
@@ -59,7 +59,7 @@ struct Bench {
         }
     }
 
-    /// What the sleep is answered with at once, if the wait is over.
+    /// The answer to the sleep at once, if the wait is over.
     @discardableResult
     mutating func suspend(_ name: Character) -> WaitOutcome? {
         guard let ticket = tickets[name], let outcome = machine.suspend(ticket, as: name) else { return nil }

@@ -2,7 +2,7 @@ import SystemSupport
 import TestSupport
 import FlowControl
 
-/// What the test knows: plain arrays, searched from end to end.
+/// The model of the test: plain arrays, searched from end to end.
 struct SlowAccount {
     struct Waiter {
         let id: Int

@@ -1,7 +1,7 @@
 import Glibc
 import HTTPWire
 
-/// What libFuzzer calls with each input.
+/// The function that libFuzzer calls with each input.
 ///
 /// A fault is: a crash, a touched guard page, an answer that depends on how the bytes were cut, an accepted head that does
 /// not have a head's shape, a decoder that continues after an error, or one that reads other than the naive reading. Each

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Allocations", .serialized)
 struct AllocationTests {
-    /// What one request may allocate in a release build. Lower a number when it can be; raise one only with a reason.
+    /// The allocations of one request in a release build. Lower a number when it can be; raise one only with a reason.
     static let thresholds: [(method: String, path: String, body: String, most: Double)] = [
         ("GET", "/healthz", "", 1.1),
         ("GET", "/task", "", 8.1),

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What some clients take is bounded, and those who ask for little are served beside them.
+/// The share of some clients is bounded, and those who ask for little are served beside them.
 @Suite("Bounded and fair", .serialized)
 struct FairnessTests {
     private let get = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -38,7 +38,7 @@ struct MachineScript {
         case drain
     }
 
-    /// What an event led to.
+    /// The actions that followed an event.
     struct Outcome: Equatable {
         var action: ConnectionAction?
         var plan: AnswerPlan?

@@ -5,7 +5,7 @@ import Testing
 
 /// The server as its own process, started for one test and ended with it.
 final class Probe {
-    /// What the process uses of the system.
+    /// The resources that the process uses.
     struct Usage: Equatable {
         var descriptors: Int
         var threads: Int
@@ -15,7 +15,7 @@ final class Probe {
     let port: UInt16
     /// All addresses it said it was bound to.
     let addresses: [String]
-    /// What it uses after its first requests.
+    /// The resources that it uses after its first requests.
     private(set) var baseline = Usage(descriptors: 0, threads: 0)
     private(set) var baselineResident = 0
     private var baselineNames: [String] = []
@@ -155,7 +155,7 @@ final class Probe {
         return -1
     }
 
-    /// What every abuse must end with: the server answers, and holds no more than at its beginning.
+    /// The end of every abuse: the server answers, and holds no more than at its beginning.
     func expectRest(
         extraKiB: Int = 16 << 10, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {

@@ -73,7 +73,7 @@ struct ConnectionReplay: Replay {
         }
     }
 
-    /// What must be true of every head that was accepted, said without the parser: its lines end with CR LF, the last
+    /// The properties of every head that was accepted, said without the parser: its lines end with CR LF, the last
     /// one is the only empty one except for one before the request, none starts with a blank, no byte is a control but HTAB,
     /// and the lines are the fields that the head tells of.
     private mutating func checkShape(of bytes: UnsafeRawBufferPointer, _ head: RequestHead) {

@@ -1,4 +1,4 @@
-/// What a replay saw, one event a line, as bytes: names and values may be anything.
+/// The events of a replay, one a line, as bytes: names and values may be anything.
 struct EventLog {
     private(set) var lines: [[UInt8]] = []
     private var data: [UInt8] = []

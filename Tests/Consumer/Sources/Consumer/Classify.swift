@@ -1,6 +1,6 @@
 import Inference
 
-/// What a picture shows, by a model that has labels.
+/// Labels of a picture, by a model that has labels.
 func classify(_ picture: String, with path: String) async throws -> String {
     let model = try await Model.load(contentsOf: path)
     let result = try await model.classification(of: EncodedImage(contentsOf: picture), top: 3)

@@ -1,6 +1,6 @@
 import Inference
 
-/// What a Core ML file predicts for numbers, on Linux, under Core ML's names.
+/// Predictions of a Core ML file for numbers, on Linux, under Core ML's names.
 func predictProject(goal: Double, backers: Double, days: Double, with path: String) async throws -> String {
     let model = try await Model.load(contentsOf: path, configuration: ModelConfiguration())
     let project: DictionaryFeatureProvider = [
