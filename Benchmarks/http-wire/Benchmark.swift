@@ -1,7 +1,7 @@
 import Glibc
 import HTTPWire
 
-/// What HTTPWire costs. With `--check` it fails when anything allocates more often than the number beside it says.
+/// The cost of HTTPWire. With `--check` it fails when anything allocates more often than the number beside it says.
 @main
 enum Benchmark {
     static let curl = Array(

@@ -3,7 +3,7 @@ import ConfinedDecoding
 import ImagePipeline
 import Testing
 
-/// What a process may say when it decodes a picture, without processes.
+/// The dialogue with a process that decodes a picture, without processes.
 @Suite struct DecodeDialogueTests {
     private func statement(
         _ kind: ccodec_statement_kind, _ width: UInt32 = 4, _ height: UInt32 = 3,

@@ -105,7 +105,7 @@ import Testing
         return tensor
     }
 
-    /// What others have taken is not the picture's fault.
+    /// Memory that others have taken is not the picture's fault.
     @Test func timeOfWaitingForMemoryIsNotThePictures() throws {
         let picture = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
         usleep(2_500_000)

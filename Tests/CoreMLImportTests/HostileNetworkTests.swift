@@ -16,7 +16,7 @@ import Testing
         return try [UInt8](Data(contentsOf: folder.appendingPathComponent("\(name).mlmodel")))
     }
 
-    /// Whether the file is translated; what is wrong with it must be said in words.
+    /// True if the file is translated; its problems must be said in words.
     @discardableResult
     private static func isTranslated(_ bytes: [UInt8]) -> Bool {
         do {

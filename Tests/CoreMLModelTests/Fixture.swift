@@ -11,7 +11,7 @@ struct Fixture: CustomTestStringConvertible, Sendable {
     struct Cases: Decodable, Sendable {
         /// The layers, operations or model types that the file is a claim for.
         var covers: [String]
-        /// What computed the answers.
+        /// The program that computed the answers.
         var oracle: String
         var tolerance: Double
         var cases: [Case]

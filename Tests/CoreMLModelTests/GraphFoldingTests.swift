@@ -1,7 +1,7 @@
 import CoreMLImport
 import Testing
 
-/// What is computed from large constants before the engine sees them. The fixtures' tests run every graph so, too.
+/// Computations on large constants before the engine sees them. The fixtures' tests run every graph so, too.
 @Suite struct GraphFoldingTests {
     /// Of a 1 × 1 convolution of two channels with weights of 16 bits: what stands for the factors behind it.
     private func convolution(

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// What the server does to images before it hands them to the graph.
+    /// The scaling of images by the server, before the graph.
     private func scaled(
         _ inputs: [String: GraphRunner.Array], _ scalers: [String: ImageScaler], _ description: InterfaceSpecification
     ) -> [String: GraphRunner.Array] {

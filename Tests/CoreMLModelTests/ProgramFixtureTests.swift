@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// What is claimed is what is tested.
+    /// The operations that are claimed are those that are tested.
     @Test func everyOperationHasAFixture() {
         let covered = Set(Self.fixtures.flatMap(\.cases.covers))
         let missing = Set(ProgramOperationNames.all).subtracting(covered)

@@ -316,7 +316,7 @@ struct BulkTests {
         }
     }
 
-    /// What `--jsonl` writes is a table of expectations.
+    /// The lines of `--jsonl` are a table of expectations.
     @Test func checkReadsWhatItWrites() throws {
         let folder = try pictures()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -94,7 +94,7 @@ struct BundleCommandsTests {
         #expect(result.text.contains("digits: good"), "one bad bundle does not hide a good one")
     }
 
-    /// What a folder of models holds is checked one by one; files that are not models by their name do not reach the engine.
+    /// The models of a folder are checked one by one; files that are not models by their name do not reach the engine.
     @Test func aFolderOfBundlesIsCheckedWhole() throws {
         let saved = SharedData.packageRoot.appendingPathComponent(
             "Tests/Fixtures/tensorio/tensorflow-scalars.tiobundle/predict")

@@ -6,7 +6,7 @@ import Testing
 /// A client that goes away stops costing anything, at whatever stage its request is.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CancellationTests {
-    /// What `/v1/models/digits` says of the work under way and done.
+    /// The counts in `/v1/models/digits` of the work under way and done.
     struct Load: Equatable {
         var now = -1, waiting = -1
         /// Predictions that reached the model, whatever became of them.

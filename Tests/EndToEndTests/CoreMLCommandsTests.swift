@@ -86,7 +86,7 @@ struct CoreMLCommandsTests {
         #expect(printed.status == 0 && printed.text.contains("\"backend\": \"coreml\""), "\(printed.errors)")
     }
 
-    /// What may be left out, which shapes a file allows, and which of them are used: in check, `/v1/models` and `/v2`.
+    /// Inputs that may be left out, the shapes that a file allows, and those that are used: in check, `/v1/models` and `/v2`.
     @Test func descriptionsSayWhatMayBeChosen() throws {
         let names = [
             "batch.mlmodel", "default.mlmodel", "detector.mlmodel", "enlarge.mlpackage", "sizes.mlmodel",

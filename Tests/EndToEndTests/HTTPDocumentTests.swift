@@ -64,7 +64,7 @@ struct HTTPDocumentTests {
         let status: Int
         /// The error's code, where it is one.
         let code: String
-        /// Whether the daemon has tokens.
+        /// True if the daemon has tokens.
         var needsTokens: Bool { status == 401 }
         /// The JSON that stands behind the examples, for the last of them.
         var shape: Any?

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What listeners serve, and whom they take for the client: `?routes=`, `?proxy=` and `trusted_proxies`.
+/// The routes that listeners serve, and whom they take for the client: `?routes=`, `?proxy=` and `trusted_proxies`.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ListenersTests {
     private static func addresses(of daemon: Daemon) -> [String] {

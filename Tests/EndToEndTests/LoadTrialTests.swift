@@ -186,7 +186,7 @@ struct LoadTrialTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Whether a process has ended, though nobody may have asked how.
+    /// True if a process has ended, though nobody may have asked how.
     private static func hasEnded(_ pid: Int32) -> Bool {
         guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return true }
         return status.contains("State:\tZ")

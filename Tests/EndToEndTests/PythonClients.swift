@@ -15,7 +15,7 @@ enum PythonClients {
             self.folder = SharedData.packageRoot.appendingPathComponent(".build/" + folder)
         }
 
-        /// Whether its packages are those of the file.
+        /// True if its packages are those of the file.
         var isReady: Bool {
             guard let wanted = try? Data(contentsOf: requirements) else { return false }
             return (try? Data(contentsOf: folder.appendingPathComponent("ready"))) == wanted
@@ -39,12 +39,12 @@ enum PythonClients {
     private static let clients = Environment("requirements.txt", folder: "clients")
     private static let bulk = Environment("requirements-bulk.txt", folder: "bulk-clients")
 
-    /// Whether the environment is there, or could be made.
+    /// True if the environment is there, or could be made.
     static let isAvailable = clients.make()
-    /// Whether that with Ray, Spark and Dask is there: `make setup-tests` makes it.
+    /// True if that with Ray, Spark and Dask is there: `make setup-tests` makes it.
     static let isBulkAvailable = bulk.isReady && Shell.has("java")
 
-    /// What a skipped test says.
+    /// The words of a skipped test.
     static let absence = "the clients of Tests/Clients/requirements.txt cannot be installed: pip needs its index"
     static let bulkAbsence = "Ray, Spark and Dask are not installed: `make setup-tests` installs them"
 

@@ -3,7 +3,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// What is written from the table of settings is what is in the tree.
+/// The documents in the tree are those that are written from the table of settings.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct SettingsDocumentsTests {
     @Test(arguments: [

@@ -19,7 +19,7 @@ struct SignalsTests {
         func large() throws -> Int {
             try Curl.run(classify, ["--data-binary", "@-"], input: Data(count: 50_000)).status
         }
-        /// Whether the connection is kept after a refused body, which is skipped up to `max_body`.
+        /// Keeps the connection after a refused body, which is skipped up to `max_body`.
         func refusalKeepsConnection() throws -> Bool {
             let answer = try Curl.run(
                 daemon.url + "/nothing", ["--data-binary", "@-"], input: Data(count: 50_000))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a person reads when something is wrong before the first request.
+/// The messages for a person when something is wrong before the first request.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct StartupTests {
     private func ocelli(_ arguments: String...) throws -> Shell.Result {

@@ -42,7 +42,7 @@ struct SystemPackageTests {
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == ["bin"])
     }
 
-    /// What the installed documents link to, and the installed files that they name, is there.
+    /// The targets of links in the installed documents, and the files that they name, are there.
     private static func checkDocuments(_ prefix: String) throws {
         let root = prefix + "/share/doc/ocelli", files = FileManager.default
         let documents = Self.files(under: URL(fileURLWithPath: root)).filter { $0.hasSuffix(".md") }

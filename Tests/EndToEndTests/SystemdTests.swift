@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What systemd sees of the daemon: messages, passed sockets, units.
+/// The daemon under systemd: messages, passed sockets, units.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct SystemdTests {
     static let units = SharedData.packageRoot.appendingPathComponent("systemd")

@@ -16,7 +16,7 @@ struct TensorIOBundlesTests {
             daemon.url + "/v1/models/\(bundle)/predict", ["--data-binary", "@-"] + arguments, input: Data(body.utf8))
     }
 
-    /// Whether two JSON values are the same, numbers within a rounding of 32-bit floats.
+    /// True if two JSON values are the same, numbers within a rounding of 32-bit floats.
     private func same(_ found: Any?, _ expected: Any) -> Bool {
         switch (found, expected) {
         case (let found as [Any], let expected as [Any]):
@@ -148,7 +148,7 @@ struct TensorIOBundlesTests {
             try pixels.withUnsafeBytes { try PNGEncoder.encode(width: 32, height: 32, channels: 3, pixels: $0) })
     }
 
-    /// Whether a PNG is such a picture, within one level.
+    /// True if a PNG is such a picture, within one level.
     private func isUniform(_ png: Data, _ color: Color) throws -> Bool {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 32, height: 32))
         var pixels = [UInt8](repeating: 0, count: pipeline.spec.byteCount)

@@ -39,7 +39,7 @@ struct ThingsCases {
         }
     }
 
-    /// What the outputs of each case are in model.json.
+    /// The outputs of each case in model.json.
     private static let outputs: [String: String] = [
         "yolox_nano": #"{"name": "output", "type": "boxes", "layout": "yolox", "threshold": 0.4}"#,
         "ultraface":

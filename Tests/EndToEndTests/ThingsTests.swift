@@ -262,7 +262,7 @@ struct ThingsTests {
 
     // MARK: The page
 
-    /// What is found is listed and drawn; the slider, the keyboard, and the fields of a model of numbers and words.
+    /// Detections are listed and drawn; the slider, the keyboard, and the fields of a model of numbers and words.
     @Test(.enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
     func thePageListsAndDraws() throws {
         let cases = try ThingsCases(only: [
@@ -336,7 +336,7 @@ struct ThingsTests {
         }
     }
 
-    /// What is drawn: the pixels on a box's edge are no longer the picture's, those far from every box are.
+    /// The drawing: the pixels on a box's edge are no longer the picture's, those far from every box are.
     @Test func drawingsDifferFromThePicture() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8"])
         defer { cases.remove() }
@@ -370,7 +370,7 @@ struct ThingsTests {
         #expect(try model("embed", ["--default-model=synthetic-yolov8"]) == "synthetic-embedding")
     }
 
-    /// What lazy model files without model.json do is known when they are loaded: the first request finds the one that does it.
+    /// The tasks of lazy model files without model.json are known when they are loaded: the first request finds the one that does it.
     @Test func lazyModelsWithoutModelJSONAnswerRoutesWithoutAName() throws {
         let shared = try #require(SharedData.folder)
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-lazy-\(UUID().uuidString)")

@@ -105,7 +105,7 @@ struct WrongSettingsTests {
             result.errors.contains("limited to 390.6MiB") && result.errors.contains("ulimit -v unlimited"), "\(result)")
     }
 
-    /// Whether this user may do without /proc in a mount namespace.
+    /// True if this user may unmount /proc in a mount namespace.
     private static let canHideProc = (try? Shell.run("unshare", ["-m", "umount", "-l", "/proc"]).status) == 0
 
     /// Swift reads the arguments in /proc: without it there are none, as if the program had been called without any.
@@ -167,7 +167,7 @@ struct WrongSettingsTests {
         }
     }
 
-    /// What does not keep the daemon from serving is logged, and it serves.
+    /// Problems that do not keep the daemon from serving are logged, and it serves.
     @Test func aCacheThatCannotBeAndAModelThatIsNotAreWarnedOf() throws {
         let daemon = try Daemon(["--cache-dir", "/proc/none", "--default-model", "nobody"])
         #expect(daemon.log.contains("cannot cache compiled models in /proc/none (cache_dir)"), "\(daemon.log)")

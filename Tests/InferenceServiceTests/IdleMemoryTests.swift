@@ -8,7 +8,7 @@ import Testing
         MonotonicInstant(nanoseconds: 1_000_000_000_000) + .milliseconds(Int(seconds * 1000))
     }
 
-    /// What is decided at some seconds, each with the second of the last activity.
+    /// The decisions at some seconds, each with the second of the last activity.
     private func decisions(_ looks: [(activity: Double?, now: Double)]) -> [Bool] {
         var memory = IdleMemory()
         return looks.map { look in

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// What people write for an address that is none here.
+    /// Texts that people write for an address, and that are none here.
     @Test(
         arguments: [
             ("9000", "127.0.0.1:9000"), ("localhost", "localhost:8080"), ("0.0.0.0", "0.0.0.0:8080"),

@@ -3,7 +3,7 @@ import InferenceService
 import JSON
 import Testing
 
-/// What is kept of a log that is not read, and what is reported of the rest.
+/// A log that is not read: the lines that are kept, and the report of the rest.
 @Suite struct LogTests {
     private let line = [UInt8]("0123456789\n".utf8)
 
@@ -99,7 +99,7 @@ import Testing
         #expect((before.addingTimeInterval(-0.01)...after).contains(time), "\(line)")
     }
 
-    /// What several things are wrong with is read one by one by programs.
+    /// Several mistakes are listed one by one for programs.
     @Test func fieldsStandBesideTheMessageInJSON() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
@@ -149,7 +149,7 @@ import Testing
         #expect(log.lostLines == 1)
     }
 
-    /// What a client has sent can neither end its field nor look like another one.
+    /// Text from a client can neither end its field nor look like another one.
     @Test(arguments: [
         ("/plain%41", "/plain%41"), ("/a b id=x", "\"/a b id=x\""), ("/\"", "\"/\\\"\""),
         ("/\u{9B}1m", "\"/\u{9B}1m\""),
@@ -170,7 +170,7 @@ import Testing
         #expect(String(decoding: text.bytes, as: UTF8.self) == "0.00 0.00 0.01 1.00 1.01 1000.00 60000.00 ")
     }
 
-    /// What a path holds decoded must not reach a terminal: escape sequences of one byte (C1), marks that turn the direction of the
+    /// A decoded path must not reach a terminal as it is: escape sequences of one byte (C1), marks that turn the direction of the
     /// text after them, separators of lines, and what nothing shows.
     @Test(arguments: [
         ("a\u{9B}31m", "a\\u{9B}31m"), ("a\u{202E}b", "a\\u{202E}b"), ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),

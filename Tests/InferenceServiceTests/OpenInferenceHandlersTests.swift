@@ -88,7 +88,7 @@ import Testing
     struct Reply {
         let response: HTTPResponse
         let json: [String: Any]
-        /// What is behind the JSON.
+        /// The bytes behind the JSON.
         let data: [UInt8]
 
         init(_ response: HTTPResponse) {

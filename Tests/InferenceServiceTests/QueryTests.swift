@@ -4,7 +4,7 @@ import InferenceService
 import Settings
 import Testing
 
-/// What a request may ask for in its query or its form, at the edges.
+/// The values that a request may have in its query or its form, at the edges.
 @Suite struct QueryTests {
     private func read(
         _ query: String, form: [(name: String, value: String)] = []
@@ -58,7 +58,7 @@ import Testing
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    /// What stands in the query wins, also where the form's value would be refused.
+    /// The query wins over the form, also where the form's value would be refused.
     @Test func theQueryWinsOverTheForm() throws {
         let query = try read("top=3", form: [("top", "5"), ("threshold", "0.5")]).get()
         #expect(query.top == 3 && query.threshold == 0.5)

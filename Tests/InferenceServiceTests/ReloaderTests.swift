@@ -10,7 +10,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// What a reload does with new settings: all of it, or nothing.
+/// A reload applies new settings whole, or not at all.
 @Suite(.timeLimit(.minutes(2))) struct ReloaderTests {
     /// The parts that a reload changes, with no model and a log that can be read.
     private final class World {
@@ -70,7 +70,7 @@ import Testing
             return await reloader.reload(from: Self.settings(folder))
         }
 
-        /// What was logged since this was last asked.
+        /// The lines that were logged since the last call.
         func lines() async -> String {
             log.error("end of lines \(UUID().uuidString)")
             await log.flush(within: .seconds(10))
@@ -201,7 +201,7 @@ import Testing
     }
 }
 
-/// What a request asks of time and of form.
+/// The time and the form that a request asks for.
 @Suite struct PredictionRequestTests {
     /// A slow upload is the client's own time.
     @Test func theDeadlineCountsFromTheBodysEnd() throws {

@@ -70,7 +70,7 @@ import Testing
         #expect(try #require(Service.routes.match("/v1/classify")).resource.allowed == [.post])
     }
 
-    /// What a path without a resource was meant for, as people and clients of other servers write it.
+    /// The meant path for one without a resource, as people and clients of other servers write it.
     @Test(
         arguments: [
             ("/classify", "/v1/classify"), ("/v1/modles", "/v1/models"),

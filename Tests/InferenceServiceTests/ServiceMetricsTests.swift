@@ -6,7 +6,7 @@ import InferenceService
 import SystemSupport
 import Testing
 
-/// What is counted as what: refusals, cancellations, requests, stages.
+/// The counter of each event: refusals, cancellations, requests, stages.
 @Suite struct ServiceMetricsTests {
     private func record(
         _ outcome: ExchangeRecord.Outcome, status: HTTPStatus? = .ok, method: HTTPMethod? = .post, received: Int = 3,

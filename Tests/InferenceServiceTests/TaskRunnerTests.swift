@@ -6,7 +6,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// What all tasks have in common, whichever models do them: lists, `explain`, slots.
+/// The common part of all tasks, whichever models do them: lists, `explain`, slots.
 @Suite(.timeLimit(.minutes(3))) struct TaskRunnerTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply

@@ -2,7 +2,7 @@ import Foundation
 import InferenceService
 import Testing
 
-/// What a tokens file may say, and that mistakes are reported with their line and without the token.
+/// The lines that a tokens file may have; mistakes are reported with their line and without the token.
 @Suite struct TokenFileTests {
     private static let secret = "s3cr3t-s3cr3t-s3cr3t"
 

@@ -40,7 +40,7 @@ import Testing
         #expect(try await problems(Self.good) == [])
     }
 
-    /// What training code writes: means in the units of the scaled pixel.
+    /// Training code writes means in the units of the scaled pixel.
     @Test(arguments: [
         "{\"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}", "{\"mean\": 0.5, \"std\": 0.5}",
         "{\"mean\": [123.68, 116.78, 103.94], \"std\": [58.4, 57.1, 57.4], \"scale\": 1}", "{\"mean\": 1, \"std\": 1}",
@@ -52,7 +52,7 @@ import Testing
         #expect(try await problems(json) == [])
     }
 
-    /// What is replaced, by what, and what the problem must then begin with and mention.
+    /// The text that is replaced, its replacement, and how the problem must then begin and what it must mention.
     @Test(arguments: [
         ("\"id\": \"good\",", "", "id: ", "is missing"),
         ("\"name\": \"good\"", "\"name\": 7", "name: ", "expected a string, found the number 7"),

@@ -21,7 +21,7 @@ import Testing
         #expect(CompiledModelCache.prune("/nonexistent", to: 0).files == 0)
     }
 
-    /// What removing them would not free does not count.
+    /// Bytes that removing them would not free do not count.
     @Test func onlyFilesCount() throws {
         let folder = try TemporaryFolder(), elsewhere = try TemporaryFolder()
         let large = elsewhere.url.appendingPathComponent("large")

@@ -16,7 +16,7 @@ import Testing
         Issue.record("waited in vain")
     }
 
-    /// What becomes of a picture that asks for room.
+    /// The outcome for a picture that asks for room.
     private func ask(
         _ budget: DecodeBudget, _ bytes: Int, of client: UInt64 = 0, until deadline: MonotonicInstant? = nil
     ) -> Task<Result<DecodeBudget.Room?, AdmissionError>, Never> {

@@ -277,7 +277,7 @@ import Testing
         #expect(isExported(try place.read()))
     }
 
-    /// What the engine leaves where the disk was full half-way, and had room again a moment later: it fills in its header last.
+    /// The file that the engine leaves where the disk was full half-way, and had room again a moment later: it fills in its header last.
     @Test func halvesOfModelsAreCompiledAgain() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }

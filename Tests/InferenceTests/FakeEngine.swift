@@ -7,9 +7,9 @@ final class FakeEngine: Engine {
     let inputs: [TensorPort]
     let outputs: [TensorPort]
     let requestCount: Int
-    /// What every output holds, as raw bytes.
+    /// The content of every output, as raw bytes.
     let answer: [UInt8]
-    /// Whether inferences end by themselves as soon as they are started.
+    /// True if inferences end by themselves as soon as they are started.
     let endsAtOnce: Bool
     /// An inference of more items than these fails.
     let mostItems: Int
@@ -44,9 +44,9 @@ final class FakeEngine: Engine {
         var models = 0
         /// How many items each inference had.
         var items: [Int] = []
-        /// What was read.
+        /// The files that were read.
         var sources: [ModelSource] = []
-        /// What models were compiled with.
+        /// The options that models were compiled with.
         var options: [CompileOptions] = []
         /// The requests that were ever started.
         var used: Set<ObjectIdentifier> = []

@@ -7,7 +7,7 @@ import Testing
 @Suite struct FamilyRecognitionTests {
     private static let families = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
 
-    /// What the derivation says of a fixture's model file alone.
+    /// The derivation from a fixture's model file alone.
     private static func derivation(_ name: String) throws -> BundleDerivation {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("\(name).onnx")

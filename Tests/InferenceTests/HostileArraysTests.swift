@@ -6,7 +6,7 @@ import Testing
 
 /// NumPy's and safetensors' files, whole and broken.
 @Suite struct HostileArraysTests {
-    /// What numpy.save writes of numpy.arange(6, dtype=float32).reshape(2, 3).
+    /// The bytes that numpy.save writes of numpy.arange(6, dtype=float32).reshape(2, 3).
     private static func npy(_ descriptor: String = "<f4", shape: String = "(2, 3)", body: [UInt8]? = nil) -> [UInt8] {
         let header =
             "{'descr': '\(descriptor)', 'fortran_order': False, 'shape': \(shape), }".padding(

@@ -31,7 +31,7 @@ import Testing
         [UInt8](try Data(contentsOf: folder.appendingPathComponent(name + ".tflite")))
     }
 
-    /// What a model file gives for one input of bytes.
+    /// The output of a model file for one input of bytes.
     private static func outputs(_ path: String, rewritten: Bool, inputs: [Data]) throws -> (IntegerWeights?, [[Int]]) {
         var source = ModelSource(path: path)
         source.allowsIntegerWeights = rewritten

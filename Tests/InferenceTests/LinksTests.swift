@@ -79,7 +79,7 @@ import Testing
         for end in ["/", "//"] { #expect(try await repository("models" + end).records.map(\.state) == [.ready]) }
     }
 
-    /// What such a link leads to is the model, not what is beside it.
+    /// The target of such a link is the model, and not the files beside it.
     @Test(arguments: ["../secret", "../v/labels.txt"])
     func aLinkInALinkedBundleStaysInside(_ target: String) async throws {
         try folder.write([

@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// What is asked of a repository while it loads a model, or releases one.
+/// Requests to a repository while it loads a model, or releases one.
 @Suite(.timeLimit(.minutes(2))) struct LoadsUnderWayTests {
     /// Lets loads continue one by one.
     private final class Gate: Sendable {

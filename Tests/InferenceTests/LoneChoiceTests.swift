@@ -2,7 +2,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Whether lone predictions run on the variant, by what the two ways have taken.
+/// The choice of the variant for single predictions, by the times of both ways.
 @Suite struct LoneChoiceTests {
     /// Runs predictions one after another; what each way takes is given by its number.
     /// - Returns: how many of them ran on the variant.

@@ -1,7 +1,7 @@
 import Inference
 import Testing
 
-/// What is counted of a model's predictions.
+/// The counters of a model's predictions.
 @Suite struct ModelStatisticsTests {
     private func times(_ queue: UInt64, _ decode: UInt64, _ inference: UInt64) -> StageTimes {
         var times = StageTimes()

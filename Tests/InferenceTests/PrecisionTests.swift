@@ -3,7 +3,7 @@ import Testing
 
 /// The precision that a device is asked for, by what it says that it can: no processor is needed for this.
 @Suite struct PrecisionTests {
-    /// What a device with AVX-512 VNNI and without BF16 says, what one with both, one with AMX, and one that says nothing.
+    /// The words of devices: with AVX-512 VNNI and without BF16, with both, with AMX, and of one that says nothing.
     private static let vnni = ["WINOGRAD", "FP32", "INT8", "BIN", "EXPORT_IMPORT"]
     private static let bf16 = ["WINOGRAD", "BF16", "FP32", "INT8", "BIN", "EXPORT_IMPORT"]
     private static let amx = ["WINOGRAD", "BF16", "FP16", "FP32", "INT8", "BIN", "EXPORT_IMPORT"]

@@ -4,7 +4,7 @@ import Inference
 import Synchronization
 import Testing
 
-/// What a reload loads, keeps and reports.
+/// The models that a reload loads, keeps and reports.
 @Suite(.timeLimit(.minutes(2))) struct ReloadTests {
     @Test func aFailedReloadLeavesTheOldModelServing() async throws {
         let folder = try TemporaryFolder()
@@ -184,7 +184,7 @@ import Testing
         #expect(events.all == ["loaded m 1", "loaded m 1", "failed m 1"])
     }
 
-    /// What else model.json says of running: all of it is taken in by a reload.
+    /// The other options of running in model.json: a reload applies all of them.
     @Test func everyKeyOfRuntimeTakesEffectInAReload() async throws {
         let folder = try TemporaryFolder()
         let engine = FakeEngine(

@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Synchronization
 
-/// What a repository has reported, as text.
+/// The reports of a repository, as text.
 final class RepositoryEvents: Sendable {
     let list = Mutex<[String]>([])
     func add(_ event: ModelRepository.Event) {

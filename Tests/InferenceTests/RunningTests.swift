@@ -77,7 +77,7 @@ import Testing
         Issue.record("both are always stopped together")
     }
 
-    /// What the caller holds a slot for may continue after the prediction.
+    /// The work for which the caller holds a slot may continue after the prediction.
     @Test func aSlotThatIsGivenIsItsGiversToRelease() async throws {
         let engine = FakeEngine(requestCount: 1)
         let (model, _folder) = try await load(engine, slots: 1)
@@ -205,7 +205,7 @@ import Testing
     }
 }
 
-/// What a bundle has done to values on their way in and out.
+/// The conversions of values on their way in and out, as a bundle asks for them.
 @Suite struct TransformTests {
     private func load(
         inputs: String, outputs: String, engine: FakeEngine, files: [String: String] = [:]

@@ -3,7 +3,7 @@ import Foundation
 import Inference
 import Testing
 
-/// What a TensorFlow graph calls the tensors of its signature is read from any bytes without harm.
+/// The names of the tensors of a TensorFlow graph's signature are read from any bytes without harm.
 @Suite struct SavedModelNamesTests {
     private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fixtures/tensorio/tensorflow-batch-of-pictures.tiobundle/predict/saved_model.pb")

@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// What rounds to less than 0 is a confidence too.
+    /// A number that rounds to less than 0 is a confidence too.
     @Test(arguments: [[Float(0.3), 0.7, -0.0005], [1, 0, -0.0]])
     func aThresholdDropsConfidences(_ scores: [Float]) async throws {
         let (model, _) = try await load(scores)

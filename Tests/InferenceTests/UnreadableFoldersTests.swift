@@ -50,7 +50,7 @@ import Testing
                 onEvent: events.add)
         }
 
-        /// What a reload (SIGHUP) tells.
+        /// The report of a reload (SIGHUP).
         func reload() async throws -> [String] {
             events.list.withLock { $0 = [] }
             try repository.discover()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What serves where a version of a model cannot be loaded: the highest that is good, after a reload and after a start.
+/// The version that serves where another one cannot be loaded: the highest that is good, after a reload and after a start.
 @Suite(.timeLimit(.minutes(2))) struct VersionFallbackTests {
     /// Versions of the model m, of which some fail in their trials.
     private struct Scene {

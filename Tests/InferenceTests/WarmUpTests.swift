@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a model runs on before it is handed out, and batches of it.
+/// The inputs that a model runs on before it is handed out, and batches of them.
 @Suite(.timeLimit(.minutes(2))) struct WarmUpTests {
     private func load(_ runtime: String, engine: FakeEngine) async throws -> Model {
         let folder = try TemporaryFolder()
@@ -75,7 +75,7 @@ import Testing
         #expect(try await load("{}", engine: engine()).chunks(of: 3) == [0..<1, 1..<2, 2..<3])
     }
 
-    /// What compiles need not run: that shows when the model is loaded, not when the first full batch comes.
+    /// A model that compiles need not run: that shows when the model is loaded, not when the first full batch comes.
     @Test func theLargestBatchIsTriedBeforeTheModelIsReady() async throws {
         let good = engine(mostItems: 4)
         _ = try await load("{ \"batch\": 4, \"warmup\": { \"image\": \"a.png\", \"runs\": 2 } }", engine: good)

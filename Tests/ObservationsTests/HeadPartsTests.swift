@@ -13,7 +13,7 @@ import Testing
         return decoding
     }
 
-    /// What a head of two classes finds in a picture of 16 rows.
+    /// The detections of a head of two classes in a picture of 16 rows.
     private static func find(
         _ decoding: BoxDecoding, _ shape: [Int], _ values: [Float], width: Int = 24
     ) throws -> [Detection] {

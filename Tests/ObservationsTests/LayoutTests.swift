@@ -2,7 +2,7 @@ import Foundation
 import Observations
 import Testing
 
-/// What decoders find against a numpy decoder: Tests/FixtureMakers/make-detector-fixtures wrote both sides.
+/// Detections of decoders against a numpy decoder: Tests/FixtureMakers/make-detector-fixtures wrote both sides.
 @Suite struct LayoutTests {
     @Test(arguments: try! LayoutFixture.load().cases) func decodesAsTheReference(_ fixture: LayoutFixture.Case) throws {
         let file = try LayoutFixture.load()

@@ -3,7 +3,7 @@ import Rollout
 import TestSupport
 import Testing
 
-/// What becomes of a rollout: each state with each event, and random sequences.
+/// The transitions of a rollout: each state with each event, and random sequences.
 @Suite struct RolloutMachineTests {
     typealias Machine = RolloutMachine
 
@@ -155,7 +155,7 @@ import Testing
         #expect(machine.serving(versions) == 1)
     }
 
-    /// What was rolled back is known by its files: neither `DELETE` nor another number makes it good, a `PUT` that names it does.
+    /// A version that was rolled back is known by its files: neither `DELETE` nor another number makes it good, a `PUT` that names it does.
     @Test func aVersionThatWasRolledBackIsGoodAgainOnlyWhenAPutNamesIt() {
         var machine = Machine()
         _ = machine.handle(.put(Self.plan(serve: nil), digests: [:]))

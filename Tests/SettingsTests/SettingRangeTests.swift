@@ -4,7 +4,7 @@ import Testing
 
 /// The ends of ranges, lists, and amounts at the borders of their units.
 @Suite struct SettingRangeTests {
-    /// Whether a value is taken, as a flag's text and as the file has it.
+    /// Values that are accepted or refused, as a flag's text and as the file has it.
     private func isTaken(_ setting: Setting, _ text: String) -> [Bool] {
         var byFlag = SettingsLoader()
         byFlag.set(setting, text: text, origin: "flag")

@@ -1,7 +1,7 @@
 import Settings
 import Testing
 
-/// What a reload takes of new settings, and what it leaves for a restart.
+/// The settings that a reload applies, and those that it leaves for a restart.
 @Suite struct SettingsMergeTests {
     @Test func sameSettingsChangeNothing() {
         let (settings, ignored) = SettingsTable.merge(Settings(), into: Settings())

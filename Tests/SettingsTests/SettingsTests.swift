@@ -60,7 +60,7 @@ import Testing
         #expect(problems("{ /* a remark */ top: 3, }") == [])
     }
 
-    /// What Kubernetes gives every process beside a service called `ocelli` is not meant for anybody; misspelt settings are.
+    /// Variables that Kubernetes gives every process beside a service called `ocelli` are not meant for anybody; misspelt settings are.
     @Test func aServiceLinkIsNotASetting() {
         func problems(_ environment: [String: String]) -> [String] {
             var loader = SettingsLoader()
@@ -93,7 +93,7 @@ import Testing
         #expect(loader.problems.count == 1)
     }
 
-    /// What settings are called in other servers.
+    /// The names of settings in other servers.
     @Test func aNameOfAnotherServerNamesTheSetting() {
         var loader = SettingsLoader()
         loader.load(json5: Data("{ port: 9000, model_store: 'x' }".utf8), from: "file")

@@ -3,7 +3,7 @@ import Teaching
 import TestSupport
 import Testing
 
-/// What remains after forgetting is bit for bit what teaching without it gives.
+/// After forgetting, a model is bit for bit as if it had been taught without the example.
 @Suite struct ForgettingTests {
     @Test(arguments: TeachingMethod.allCases) func forgettingEqualsNeverTaught(_ method: TeachingMethod) throws {
         var random = SplitMix(seed: 320 + UInt64(method.rawValue.count))

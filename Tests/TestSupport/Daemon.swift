@@ -9,10 +9,10 @@ public final class Daemon: Sendable {
         return SharedData.packageRoot.appendingPathComponent(".build/release/ocelli")
     }()
 
-    /// Whether there is a binary to test.
+    /// True if there is a binary to test.
     public static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: binary.path) }
 
-    /// What a skipped test says.
+    /// The words of a skipped test.
     public static let absence = ".build/release/ocelli is not built: run `make build` first (`make test` does)"
 
     /// `http://127.0.0.1:PORT`
@@ -23,7 +23,7 @@ public final class Daemon: Sendable {
     private let output: Output
     private let pipe: Pipe
 
-    /// What the daemon has written to standard error.
+    /// The daemon's standard error so far.
     public var log: String { output.text.withLock { $0 } }
 
     private final class Output: Sendable {
@@ -33,7 +33,7 @@ public final class Daemon: Sendable {
 
     /// A failure to start, with what the daemon said.
     public struct Failure: Error, CustomStringConvertible {
-        /// What happened.
+        /// The problem, in words.
         public let description: String
     }
 

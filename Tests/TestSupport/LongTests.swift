@@ -2,10 +2,10 @@ import Foundation
 
 /// Tests that take long. They run in CI and with `make test-all`; `make test` has the shorter forms of some, and leaves out the others.
 public enum LongTests {
-    /// Whether they are asked for: the condition of `.enabled(if:)`.
+    /// True if they are asked for: the condition of `.enabled(if:)`.
     public static let areAskedFor = ProcessInfo.processInfo.environment["TEST_LONG"] != nil
 
-    /// What one says that is skipped.
+    /// The words of one that is skipped.
     public static let absence = "takes long: `make test-all` runs it"
 
     /// How often is tried what goes wrong by chance only.

@@ -13,9 +13,9 @@ public enum SharedData {
         return FileManager.default.fileExists(atPath: url.path) ? url : nil
     }()
 
-    /// Whether the shared data is there: the condition of `.enabled(if:)`.
+    /// True if the shared data is there: the condition of `.enabled(if:)`.
     public static var isAvailable: Bool { folder != nil }
 
-    /// What a skipped test says.
+    /// The words of a skipped test.
     public static let absence = "../shared/data is not beside the package: this test needs its models and pictures"
 }

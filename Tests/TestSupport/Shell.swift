@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// Runs a program to its end.
 public enum Shell {
-    /// What it gave.
+    /// The result of a program.
     public struct Result: Sendable {
         /// Its exit status.
         public let status: Int32
-        /// What it wrote.
+        /// Its standard output.
         public let output: Data
-        /// What it complained.
+        /// Its standard error.
         public let errors: String
         /// The output as text.
         public var text: String { String(decoding: output, as: UTF8.self) }
@@ -59,7 +59,7 @@ public enum Shell {
             errors: String(decoding: complaint.withLock { $0 }, as: UTF8.self))
     }
 
-    /// Whether a program is on PATH.
+    /// True if a program is on PATH.
     public static func has(_ program: String) -> Bool {
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
             FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")

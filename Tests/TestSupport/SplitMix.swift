@@ -16,7 +16,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
         return value ^ (value >> 31)
     }
 
-    /// Whether an event of this probability happens.
+    /// True with this probability.
     public mutating func chance(_ percent: Int) -> Bool {
         Int.random(in: 0..<100, using: &self) < percent
     }

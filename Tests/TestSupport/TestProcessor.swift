@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the processor that tests run on can do.
+/// The abilities of the processor that tests run on.
 public enum TestProcessor {
-    /// Whether it has instructions that multiply bytes and add the products to 32 bits, in the kernel's words;
+    /// True if it has instructions that multiply bytes and add the products to 32 bits, in the kernel's words;
     /// scripts/other-processors takes some back. Without them the engine's own integer kernels cut sums off, so that quantized models
     /// give other numbers, and some other labels.
     public static let hasVNNI: Bool = {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What clients do, and how fast the model is.
+/// The behaviour of clients, and the speed of the model.
 struct Load {
     var name: String
     /// Open loop: requests a second, whatever becomes of them.
@@ -33,7 +33,7 @@ struct Load {
     }
 }
 
-/// What became of the requests.
+/// The outcomes of the requests.
 struct Outcome {
     var arrived = 0, inTime = 0, late = 0, gone = 0, closedAnswered = 0, closedRefused = 0
     var refusalDelays: [Double] = []

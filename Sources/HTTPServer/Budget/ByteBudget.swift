@@ -19,7 +19,7 @@ internal import SystemSupport
 /// | a body whose last byte has arrived | that, and half of the reserve |
 /// | what has come of bodies with their heads, and waits for room | an eighth of everything |
 ///
-/// What the body that overdraws has of the reserve does not count there: it may use everything. Nor does the last row count in the first
+/// The share of the reserve of a body that overdraws does not count there: it may use everything. Nor does the last row count in the first
 /// two.
 package final class ByteBudget: Sendable {
     private struct State {

@@ -2,7 +2,7 @@
 ///
 /// `Sendable`: the memory is only read, and belongs to this object until it ends.
 public final class PixelImage: @unchecked Sendable {
-    /// What its header said.
+    /// The facts in its header.
     public let info: ImageInfo
     /// True if the fourth byte of a pixel is opacity.
     let hasAlpha: Bool

@@ -11,7 +11,7 @@ struct ObservationFacts {
     /// Members of the entry in model.json, beside its name: values as JSON text, with their sources.
     let lines: [ModelProvenance.Line]
     let remarks: [String]
-    /// What somebody has to look at.
+    /// Outputs that somebody has to look at.
     let doubt: String?
 
     /// The names of ``lines`` begin with this.

@@ -12,7 +12,7 @@ package struct BenchReport: Sendable {
     /// The load average of this machine before.
     package var loadBefore: Double?
     package var steps: [StepResult] = []
-    /// What must hold, if it was asked for.
+    /// The condition that must hold, if one was asked for.
     package var objective: ServiceObjective?
 
     package init(
@@ -36,7 +36,7 @@ package struct BenchReport: Sendable {
     /// True if requests were sent when they were due.
     package var isOpenLoop: Bool { steps.first?.offeredRate != nil }
 
-    /// Whether the objective holds, and up to which rate: nil if none was asked for.
+    /// The verdict on the objective: if it holds, and up to which rate. Nil if none was asked for.
     package var verdict: (holds: Bool, rate: Double?, text: String)? {
         guard let objective else { return nil }
         let judged = steps.sorted { ($0.offeredRate ?? 0) < ($1.offeredRate ?? 0) }.map {

@@ -44,7 +44,7 @@ final class AnswerFile {
         }
     }
 
-    /// What a line says of itself.
+    /// The kind of a line.
     struct Line {
         var file: String?
         var digest: String?

@@ -3,7 +3,7 @@ internal import InferenceService
 internal import Settings
 internal import SystemSupport
 
-/// What a bulk run asks of each picture.
+/// The task of a bulk run for each picture.
 package enum BulkTask: Sendable {
     case classify(LocalClassification.Request)
     case observe(LocalObservation.Request)

@@ -24,7 +24,7 @@ package enum LocalObservation {
         package var draw: String?
         /// A file for the embeddings of all pictures.
         package var npy: String?
-        /// What is asked for, by the names of routes: the first of these that the model does.
+        /// The tasks that are asked for, by the names of routes: the first of these that the model does.
         package var tasks = ["detect", "segment", "keypoints"]
 
         package init() {}

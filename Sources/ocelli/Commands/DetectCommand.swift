@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// What the commands that observe are asked for.
+/// The request of the commands that observe.
 struct ObservationArguments {
     var local = LocalObservation.Request()
     var bulk = BulkFlags()
@@ -10,7 +10,7 @@ struct ObservationArguments {
 
 /// A command that observes pictures: its tasks are what makes it differ from the others.
 protocol ObservationCommand: Command where Request == ObservationArguments {
-    /// What it asks of a model, by the names of routes: the first of these that the model does.
+    /// The tasks that it asks of a model, by the names of routes: the first of these that the model does.
     static var tasks: [String] { get }
     /// The command line's options besides those that all have.
     static var options: String { get }

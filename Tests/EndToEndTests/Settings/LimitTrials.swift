@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 extension SettingsTrial {
-    /// What a request and a connection may be.
+    /// The limits of requests and connections.
     static let limits = SettingsTrial(
         title: "limits of requests and connections",
         settings: [

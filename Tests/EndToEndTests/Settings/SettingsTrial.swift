@@ -16,7 +16,7 @@ struct SettingsTrial: Sendable, CustomTestStringConvertible {
         /// How much of the log was there before the settings were.
         var logStart = 0
         var url: String { daemon.url }
-        /// What was logged under the settings.
+        /// The lines that were logged under the settings.
         var log: String { String(daemon.log.dropFirst(logStart)) }
 
         func metric(_ sample: String) throws -> Double {
@@ -28,9 +28,9 @@ struct SettingsTrial: Sendable, CustomTestStringConvertible {
     }
 
     let title: String
-    /// What the checks are of; `{}` in a value stands for a folder of the trial's own.
+    /// The value that is checked; `{}` in a value stands for a folder of the trial's own.
     let settings: [String: String]
-    /// What else the checks need.
+    /// Other settings that the checks need.
     var also: [String: String] = [:]
     /// Fills the folder.
     var prepare: @Sendable (URL) throws -> Void = { _ in }

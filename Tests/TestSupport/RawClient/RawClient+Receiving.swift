@@ -14,7 +14,7 @@ extension RawClient {
         public var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    /// What has come and was not taken yet.
+    /// The bytes that have come and were not read yet.
     public var received: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Receives more; false at the end.
@@ -34,7 +34,7 @@ extension RawClient {
         return received
     }
 
-    /// Whether the server ends the connection, by FIN or RST, without another byte.
+    /// True if the server ends the connection, by FIN or RST, without another byte.
     public func isEnded() -> Bool {
         do { return try !receiveMore() && bytes.isEmpty } catch Failure.timedOut { return false } catch {
             return true

@@ -3,10 +3,10 @@ public import Foundation
 
 /// A client that sends exactly the given bytes and closes as the test says, over a blocking loopback socket.
 ///
-/// What comes is read by `RawClient+Receiving.swift`. It belongs to the thread that made it: it is not Sendable. An object
+/// Bytes are read by `RawClient+Receiving.swift`. It belongs to the thread that made it: it is not Sendable. An object
 /// may go after its last use, and its connection with it: who wants it open says so with `withExtendedLifetime`.
 public final class RawClient {
-    /// What went wrong with the connection.
+    /// A fault of the connection.
     public enum Failure: Error, Equatable {
         /// A system call, and its error number.
         case system(String, Int32)
@@ -20,7 +20,7 @@ public final class RawClient {
 
     /// -1 when it is closed.
     private(set) var descriptor: Int32
-    /// What has come and was not taken yet.
+    /// The bytes that have come and were not read yet.
     var bytes: [UInt8] = []
 
     /// Connects to a port of 127.0.0.1.

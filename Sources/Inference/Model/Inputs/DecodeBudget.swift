@@ -57,7 +57,7 @@ package final class DecodeBudget: Sendable {
             shares.serve(client, cost: UInt64(clamping: bytes))
         }
 
-        /// What `take` took comes back.
+        /// Gives back the bytes that `take` took.
         mutating func release(_ bytes: Int, of client: Int) {
             usage.used -= bytes
             shares.end(client)
