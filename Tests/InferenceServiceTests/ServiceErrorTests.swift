@@ -58,14 +58,14 @@ import Testing
         let all: [(ImageError, Int, String)] = [
             (.unsupportedFormat(looksLike: "GIF"), 415, "unsupported_media_type"),
             (.unavailable(.tiff, reason: "install libtiff"), 415, "unsupported_media_type"),
-            (.turnedOff(.gif), 415, "unsupported_media_type"), (.noDecoder("it has ended"), 500, "internal"),
+            (.turnedOff(.gif), 415, "unsupported_media_type"), (.noDecoder("it has ended"), 503, "overloaded"),
             (.empty, 400, "invalid_image"), (.truncated("at byte 7"), 400, "invalid_image"),
             (.corrupt("bad"), 400, "invalid_image"), (.tooManyScans(limit: 100), 400, "invalid_image"),
             (.sideTooLong(limit: 65_535, width: 65_536, height: 1), 413, "image_too_large"),
             (tooLarge, 413, "image_too_large"),
             (.tooMuchMemory(bytes: 9, limit: 4, reason: "x"), 413, "image_too_large"),
             (.invalidSpec("x"), 500, "internal"), (.wrongSize(expected: 1, got: 2), 500, "internal"),
-            (.outOfMemory, 500, "internal"), (.cancelled, 503, "shutting_down"),
+            (.outOfMemory, 503, "overloaded"), (.cancelled, 503, "shutting_down"),
         ]
         for (error, status, code) in all { check(ServiceError(error), status, code, retries: status == 503) }
         #expect(Set(all.map { PictureCase($0.0) }) == Set(PictureCase.allCases))

@@ -88,7 +88,9 @@ package struct ServiceError: Error, Sendable {
             case .unsupportedFormat, .unavailable, .turnedOff: .unsupportedMediaType
             case .empty, .truncated, .corrupt, .tooManyScans: .invalidImage
             case .tooLarge, .sideTooLong, .tooMuchMemory: .imageTooLarge
-            case .invalidSpec, .wrongSize, .outOfMemory, .noDecoder: .internal
+            case .invalidSpec, .wrongSize: .internal
+            // The next one may find memory, a descriptor or the process that decodes: another one is started.
+            case .outOfMemory, .noDecoder: .overloaded
             // This answer is not read, as below.
             case .cancelled: .shuttingDown
             }
