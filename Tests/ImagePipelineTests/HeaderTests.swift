@@ -49,6 +49,36 @@ import Testing
         }
     }
 
+    /// An item may have another coding than the brand says: what is turned off stays so.
+    @Test func itemsOfAFormatThatIsTurnedOffAreRefused() throws {
+        func item(_ type: String, version: UInt8) -> [UInt8] {
+            Array("infe".utf8) + [version, 0, 0, 0] + (version == 2 ? [0, 1] : [0, 0, 0, 1]) + [0, 0] + Array(type.utf8)
+        }
+        let brand = Array("\0\0\0\u{10}ftypheic".utf8)
+        let cases: [(bytes: [UInt8], formats: Set<ImageFormat>, off: ImageFormat?)] = [
+            (brand + item("hvc1", version: 2), [.heic], nil), (brand + item("av01", version: 2), [.heic, .avif], nil),
+            (brand + item("av01", version: 2), [.heic, .jpeg], .avif),
+            (brand + item("hvc1", version: 2) + item("grid", version: 2) + item("av01", version: 3), [.heic], .avif),
+            (brand + item("jpeg", version: 3), [.heic, .avif], .jpeg),
+            (Array("\0\0\0\u{10}ftypavif".utf8) + item("hvc1", version: 2), [.avif, .jpeg], .heic),
+            (brand + item("hvc1", version: 2), [.avif, .jpeg], .heic), (brand + Array("infe".utf8), [.heic], nil),
+        ]
+        for (index, (bytes, formats, off)) in cases.enumerated() {
+            var limits = ImageLimits()
+            limits.formats = formats
+            let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 1, height: 1), limits: limits)
+            let found = bytes.withUnsafeBytes { bytes -> ImageError? in
+                do throws(ImageError) {
+                    if let format = ImagePipeline.format(of: bytes) { try pipeline.judge(format, bytes) }
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            #expect(found == off.map { .turnedOff($0) }, "\(index)")
+        }
+    }
+
     @Test func nothingAndNoiseAreRefused() {
         #expect(throws: ImageError.empty) { try ImagePipeline.probe([]) }
         #expect(throws: ImageError.unsupportedFormat(looksLike: nil)) { try ImagePipeline.probe([1, 2, 3]) }

@@ -103,9 +103,13 @@ public final class ImagePipeline: Sendable {
         try judge(PictureHeader(info: info, truncation: nil))
     }
 
-    /// Throws `turnedOff` for a picture of a format that the limits leave out.
-    public func judge(_ format: ImageFormat) throws(ImageError) {
+    /// Throws `turnedOff` for a picture of a format that the limits leave out, or with an item of such a format in it.
+    public func judge(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(ImageError) {
         guard limits.formats.contains(format) else { throw .turnedOff(format) }
+        guard format == .heic || format == .avif, !limits.formats.isSuperset(of: [.heic, .avif, .jpeg]) else { return }
+        for coding in MediaItems.formats(ByteReader(bytes)) where !limits.formats.contains(coding) {
+            throw .turnedOff(coding)
+        }
     }
 
     /// The plan for a picture. One that would be decoded at a part of its size is tried first, where the margin promises

@@ -8,7 +8,7 @@ extension SettingsTrial {
     static let answers = SettingsTrial(
         title: "answers and their lines",
         settings: [
-            "top": "3", "max_pixels": "100000", "max_batch": "2", "picture_formats": "jpeg,png,bmp",
+            "top": "3", "max_pixels": "100000", "max_batch": "2", "picture_formats": "jpeg,png,bmp,heic",
             "tolerate_truncated": "true", "max_deadline": "61s",
             "log_format": "json", "log_top_label": "true", "host_names": "vision.example",
             "cors_origins": "https://app.example", "dialects": "sagemaker",
@@ -24,11 +24,19 @@ extension SettingsTrial {
                 return unless(answer.status == 413 && answer.code == "image_too_large", answer.text)
             },
             "picture_formats": { running in
-                let answer = try Curl.run(
-                    running.url + "/v1/classify", ["--data-binary", "@-"], input: Data("GIF89a".utf8))
+                // The last one by its brand is HEIC.
+                let item = "\0\0\0\u{14}ftypheic\0\0\0\0mif1" + "infe\u{2}\0\0\0\0\u{1}\0\0av01"
+                let answers = try [("GIF", "GIF89a"), ("AVIF", item)].map { format, bytes in
+                    (
+                        format,
+                        try Curl.run(running.url + "/v1/classify", ["--data-binary", "@-"], input: Data(bytes.utf8))
+                    )
+                }
                 return unless(
-                    answer.status == 415 && answer.error == "GIF pictures are turned off here (picture_formats)",
-                    answer.text)
+                    answers.allSatisfy { format, answer in
+                        answer.status == 415
+                            && answer.error == "\(format) pictures are turned off here (picture_formats)"
+                    }, answers.map { $0.1.text }.joined(separator: "; "))
             },
             "max_batch": { running in
                 let parts = Array(repeating: ["-F", "image=@\(seven.path)"], count: 3).flatMap { $0 }

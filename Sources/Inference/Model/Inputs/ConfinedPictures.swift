@@ -6,9 +6,9 @@ extension ImagePipeline {
     func opened(
         _ image: EncodedImage, format: ImageFormat, page: Int, isCancelled: @escaping () -> Bool
     ) throws(ImageError) -> ConfinedPicture {
-        try judge(format)
         let picture = try image.withUnsafeBytes { (bytes) throws(ImageError) in
-            try ConfinedDecoder.shared.open(bytes, format: format, page: page, isCancelled: isCancelled)
+            try judge(format, bytes)
+            return try ConfinedDecoder.shared.open(bytes, format: format, page: page, isCancelled: isCancelled)
         }
         try judge(picture.info)
         return picture
