@@ -180,6 +180,24 @@ import Testing
         }
     }
 
+    /// A verb may also be the end of a name.
+    @Test(arguments: [true, false]) func aModelWhoseNameEndsWithAVerb_isDescribed(_ isOn: Bool) async throws {
+        let world = try await World(
+            { if !isOn { $0.dialects = [] } },
+            models: { folder in
+                for name in ["odd", "odd:predict", "odd:regress"] { try Self.single(name, shape: [1], in: folder) }
+            })
+        for path in ["odd", "odd:predict", "odd:regress", "odd:predict/versions/1"] {
+            let reply = try await world.answer("GET /v1/models/\(path)")
+            #expect(reply.status == 200 && path.hasPrefix(reply.json["name"] as? String ?? "nothing"), "\(reply.text)")
+        }
+        #expect(try await world.answer("GET /v1/models/odd:classify").status == (isOn ? 405 : 404))
+        #expect(try await world.answer("GET /v1/models/other:predict").status == (isOn ? 405 : 404))
+        let body = Array(#"{"instances": [1]}"#.utf8)
+        #expect(try await world.answer("POST /v1/models/odd:predict", body).status == (isOn ? 200 : 404))
+        #expect(try await world.answer("POST /v1/models/odd:predict:predict", body).status == (isOn ? 200 : 404))
+    }
+
     @Test func theStateOfAModel_isInItsDescription() async throws {
         let world = try await Self.world()
         let json = try await world.answer("GET /v1/models/rows").json

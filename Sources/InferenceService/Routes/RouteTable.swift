@@ -75,12 +75,18 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         package let version: String?
         /// The label that stands for a version; nil if the path has none.
         package let versionLabel: String?
+        /// True if the path ends with a verb, which may be the end of a name instead: `/v1/models/m:predict`.
+        package let hasVerb: Bool
 
-        init(_ resource: Resource, name: String = "", version: String? = nil, versionLabel: String? = nil) {
+        init(
+            _ resource: Resource, name: String = "", version: String? = nil, versionLabel: String? = nil,
+            hasVerb: Bool = false
+        ) {
             self.resource = resource
             self.name = name
             self.version = version
             self.versionLabel = versionLabel
+            self.hasVerb = hasVerb
         }
     }
 
@@ -112,17 +118,19 @@ package struct RouteTable<Handler: Sendable>: Sendable {
 
     /// Returns the resource and the names that a path stands for; nil if there is no such resource. The path is already
     /// percent-decoded; names in it are looked up in tables and never reach the file system.
-    package func match(_ path: String) -> Match? {
+    /// - Parameter verbs: false takes a verb at the end for a part of the name.
+    package func match(_ path: String, verbs: Bool = true) -> Match? {
         if let index = fixed[path] { return Match(resources[index]) }
         // No resource is deeper, and what a client can make long is not taken apart before that is known.
         let slash = UInt8(ascii: "/")
         guard path.utf8.first == slash, path.utf8.count(where: { $0 == slash }) < open.count else { return nil }
         let parts = Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())
         guard parts.count < open.count else { return nil }
-        for (template, index) in open[parts.count] {
+        for (template, index) in open[parts.count] where verbs || template.verb == nil {
             if let names = template.names(in: parts) {
                 return Match(
-                    resources[index], name: names.name, version: names.version, versionLabel: names.label)
+                    resources[index], name: names.name, version: names.version, versionLabel: names.label,
+                    hasVerb: template.verb != nil)
             }
         }
         return nil

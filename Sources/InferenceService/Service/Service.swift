@@ -93,7 +93,7 @@ package final class Service: HTTPResponder {
 
     /// The answer to a page's question whether it may send a request (CORS): no token is needed for it. Nil if it is none, or may not.
     private func preflight(_ head: RequestHead, _ live: LiveSettings, listener: Int) -> HTTPResponse? {
-        guard head.method == .options, let cors = live.cors, let match = match(head.target.path, live),
+        guard head.method == .options, let cors = live.cors, let match = match(head.target.path, head.method, live),
             isOn(match.resource, live)
         else { return nil }
         let methods = match.resource.methods.filter { method in
@@ -120,8 +120,14 @@ package final class Service: HTTPResponder {
     }
 
     /// The resource of a path. What the table has keeps its meaning, whatever Vertex AI's variables say.
-    private func match(_ path: String, _ live: LiveSettings) -> Table.Match? {
+    private func match(_ path: String, _ method: HTTPMethod, _ live: LiveSettings) -> Table.Match? {
         let found = Self.routes.match(path)
+        if let found, found.hasVerb, found.resource.method(method) == nil || !isOn(found.resource, live),
+            let named = Self.routes.match(path, verbs: false), named.resource.method(method) != nil,
+            (try? repository.records(of: named.name, version: named.version)) != nil
+        {
+            return named
+        }
         if let found, isOn(found.resource, live) { return found }
         guard live.settings.dialects.contains(.vertex) else { return found }
         if path == vertex.health { return Table.Match(Self.vertexHealth) }
@@ -134,7 +140,7 @@ package final class Service: HTTPResponder {
         of head: RequestHead, _ live: LiveSettings, listener: Int, _ place: inout Place
     ) throws(ServiceError) -> (Table.Match, Table.Method) {
         let path = head.target.path
-        guard let match = match(path, live) else {
+        guard let match = match(path, head.method, live) else {
             throw ServiceError(
                 .notFound,
                 "no such resource: \"\(path.prefix(200))\"; "
