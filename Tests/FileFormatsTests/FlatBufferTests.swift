@@ -86,6 +86,21 @@ import Testing
         #expect(throws: FormatError.self) { try changed.table(7) }
     }
 
+    @Test func listsThatEndBehindTheBuffer_areRefused() throws {
+        let original = try Fixtures.bytes("table.fb")
+        var bytes = original + [UInt8](repeating: 0, count: 1_000)
+        let whole = 0..<original.count
+        let root = try FlatBuffer(ByteSource(bytes), range: whole, identifier: "OCEL").root()
+        let start = try #require(try root.vector(6, elementBytes: 1)?.start)
+        // As many elements as fit between the first and the buffer's end, and one more: the source goes on behind it.
+        for (count, isInside) in [(original.count - start, true), (original.count - start + 1, false)] {
+            withUnsafeBytes(of: UInt32(count).littleEndian) { bytes.replaceSubrange(start - 4..<start, with: $0) }
+            let changed = try FlatBuffer(ByteSource(bytes), range: whole, identifier: "OCEL").root()
+            let list = try? changed.vector(6, elementBytes: 1)
+            #expect((list?.count == count) == isInside, "\(count) elements")
+        }
+    }
+
     @Test func numbersOfAFlexBuffersMap_areReadByName() throws {
         let bytes = try Fixtures.bytes("map.flexbuffer")
         let map = try #require(FlexBuffer(bytes[...]))
