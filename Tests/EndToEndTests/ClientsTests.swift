@@ -84,6 +84,18 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    @Test(.enabled(if: PythonClients.areServersAvailable, Comment(rawValue: PythonClients.serversAbsence)))
+    func kServesAndSageMakersOwnClients() throws {
+        let daemon = try Daemon(
+            ["--dialects", "tfserving,sagemaker,vertex"], environment: ["AIP_PREDICT_ROUTE": "/predict"])
+        let result = try PythonClients.run(
+            "servers_client.py", [daemon.url, "digits", BadInputTests.seven.path], withServers: true)
+        // Above it SageMaker's package says where it looked for settings.
+        #expect(
+            result.status == 0 && result.text.hasSuffix("ok 7\n"), "\(result.text)\(result.errors)\(daemon.log)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     /// A cat in a photograph, as a camera's picture comes: by the detector that Frigate's users have.
     @Test(
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),

@@ -38,19 +38,26 @@ enum PythonClients {
 
     private static let clients = Environment("requirements.txt", folder: "clients")
     private static let bulk = Environment("requirements-bulk.txt", folder: "bulk-clients")
+    private static let servers = Environment("requirements-servers.txt", folder: "server-clients")
 
     /// True if the environment is there, or could be made.
     static let isAvailable = clients.make()
     /// True if that with Ray, Spark and Dask is there: `make setup-tests` makes it.
     static let isBulkAvailable = bulk.isReady && Shell.has("java")
+    /// Whether that with the clients of other servers' packages is there: `make setup-tests` makes it.
+    static let areServersAvailable = servers.isReady
 
     /// The words of a skipped test.
     static let absence = "the clients of Tests/Clients/requirements.txt cannot be installed: pip needs its index"
     static let bulkAbsence = "Ray, Spark and Dask are not installed: `make setup-tests` installs them"
 
+    static let serversAbsence = "KServe's and SageMaker's packages are not installed: `make setup-tests` installs them"
+
     /// Runs a script of Tests/Clients.
-    static func run(_ script: String, _ arguments: [String]) throws -> Shell.Result {
-        try Shell.run(clients.folder.path + "/bin/python", [scripts.path + "/" + script] + arguments)
+    /// - Parameter withServers: with the packages of other servers.
+    static func run(_ script: String, _ arguments: [String], withServers: Bool = false) throws -> Shell.Result {
+        let python = (withServers ? servers : clients).folder.path + "/bin/python"
+        return try Shell.run(python, [scripts.path + "/" + script] + arguments)
     }
 
     /// Runs a script of the environment's Python in another folder.
