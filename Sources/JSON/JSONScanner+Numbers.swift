@@ -120,6 +120,8 @@ extension JSONScanner {
     }
 
     /// Reads a number, or numbers in arrays nested to any rank, which must be regular.
+    ///
+    /// Long: nested arrays without recursion, and the loop in which requests of numbers spend their time.
     /// - Parameters:
     ///   - most: how many are kept; the rest is only counted.
     ///   - end: how many are counted: with more, reading stops.

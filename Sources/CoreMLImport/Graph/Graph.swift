@@ -106,3 +106,43 @@ package struct Graph: Sendable {
         }
     }
 }
+
+// MARK: Parts of a graph
+
+extension Graph {
+    /// The nodes that those of `roots` are made of, over all rounds of a loop with these inputs.
+    func needed(_ roots: [Int], _ inputs: [LoopInput] = []) -> Set<Int> {
+        var needed: Set<Int> = []
+        var open = roots
+        let next = Dictionary(inputs.map { ($0.parameter.node, $0.next?.node) }) { first, _ in first }
+        while let id = open.popLast() {
+            guard needed.insert(id).inserted else { continue }
+            open += nodes[id].inputs.map(\.node)
+            if let again = next[id] ?? nil { open.append(again) }
+        }
+        return needed
+    }
+
+    /// The same graph without the nodes that no result needs. Parameters stay.
+    func pruned() -> Graph {
+        let kept = needed(nodes.indices.filter { ["Result", "Parameter"].contains(nodes[$0].type) })
+        var graph = self
+        graph.nodes = nodes.kept(nodes.indices.filter(kept.contains)).nodes
+        return graph
+    }
+}
+
+extension [Graph.Node] {
+    /// The nodes of `order` alone, in which each comes behind those that it takes, and their new places by their old ones.
+    func kept(_ order: [Int]) -> (nodes: [Graph.Node], places: [Int: Int]) {
+        let places = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+        let kept = order.map { id in
+            var node = self[id]
+            node.inputs = node.inputs.map {
+                Graph.Value(node: places[$0.node] ?? 0, port: $0.port, type: $0.type, shape: $0.shape)
+            }
+            return node
+        }
+        return (kept, places)
+    }
+}

@@ -76,27 +76,13 @@ extension GraphBuilder {
             return joined
         case "Gather":
             guard node.inputs.first?.rank == 1, let list = input(0), let places = input(1) else { return nil }
-            var picked: [Double] = []
-            for place in places {
-                guard let index = Int(exactly: place < 0 ? place + Double(list.count) : place),
-                    list.indices.contains(index)
-                else { return nil }
-                picked.append(list[index])
-            }
-            return picked
+            return Self.elements(of: list, at: places.map { $0 < 0 ? $0 + Double(list.count) : $0 })
         case "Slice":
             guard node.inputs.first?.rank == 1, let list = input(0), let start = input(1)?.first,
                 let step = input(3)?.first, step >= 1, let count = value.shape[0], count >= 0
             else { return nil }
             let first = start < 0 ? start + Double(list.count) : start
-            var picked: [Double] = []
-            for place in 0..<count {
-                guard let index = Int(exactly: first + Double(place) * step), list.indices.contains(index) else {
-                    return nil
-                }
-                picked.append(list[index])
-            }
-            return picked
+            return Self.elements(of: list, at: (0..<count).map { first + Double($0) * step })
         case "Range":
             guard let start = input(0)?.first, let step = input(2)?.first, let count = value.shape[0] else {
                 return nil
@@ -112,6 +98,12 @@ extension GraphBuilder {
             return Array(repeating: one[0], count: count)
         default: return nil
         }
+    }
+
+    private static func elements(of list: [Double], at places: [Double]) -> [Double]? {
+        let indices = places.compactMap { Int(exactly: $0) }
+        guard indices.count == places.count, indices.allSatisfy(list.indices.contains) else { return nil }
+        return indices.map { list[$0] }
     }
 
     // MARK: Arithmetic

@@ -183,26 +183,11 @@ private struct GraphFolding {
 
     /// The nodes that results need, and all parameters; constants first, so that every input comes from a node before.
     private func compacted() -> Graph {
-        var isNeeded = [Bool](repeating: false, count: nodes.count)
-        var open = nodes.indices.filter { nodes[$0].type == "Result" || nodes[$0].type == "Parameter" }
-        for id in open { isNeeded[id] = true }
-        while let id = open.popLast() {
-            for input in nodes[id].inputs where !isNeeded[input.node] {
-                isNeeded[input.node] = true
-                open.append(input.node)
-            }
-        }
-        let needed = nodes.indices.filter { isNeeded[$0] }
-        let order = needed.filter { nodes[$0].type == "Const" } + needed.filter { nodes[$0].type != "Const" }
-        let places = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
         var graph = Graph()
-        graph.nodes = order.map { id in
-            var node = nodes[id]
-            node.inputs = node.inputs.map {
-                Graph.Value(node: places[$0.node] ?? 0, port: $0.port, type: $0.type, shape: $0.shape)
-            }
-            return node
-        }
+        graph.nodes = nodes
+        let needed = graph.needed(nodes.indices.filter { ["Result", "Parameter"].contains(nodes[$0].type) }).sorted()
+        let order = needed.filter { nodes[$0].type == "Const" } + needed.filter { nodes[$0].type != "Const" }
+        graph.nodes = nodes.kept(order).nodes
         return graph
     }
 }

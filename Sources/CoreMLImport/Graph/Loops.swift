@@ -148,34 +148,14 @@ extension Graph {
         }
         return false
     }
-
-    /// The nodes that those of `roots` are made of, over all rounds of a loop with these inputs.
-    fileprivate func needed(_ roots: [Int], _ inputs: [LoopInput]) -> Set<Int> {
-        var needed: Set<Int> = []
-        var open = roots
-        let next = Dictionary(inputs.map { ($0.parameter.node, $0.next?.node) }) { first, _ in first }
-        while let id = open.popLast() {
-            guard needed.insert(id).inserted else { continue }
-            open += nodes[id].inputs.map(\.node)
-            if let again = next[id] ?? nil { open.append(again) }
-        }
-        return needed
-    }
 }
 
 extension Graph.Loop {
     /// Leaves out all other nodes.
     fileprivate mutating func keep(_ kept: Set<Int>) {
-        let order = nodes.indices.filter(kept.contains)
-        let places = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+        let (nodes, places) = nodes.kept(nodes.indices.filter(kept.contains))
+        self.nodes = nodes
         func place(_ node: Int) -> Int { places[node] ?? 0 }
-        nodes = order.map { id in
-            var node = nodes[id]
-            node.inputs = node.inputs.map {
-                Graph.Value(node: place($0.node), port: $0.port, type: $0.type, shape: $0.shape)
-            }
-            return node
-        }
         parameters = parameters.map(place)
         results = results.map { (place($0.node), $0.isJoined) }
         backEdges = backEdges.map { (place($0.result), place($0.parameter)) }

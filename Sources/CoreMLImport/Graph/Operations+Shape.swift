@@ -164,6 +164,18 @@ extension GraphBuilder {
         return operation("Tile", 1, [value, integers(repeats)], shape: shape)
     }
 
+    /// The same, as often as a list of integers says that is computed.
+    func tile(_ value: Graph.Value, computed repeats: Graph.Value, shape: [Int?]) -> Graph.Value {
+        operation("Tile", 1, [value, convert(repeats, to: .i64)], shape: shape)
+    }
+
+    /// Joins values along a new axis.
+    func stack(_ values: [Graph.Value], axis: Int) throws(Problem) -> Graph.Value {
+        var layers: [Graph.Value] = []
+        for value in values { layers.append(try unsqueeze(value, [axis])) }
+        return try concat(layers, axis: axis)
+    }
+
     /// Extends (or, by negative amounts, cuts) each axis. `mode`: constant, edge, reflect, symmetric.
     package func pad(
         _ value: Graph.Value, before: [Int], after: [Int], mode: String = "constant", with fill: Float = 0
@@ -202,9 +214,19 @@ extension GraphBuilder {
             "Gather", 8, [value, indices, scalar(axis)], ["batch_dims": .integer(batchAxes)], shape: shape)
     }
 
+    /// A value of one element without axes.
+    func scalar(of value: Graph.Value) throws(Problem) -> Graph.Value {
+        value.rank == 0 ? value : try reshape(value, to: [])
+    }
+
     /// Repeats the value along new or short axes to the shape `target`.
     package func broadcast(_ value: Graph.Value, to target: [Int]) -> Graph.Value {
-        operation("Broadcast", 3, [value, integers(target)], ["mode": "numpy"], shape: target)
+        broadcast(value, toComputed: integers(target), shape: target)
+    }
+
+    /// The same to a shape that is computed: `target` is a list of integers.
+    func broadcast(_ value: Graph.Value, toComputed target: Graph.Value, shape: [Int?]) -> Graph.Value {
+        operation("Broadcast", 3, [value, convert(target, to: .i64)], ["mode": "numpy"], shape: shape)
     }
 }
 

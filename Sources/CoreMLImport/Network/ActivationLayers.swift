@@ -1,25 +1,26 @@
 /// activation, and the activations that are separate layers: clip, clampedReLU, gelu.
 enum ActivationLayers {
-    static let table = [
+    static let table: [LayerTranslator] = [
         LayerTranslator(130, "activation") { (layer) throws(Problem) in
-            try layer.expectInputs(1...1)
+            let translator = LayerTranslator.ofElements(130, "activation") { (layer, x) throws(Problem) in
+                try apply(layer.parameters, to: x, layer.graph)
+            }
             // PReLU and the parametric softplus may have a number for each channel.
             let isPerChannel = layer.parameters.fields.contains { $0.number == 25 || $0.number == 71 }
-            return try isPerChannel ? layer.onChannels(applied) : applied(layer)
+            return try (isPerChannel ? translator.onChannels : translator).translate(layer)
         },
-        LayerTranslator(660, "clip") { (layer) throws(Problem) in
-            let blob = try layer.input()
-            let clipped = try layer.graph.clamp(
-                blob.value, from: layer.parameters.float(1), to: layer.parameters.float(2))
-            return [Blob(clipped, isFolded: blob.isFolded)]
+        .ofElements(660, "clip") { (layer, x) throws(Problem) in
+            try layer.graph.clamp(x, from: layer.parameters.float(1), to: layer.parameters.float(2))
         },
-        LayerTranslator(795, "gelu", gelu), LayerTranslator(1460, "clampedReLU", clampedReLU),
+        .ofElements(795, "gelu") { (layer, x) throws(Problem) in
+            let mode = try layer.parameters.integer(1)
+            guard let way = GraphBuilder.Gelu(rawValue: mode) else { throw Problem("unknown gelu mode \(mode)") }
+            return try layer.graph.gelu(x, way)
+        },
+        .ofElements(1460, "clampedReLU") { (layer, x) throws(Problem) in
+            try layer.graph.clampedReLU(x, slope: layer.parameters.float(1), limit: layer.parameters.float(2))
+        },
     ]
-
-    private static func applied(_ layer: Layer) throws(Problem) -> [Blob] {
-        let blob = try layer.input()
-        return [Blob(try apply(layer.parameters, to: blob.value, layer.graph), isFolded: blob.isFolded)]
-    }
 
     /// ActivationParams: the function that it names, of every element. Parameters by channel go along axis -3. Numbers that the file leaves
     /// out are 0, as everywhere in NeuralNetwork.proto (proto3): coremltools' builder writes its own defaults
@@ -34,37 +35,27 @@ enum ActivationLayers {
         switch field.number {
         case 5: return try linear(function, value, graph)
         case 10: return graph.unary("Relu", value)
-        case 15:
-            return graph.operation(
-                "PRelu", 1, [value, graph.floats([try function.float(1)])], shape: value.shape)
-        case 20:
-            // x where x ≥ alpha, else 0.
-            let threshold = graph.float(try function.float(1))
-            return try graph.select(
-                graph.binary("GreaterEqual", 1, value, threshold), value, graph.float(0))
+        case 15: return graph.leakyReLU(value, slope: graph.floats([try function.float(1)]))
+        case 20: return try graph.thresholdedReLU(value, threshold: function.float(1))
         case 25:
             let slope = try perChannel(function, 1, "alpha", value, graph)
             if value.rank == 4 {
                 // The engine's own operation takes slopes along axis 1.
-                let slopes = try graph.reshape(slope, to: [-1])
-                return graph.operation("PRelu", 1, [value, slopes], shape: value.shape)
+                return graph.leakyReLU(value, slope: try graph.reshape(slope, to: [-1]))
             }
             let negative = try graph.multiply(graph.binary("Minimum", 1, value, graph.float(0)), slope)
             return try graph.add(graph.unary("Relu", value), negative)
         case 30: return graph.unary("Tanh", value)
-        case 31:
-            let scaled = try graph.scaled(value, by: function.float(2))
-            return try graph.scaled(graph.unary("Tanh", scaled), by: function.float(1))
+        case 31: return try graph.scaledTanh(value, alpha: function.float(1), beta: function.float(2))
         case 40: return graph.unary("Sigmoid", value)
-        case 41: return try graph.clamp(linear(function, value, graph), from: 0, to: 1)
+        case 41: return graph.hardSigmoid(value, alpha: try function.float(1), beta: try function.float(2))
         case 50: return graph.unary("Elu", value, ["alpha": .float(try finite(function.float(1)))])
         case 60: return graph.unary("SoftSign", 9, value)
         case 70: return graph.unary("SoftPlus", 4, value)
         case 71:
-            let (alpha, beta) = (
-                try perChannel(function, 1, "alpha", value, graph), try perChannel(function, 2, "beta", value, graph)
-            )
-            return try graph.multiply(graph.unary("SoftPlus", 4, graph.multiply(value, beta)), alpha)
+            return try graph.softplus(
+                value, alpha: perChannel(function, 1, "alpha", value, graph),
+                beta: perChannel(function, 2, "beta", value, graph))
         default: throw Problem("unknown activation \(field.number)")
         }
     }
@@ -111,28 +102,5 @@ enum ActivationLayers {
             try WeightParameters(message, count: channels, channels: channels)
         }
         return try graph.floats(weights.type, shape: [channels, 1, 1], bytes: weights.bytes)
-    }
-
-    /// relu(x) up to `beta`; `alpha` is the slope below 0.
-    private static func clampedReLU(_ layer: Layer) throws(Problem) -> [Blob] {
-        let (blob, graph) = (try layer.input(), layer.graph)
-        let slope = graph.floats([try layer.parameters.float(1)])
-        let leaky = graph.operation("PRelu", 1, [blob.value, slope], shape: blob.value.shape)
-        let limited = try graph.binary("Minimum", 1, leaky, graph.float(layer.parameters.float(2)))
-        return [Blob(limited, isFolded: blob.isFolded)]
-    }
-
-    private static func gelu(_ layer: Layer) throws(Problem) -> [Blob] {
-        let (blob, graph) = (try layer.input(), layer.graph)
-        let result: Graph.Value
-        switch try layer.parameters.integer(1) {
-        case 0: result = graph.unary("Gelu", 7, blob.value, ["approximation_mode": "ERF"])
-        case 1: result = graph.unary("Gelu", 7, blob.value, ["approximation_mode": "TANH"])
-        case 2:
-            let gate = graph.unary("Sigmoid", try graph.scaled(blob.value, by: 1.702))
-            result = try graph.multiply(blob.value, gate)
-        case let mode: throw Problem("unknown gelu mode \(mode)")
-        }
-        return [Blob(result, isFolded: blob.isFolded)]
     }
 }

@@ -1,67 +1,47 @@
 /// Layers of several inputs, element by element: add, multiply, average, max, min, and those that broadcast as numpy does.
 enum ElementwiseLayers {
-    static let table =
+    static let table: [LayerTranslator] =
         [
-            LayerTranslator(230, "add") { (layer) throws(Problem) in
-                try folding(layer, "Add") { (value) throws(Problem) in
-                    try layer.graph.shifted(value, by: layer.parameters.float(1))
-                }
+            folding(230, "add", "Add") { (layer, x) throws(Problem) in
+                try layer.graph.shifted(x, by: layer.parameters.float(1))
             },
-            LayerTranslator(231, "multiply") { (layer) throws(Problem) in
-                try folding(layer, "Multiply") { (value) throws(Problem) in
-                    try layer.graph.scaled(value, by: layer.parameters.float(1))
-                }
+            folding(231, "multiply", "Multiply") { (layer, x) throws(Problem) in
+                try layer.graph.scaled(x, by: layer.parameters.float(1))
             },
-            LayerTranslator(240, "average") { (layer) throws(Problem) in
-                let sum = try folding(layer, "Add") { (value) throws(Problem) in value }
-                return try sum.map { (blob) throws(Problem) in
-                    Blob(
-                        try layer.graph.scaled(blob.value, by: 1 / Float(layer.inputs.count)), isFolded: blob.isFolded)
-                }
+            .ofAlike(240, "average", inputs: 1...Int.max) { (layer, values) throws(Problem) in
+                try layer.graph.scaled(joined(layer, values, "Add"), by: 1 / Float(values.count))
             },
-            LayerTranslator(260, "max") { (layer) throws(Problem) in
-                try folding(layer, "Maximum") { (value) throws(Problem) in value }
-            },
-            LayerTranslator(261, "min") { (layer) throws(Problem) in
-                try folding(layer, "Minimum") { (value) throws(Problem) in value }
-            },
-            LayerTranslator(895, "floorDivBroadcastable") { (layer) throws(Problem) in
-                let (left, right, folded) = try pair(layer)
-                return [Blob(layer.graph.unary("Floor", try layer.graph.divide(left, right)), isFolded: folded)]
+            folding(260, "max", "Maximum"), folding(261, "min", "Minimum"),
+            folding(870, "minBroadcastable", "Minimum"), folding(875, "maxBroadcastable", "Maximum"),
+            folding(900, "multiplyBroadcastable", "Multiply"),
+            .ofAlike(895, "floorDivBroadcastable", inputs: 2...2) { (layer, values) throws(Problem) in
+                layer.graph.unary("Floor", try layer.graph.divide(values[0], values[1]))
             },
         ]
         + [
             (865, "modBroadcastable", "FloorMod"), (880, "addBroadcastable", "Add"), (885, "powBroadcastable", "Power"),
             (890, "divideBroadcastable", "Divide"), (905, "subtractBroadcastable", "Subtract"),
         ].map { kind, name, operation in
-            LayerTranslator(kind, name) { (layer) throws(Problem) in
-                let (left, right, folded) = try pair(layer)
-                return [Blob(try layer.graph.binary(operation, 1, left, right), isFolded: folded)]
-            }
-        }
-        + [
-            (870, "minBroadcastable", "Minimum"), (875, "maxBroadcastable", "Maximum"),
-            (900, "multiplyBroadcastable", "Multiply"),
-        ].map { kind, name, operation in
-            LayerTranslator(kind, name) { (layer) throws(Problem) in
-                try folding(layer, operation) { (value) throws(Problem) in value }
+            LayerTranslator.ofAlike(kind, name, inputs: 2...2) { (layer, values) throws(Problem) in
+                try layer.graph.binary(operation, values[0], values[1])
             }
         }
 
     /// One input: what `single` makes of it. More: one after the other.
     private static func folding(
-        _ layer: Layer, _ operation: String, single: (Graph.Value) throws(Problem) -> Graph.Value
-    ) throws(Problem) -> [Blob] {
-        let (values, folded) = try layer.alike()
-        guard var result = values.first else { throw Problem("the layer has no input") }
-        if values.count == 1 { return [Blob(try single(result), isFolded: folded)] }
-        for value in values.dropFirst() { result = try layer.graph.binary(operation, 1, result, value) }
-        return [Blob(result, isFolded: folded)]
+        _ kind: Int, _ name: String, _ operation: String,
+        single: @escaping LayerTranslator.Single = { (_, x) throws(Problem) in x }
+    ) -> LayerTranslator {
+        .ofAlike(kind, name, inputs: 1...Int.max) { (layer, values) throws(Problem) in
+            try values.count == 1 ? single(layer, values[0]) : joined(layer, values, operation)
+        }
     }
 
-    static func pair(_ layer: Layer) throws(Problem) -> (Graph.Value, Graph.Value, isFolded: Bool) {
-        try layer.expectInputs(2...2)
-        let (values, folded) = try layer.alike()
-        return (values[0], values[1], folded)
+    private static func joined(_ layer: Layer, _ values: [Graph.Value], _ operation: String) throws(Problem)
+        -> Graph.Value
+    {
+        var result = values[0]
+        for value in values.dropFirst() { result = try layer.graph.binary(operation, result, value) }
+        return result
     }
 }

@@ -21,13 +21,23 @@ struct Layer {
     /// An input with all of its axes.
     func array(_ index: Int = 0) throws(Problem) -> Graph.Value { try unfolded(input(index)) }
 
-    /// An input that is a shape: as a list, and how many extents it has. Converters give it axes of 1 as well.
-    func targetShape(_ index: Int = 0) throws(Problem) -> (list: Graph.Value, rank: Int) {
+    /// All inputs with all of their axes; there is at least one.
+    func arrays() throws(Problem) -> [Graph.Value] {
+        guard !inputs.isEmpty else { throw Problem("the layer has no input") }
+        var values: [Graph.Value] = []
+        for blob in inputs { values.append(try unfolded(blob)) }
+        return values
+    }
+
+    /// An input that is a shape: as a list of i64, and its numbers as far as they are known. Converters give it axes of 1 as well.
+    func targetShape(_ index: Int = 0) throws(Problem) -> (list: Graph.Value, shape: [Int?]) {
         let given = try array(index)
         guard let rank = given.staticShape.flatMap(elementCount), rank <= 8 else {
             throw Problem("expected a list as the target shape, found a tensor of shape \(shapeText(given.shape))")
         }
-        return (given.rank == 1 ? given : try graph.reshape(given, to: [rank]), rank)
+        let list = graph.convert(try graph.reshape(given, to: [rank]), to: .i64)
+        let known = graph.integers(of: list).flatMap { $0.allSatisfy { $0 >= 0 } ? $0 : nil }
+        return (list, known ?? [Int?](repeating: nil, count: rank))
     }
 
     func unfolded(_ blob: Blob) throws(Problem) -> Graph.Value {
@@ -95,9 +105,7 @@ struct Layer {
     /// All inputs with the same axes: folded where all are, else with all of their axes.
     func alike() throws(Problem) -> (values: [Graph.Value], isFolded: Bool) {
         let folded = inputs.allSatisfy { $0.isFolded }
-        var values: [Graph.Value] = []
-        for blob in inputs { values.append(folded ? blob.value : try unfolded(blob)) }
-        return (values, folded)
+        return (folded ? inputs.map(\.value) : try arrays(), folded)
     }
 
     /// Numbers of the layer.
@@ -125,6 +133,14 @@ struct Layer {
         if size == 0, let value { return value }
         guard size > 0, size <= Int(Int32.max) else { throw Problem("\(name) is \(size)") }
         return size
+    }
+
+    /// Positive numbers of three axes, in fields that follow one another.
+    func triple(_ field: Int, _ name: String, default value: Int) throws(Problem) -> [Int] {
+        [
+            try size(field, name, default: value), try size(field + 1, name, default: value),
+            try size(field + 2, name, default: value),
+        ]
     }
 
     /// A list of positive numbers, of a length, or the default where it is unset.

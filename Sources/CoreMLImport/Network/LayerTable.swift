@@ -10,11 +10,56 @@ struct LayerTranslator: Sendable {
         self.translate = translate
     }
 
-    /// A layer that acts on channels (`Layer.onChannels`).
-    static func onChannels(
-        _ kind: Int, _ name: String, _ translate: @escaping @Sendable (Layer) throws(Problem) -> [Blob]
-    ) -> LayerTranslator {
+    /// The same layer, acting on channels (`Layer.onChannels`).
+    var onChannels: LayerTranslator {
         LayerTranslator(kind, name) { (layer) throws(Problem) in try layer.onChannels(translate) }
+    }
+
+    /// A translation of an input to the one output of the layer.
+    typealias Single = @Sendable (Layer, Graph.Value) throws(Problem) -> Graph.Value
+
+    /// A layer of one input, whose output has the axes of the input.
+    static func ofElements(_ kind: Int, _ name: String, _ translate: @escaping Single) -> LayerTranslator {
+        LayerTranslator(kind, name) { (layer) throws(Problem) in
+            try layer.expectInputs(1...1)
+            let blob = try layer.input()
+            return [Blob(try translate(layer, blob.value), isFolded: blob.isFolded)]
+        }
+    }
+
+    /// A layer that takes the first of its inputs with all axes.
+    static func ofArrays(
+        _ kind: Int, _ name: String, inputs: ClosedRange<Int> = 1...1, _ translate: @escaping Single
+    ) -> LayerTranslator {
+        LayerTranslator(kind, name) { (layer) throws(Problem) in
+            try layer.expectInputs(inputs)
+            let result = try translate(layer, layer.array())
+            // There are no blobs without an axis.
+            return [Blob(result.rank == 0 ? try layer.graph.unsqueeze(result, [0]) : result)]
+        }
+    }
+
+    /// A layer that takes the first of its inputs as images [N, C, H, W].
+    static func ofImages(
+        _ kind: Int, _ name: String, inputs: ClosedRange<Int> = 1...1, _ translate: @escaping Single
+    ) -> LayerTranslator {
+        LayerTranslator(kind, name) { (layer) throws(Problem) in
+            try layer.expectInputs(inputs)
+            let (value, back) = try layer.spatial()
+            return [try back(translate(layer, value))]
+        }
+    }
+
+    /// A layer whose inputs have the same axes as one another and as its output.
+    static func ofAlike(
+        _ kind: Int, _ name: String, inputs: ClosedRange<Int>,
+        _ translate: @escaping @Sendable (Layer, [Graph.Value]) throws(Problem) -> Graph.Value
+    ) -> LayerTranslator {
+        LayerTranslator(kind, name) { (layer) throws(Problem) in
+            try layer.expectInputs(inputs)
+            let (values, isFolded) = try layer.alike()
+            return [Blob(try translate(layer, values), isFolded: isFolded)]
+        }
     }
 }
 
@@ -25,8 +70,7 @@ enum LayerTable {
             ConvolutionLayers.table, PoolingLayers.table, ActivationLayers.table, ProductLayers.table,
             NormalizationLayers.table, ElementwiseLayers.table, UnaryLayers.table, ComparisonLayers.table,
             ReductionLayers.table, ShapeLayers.table, RearrangementLayers.table, SliceLayers.table, ResizeLayers.table,
-            ConstantLayers.table, SelectionLayers.table, ScatterLayers.table, BoxLayers.table, RecurrentLayers.table,
-            LSTMLayers.table,
+            ConstantLayers.table, SelectionLayers.table, BoxLayers.table, RecurrentLayers.table,
         ]
         return Dictionary(families.joined().map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     }()

@@ -42,25 +42,25 @@ extension NetworkTranslation {
         let read = Set(names.read.keys).union(test.read.keys).union(carried).filter { blobs[$0] != nil }
         guard read.allSatisfy({ (blobs[$0] ?? nil) != nil }) else { return false }
 
-        // A first look finds the numbers that count the rounds: they decide between the sides of branches.
-        var look = try inside(read, carried)
-        _ = look.translation.translate(body, in: "\(place).bodyNetwork")
-        layerRuns = look.translation.layerRuns
+        // A first draft finds the numbers that count the rounds: they decide between the sides of branches.
+        var draft = try inside(read, carried)
+        _ = draft.translation.translate(body, in: "\(place).bodyNetwork")
+        layerRuns = draft.translation.layerRuns
         var counters: [String: Counter] = [:]
         for name in carried {
-            guard let input = look.inputs[name], let start = graph.numbers(of: input.first),
-                let next = look.translation.blobs[name] ?? nil
+            guard let input = draft.inputs[name], let start = graph.numbers(of: input.first),
+                let next = draft.translation.blobs[name] ?? nil
             else { continue }
-            counters[name] = look.translation.graph.counter(input.parameter, start: start, next: next.value)
+            counters[name] = draft.translation.graph.counter(input.parameter, start: start, next: next.value)
         }
         var rounds = limit ?? Counter.mostRounds + 1
         if !condition.layers.isEmpty {
-            var look = try inside(read, carried, counters)
-            let flow = look.translation.translate(condition, in: "\(place).conditionNetwork")
-            layerRuns = look.translation.layerRuns
+            var draft = try inside(read, carried, counters)
+            let flow = draft.translation.translate(condition, in: "\(place).conditionNetwork")
+            layerRuns = draft.translation.layerRuns
             guard flow == .next,
-                let value = look.translation.blobs[variable] ?? nil,
-                let found = look.translation.graph.forEachRound(
+                let value = draft.translation.blobs[variable] ?? nil,
+                let found = draft.translation.graph.forEachRound(
                     value.value, upTo: min(rounds, Counter.mostRounds + 1),
                     { $0.first.map(ControlLayers.isTrue) ?? false })
             else { return false }

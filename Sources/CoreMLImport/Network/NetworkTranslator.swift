@@ -344,8 +344,7 @@ struct NetworkTranslation {
                 )
             }
             if image.colorSpace == .grayscaleFloat16 { return value }
-            return graph.unary(
-                "Round", 5, try graph.clamp(value, from: 0, to: 255), ["mode": "half_to_even"])
+            return graph.rounded(try graph.clamp(value, from: 0, to: 255))
         case .multiArray(let array):
             return graph.convert(
                 try shaped(blob, layer, declared: array.shape), to: array.dataType.isInteger ? .i32 : .f32)

@@ -1,81 +1,229 @@
-/// simpleRecurrent, gru.
+/// simpleRecurrent, gru, uniDirectionalLSTM, biDirectionalLSTM.
 enum RecurrentLayers {
-    static let table = [
-        LayerTranslator(400, "simpleRecurrent", simpleRecurrent), LayerTranslator(410, "gru", gatedRecurrent),
+    static let table: [LayerTranslator] = [
+        LayerTranslator(400, "simpleRecurrent", simple), LayerTranslator(410, "gru", gated),
+        LayerTranslator(420, "uniDirectionalLSTM") { (layer) throws(Problem) in
+            try layer.expectInputs(1...3)
+            let weights = [try layer.parameters.message(20)].compactMap(\.self)
+            guard !weights.isEmpty else { throw Problem("the weights are missing") }
+            return try lstm(layer, weights, isReversed: layer.parameters.bool(100))
+        },
+        LayerTranslator(430, "biDirectionalLSTM") { (layer) throws(Problem) in
+            try layer.expectInputs(1...5)
+            let weights = try layer.parameters.messages(20)
+            guard weights.count == 2 else { throw Problem("expected weights for 2 directions, found \(weights.count)") }
+            return try lstm(layer, weights, isReversed: false)
+        },
     ]
 
-    private static func simpleRecurrent(_ layer: Layer) throws(Problem) -> [Blob] {
+    private static func simple(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...2)
-        let (recurrence, graph, parameters) = (try Recurrence(layer), layer.graph, layer.parameters)
-        let size = recurrence.outputSize
-        let activation = try parameters.message(10) ?? .empty
-        let weights = try recurrence.numbers(parameters, 30, "weightMatrix", columns: recurrence.inputSize)
-        let recursion = try recurrence.numbers(parameters, 31, "recursionMatrix", columns: size)
-        let bias =
-            try parameters.bool(20)
-            ? recurrence.numbers(parameters, 32, "biasVector", columns: nil)
-            : graph.broadcast(graph.float(0), to: [size])
-        var sequence = recurrence.sequence
-        if try parameters.bool(100) { sequence = try graph.reverse(sequence, axes: [0]) }
-        let found: (outputs: Graph.Value, states: [Graph.Value])
-        if Recurrence.are([activation], [30]) {
-            found = try recurrence.run(
-                "RNNSequence", over: sequence, states: [recurrence.state(1)], weights: [weights, recursion, bias],
-                [("activations", "tanh")])
-        } else {
-            let projected = try graph.add(graph.matmul(sequence, weights, transposesRight: true), bias)
-            found = try graph.loop(over: projected, states: [recurrence.state(1)], constants: [recursion]) {
-                (graph, x, states, weights) throws(Problem) in
-                let sum = try graph.add(x, graph.matmul(states[0], weights[0], transposesRight: true))
-                return [try Recurrence.activate(activation, sum, graph)]
-            }
-        }
-        let outputs = try recurrence.selected(found.outputs, found.states[0], all: parameters.bool(15))
-        return [try recurrence.blob(outputs, size: size), try recurrence.blob(state: found.states[0])]
+        let (recurrence, parameters) = (try Recurrence(layer), layer.parameters)
+        let direction = RecurrentLayer.Direction(
+            input: try recurrence.numbers(parameters, 30, "weightMatrix", columns: recurrence.inputSize),
+            state: try recurrence.numbers(parameters, 31, "recursionMatrix", columns: recurrence.outputSize),
+            bias: try parameters.bool(20)
+                ? recurrence.numbers(parameters, 32, "biasVector", columns: nil) : recurrence.zeros(1),
+            functions: [try Recurrence.function(parameters.message(10) ?? .empty)])
+        return try recurrence.run(
+            RecurrentLayer(cell: .simple, directions: [direction]), all: parameters.bool(15),
+            isReversed: parameters.bool(100))
     }
 
     /// The state is reset before its product with the matrix.
-    private static func gatedRecurrent(_ layer: Layer) throws(Problem) -> [Blob] {
+    private static func gated(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...2)
-        let (recurrence, graph, parameters) = (try Recurrence(layer), layer.graph, layer.parameters)
-        let size = recurrence.outputSize
-        let activations = try Recurrence.activations(parameters.messages(10), count: 2)
-        // Update, reset, output: the engine's order too.
-        let weights = try recurrence.stacked(
-            parameters, [30, 31, 32], "the gates' weight matrices", columns: recurrence.inputSize)
-        let recursion = try recurrence.stacked(
-            parameters, [50, 51, 52], "the gates' recursion matrices", columns: size)
-        let bias =
-            try parameters.bool(20)
-            ? recurrence.stacked(parameters, [70, 71, 72], "the gates' bias vectors", columns: nil)
-            : graph.broadcast(graph.float(0), to: [3 * size])
-        var sequence = recurrence.sequence
-        if try parameters.bool(100) { sequence = try graph.reverse(sequence, axes: [0]) }
-        let found: (outputs: Graph.Value, states: [Graph.Value])
-        if Recurrence.are(activations, [40, 30]) {
-            found = try recurrence.run(
-                "GRUSequence", over: sequence, states: [recurrence.state(1)], weights: [weights, recursion, bias],
-                [("activations", "sigmoid,tanh"), ("linear_before_reset", false)])
-        } else {
-            let projected = try graph.add(graph.matmul(sequence, weights, transposesRight: true), bias)
-            let recursions = try graph.split(recursion, axis: 0, sizes: [size, size, size])
-            found = try graph.loop(over: projected, states: [recurrence.state(1)], constants: recursions) {
-                (graph, x, states, recursions) throws(Problem) in
-                let gates = try graph.split(x, axis: 1, sizes: [size, size, size])
-                func gate(_ index: Int, _ state: Graph.Value, _ activation: Message) throws(Problem) -> Graph.Value {
-                    let sum = try graph.add(
-                        gates[index], graph.matmul(state, recursions[index], transposesRight: true))
-                    return try Recurrence.activate(activation, sum, graph)
-                }
-                let update = try gate(0, states[0], activations[0])
-                let reset = try gate(1, states[0], activations[0])
-                let output = try gate(2, graph.multiply(states[0], reset), activations[1])
-                let kept = try graph.multiply(update, states[0])
-                let new = try graph.multiply(graph.subtract(graph.float(1), update), output)
-                return [try graph.add(new, kept)]
+        let (recurrence, parameters) = (try Recurrence(layer), layer.parameters)
+        let functions = try Recurrence.functions(parameters.messages(10), count: 2)
+        func stacked(_ fields: ClosedRange<Int>, _ name: String, columns: Int?) throws(Problem) -> Graph.Value {
+            var parts: [Graph.Value] = []
+            for field in fields { parts.append(try recurrence.numbers(parameters, field, name, columns: columns)) }
+            return try layer.graph.concat(parts, axis: 0)
+        }
+        let direction = RecurrentLayer.Direction(
+            input: try stacked(30...32, "the gates' weight matrices", columns: recurrence.inputSize),
+            state: try stacked(50...52, "the gates' recursion matrices", columns: recurrence.outputSize),
+            bias: try parameters.bool(20)
+                ? stacked(70...72, "the gates' bias vectors", columns: nil) : recurrence.zeros(3),
+            functions: functions)
+        return try recurrence.run(
+            RecurrentLayer(cell: .gated, directions: [direction]), all: parameters.bool(15),
+            isReversed: parameters.bool(100))
+    }
+
+    /// Steps that a sequence of open length has at most, as far as the limit of the cell is concerned.
+    private static let mostSteps = 10_000
+
+    private static func lstm(_ layer: Layer, _ weights: [Message], isReversed: Bool) throws(Problem) -> [Blob] {
+        let (recurrence, parameters) = (try Recurrence(layer), try layer.parameters.message(15) ?? .empty)
+        var activations = [try layer.parameters.messages(10)]
+        if weights.count == 2 {
+            let back = try layer.parameters.messages(11)
+            activations.append(back.isEmpty ? activations[0] : back)
+        }
+        var directions: [RecurrentLayer.Direction] = []
+        for (message, activations) in zip(weights, activations) {
+            directions.append(try direction(recurrence, parameters, message, activations))
+        }
+        let given = try parameters.float(60)
+        var clip: Float? = given == 0 ? 50 : given
+        // Sigmoid and tanh take the cell at most one further in each step: a limit of 50 or more (the default) is out of reach in as
+        // many steps.
+        let isBounded = directions.allSatisfy { $0.functions.allSatisfy { $0.engineName != nil } }
+        if let limit = clip, isBounded, limit >= 50, limit >= Float(recurrence.steps ?? mostSteps) { clip = nil }
+        return try recurrence.run(
+            RecurrentLayer(cell: .lstm(isCoupled: try parameters.bool(50), clip: clip), directions: directions),
+            all: parameters.bool(10), isReversed: isReversed)
+    }
+
+    /// One direction of an LSTM.
+    private static func direction(
+        _ recurrence: Recurrence, _ parameters: Message, _ message: Message, _ activations: [Message]
+    ) throws(Problem) -> RecurrentLayer.Direction {
+        let graph = recurrence.layer.graph
+        func gates(_ first: Int, _ name: String, columns: Int?) throws(Problem) -> [Graph.Value] {
+            var gates: [Graph.Value] = []
+            for (index, gate) in ["input", "forget", "block input", "output"].enumerated() {
+                gates.append(
+                    try recurrence.numbers(message, first + index, "\(name) of the \(gate) gate", columns: columns))
+            }
+            gates.swapAt(0, 1)
+            return gates
+        }
+        let input = try gates(1, "the weight matrix", columns: recurrence.inputSize)
+        let state = try gates(20, "the recursion matrix", columns: recurrence.outputSize)
+        var biases = [Graph.Value](repeating: recurrence.zeros(1), count: 4)
+        if try parameters.bool(20) { biases = try gates(40, "the bias vector", columns: nil) }
+        if try parameters.bool(30) { biases[0] = try graph.shifted(biases[0], by: 1) }
+        var direction = RecurrentLayer.Direction(
+            input: try graph.concat(input, axis: 0), state: try graph.concat(state, axis: 0),
+            bias: try graph.concat(biases, axis: 0), functions: try Recurrence.functions(activations, count: 3))
+        if try parameters.bool(40) {
+            for field in 60...62 {
+                direction.peepholes.append(try recurrence.numbers(message, field, "a peephole vector", columns: nil))
             }
         }
-        let outputs = try recurrence.selected(found.outputs, found.states[0], all: parameters.bool(15))
-        return [try recurrence.blob(outputs, size: size), try recurrence.blob(state: found.states[0])]
+        return direction
+    }
+}
+
+/// The common part of the recurrent layers: sequences, states, numbers and functions as the file has them.
+private struct Recurrence {
+    let layer: Layer
+    let inputSize: Int
+    let outputSize: Int
+    /// [Seq, B, inputSize].
+    private let sequence: Graph.Value
+    private let isFolded: Bool
+
+    init(_ layer: Layer) throws(Problem) {
+        self.layer = layer
+        inputSize = try layer.size(1, "inputVectorSize")
+        outputSize = try layer.size(2, "outputVectorSize")
+        let blob = try layer.input()
+        isFolded = blob.isFolded
+        let step = blob.shape.dropFirst(2).compactMap { $0 }
+        guard blob.rank == 5, let batch = blob.shape[1], step.count == 3, elementCount(step) == inputSize else {
+            throw Problem("the input \(shapeText(blob.shape)): expected a sequence [Seq, B, \(inputSize), 1, 1]")
+        }
+        let length = blob.shape[0] ?? 1
+        guard length > 0, batch > 0, batch <= 1 << 16 else {
+            throw Problem("unsupported: \(batch) sequences of \(length) steps")
+        }
+        // 0 keeps an extent, whatever it is.
+        sequence = try layer.graph.reshape(blob.value, to: [blob.shape[0] ?? 0, batch, inputSize])
+    }
+
+    /// The steps of the sequence; nil where each request says how many there are.
+    var steps: Int? { sequence.shape[0] }
+    private var batch: Int { sequence.shape[1] ?? 1 }
+
+    /// The outputs: all steps or the last state alone, then the last states of each direction.
+    func run(_ recurrent: RecurrentLayer, all: Bool, isReversed: Bool) throws(Problem) -> [Blob] {
+        let (graph, count) = (layer.graph, recurrent.cell.stateCount)
+        var states: [Graph.Value] = []
+        for index in 0..<count {
+            var parts: [Graph.Value] = []
+            for direction in recurrent.directions.indices { parts.append(try state(1 + direction * count + index)) }
+            states.append(try graph.concat(parts, axis: 1))
+        }
+        // What a reversed sequence gives stays in the order of computing.
+        let found = try graph.recurrent(
+            recurrent, over: isReversed ? graph.reverse(sequence, axes: [0]) : sequence, states: states)
+        let outputs = all ? found.outputs : try graph.unsqueeze(found.states[0], [0])
+        var blobs = [try blob(outputs, size: outputSize * recurrent.directions.count)]
+        for direction in recurrent.directions.indices {
+            for state in found.states {
+                let own = try graph.part(direction, of: state, recurrent)
+                blobs.append(try blob(graph.unsqueeze(own, [0]), size: outputSize))
+            }
+        }
+        return blobs
+    }
+
+    /// The state [B, outputSize] that an input gives; zeros where it is left out.
+    private func state(_ index: Int) throws(Problem) -> Graph.Value {
+        if index < layer.inputs.count {
+            return try located("input \(index)") { () throws(Problem) in
+                try layer.graph.reshape(layer.input(index).value, to: [batch, outputSize])
+            }
+        }
+        return layer.graph.broadcast(layer.graph.float(0), to: [batch, outputSize])
+    }
+
+    /// [Seq, B, size] as a blob.
+    private func blob(_ value: Graph.Value, size: Int) throws(Problem) -> Blob {
+        let length = value.shape[0] ?? 0
+        return isFolded
+            ? Blob(try layer.graph.reshape(value, to: [length, size, 1, 1]), isFolded: true)
+            : Blob(try layer.graph.reshape(value, to: [length, batch, size, 1, 1]))
+    }
+
+    /// A matrix of `columns`, or a list without them, for one gate.
+    func numbers(_ message: Message, _ field: Int, _ name: String, columns: Int?) throws(Problem) -> Graph.Value {
+        let shape = [outputSize] + (columns.map { [$0] } ?? [])
+        return try located(name) { () throws(Problem) in
+            guard let count = elementCount(shape) else { throw Problem("too many numbers") }
+            let weights = try WeightParameters(message.message(field), count: count, channels: outputSize)
+            return try layer.graph.floats(weights.type, shape: shape, bytes: weights.bytes)
+        }
+    }
+
+    /// The biases of gates that have none.
+    func zeros(_ gates: Int) -> Graph.Value {
+        layer.graph.broadcast(layer.graph.float(0), to: [gates * outputSize])
+    }
+
+    static func functions(_ activations: [Message], count: Int) throws(Problem) -> [GateFunction] {
+        guard activations.count == count else {
+            throw Problem("expected \(count) activations, found \(activations.count)")
+        }
+        var functions: [GateFunction] = []
+        for (index, activation) in activations.enumerated() {
+            // The cell's state has its own limit.
+            functions.append(try function(activation, isLimited: index < 2))
+        }
+        return functions
+    }
+
+    /// An activation of a recurrent layer, of values that are limited to ±50. Files leave out its numbers, and mean the usual ones:
+    /// coremltools compares with a scaled tanh that is tanh, and a linear function that is x
+    /// (converters/mil/mil/ops/tests/iOS14/test_recurrent.py, `test_numpy_numerical`, "standard default values").
+    static func function(_ activation: Message, isLimited: Bool = true) throws(Problem) -> GateFunction {
+        let field = activation.fields.last
+        let isUsual = try field?.message().fields.isEmpty ?? false
+        // The limit changes nothing of sigmoid and tanh.
+        switch field?.number {
+        case 40: return .sigmoid
+        case 30: return .tanh
+        case 31 where isUsual: return .tanh
+        case 41 where isUsual: return .hardSigmoid
+        default: break
+        }
+        let isLinear = field?.number == 5 && isUsual
+        return GateFunction(engineName: nil) { (graph, x) throws(Problem) in
+            let value = isLimited ? try graph.clamp(x, from: -50, to: 50) : x
+            return isLinear ? value : try ActivationLayers.apply(activation, to: value, graph)
+        }
     }
 }

@@ -1,23 +1,24 @@
 /// slice, sliceStatic, sliceDynamic, sliceBySize, crop.
 enum SliceLayers {
-    static let table = [
+    static let table: [LayerTranslator] = [
         LayerTranslator(350, "slice") { (layer) throws(Problem) in
-            try layer.parameters.integer(4) == 0 ? layer.onChannels(slice) : slice(layer)
+            let translator = LayerTranslator.ofElements(350, "slice", slice)
+            return try (layer.parameters.integer(4) == 0 ? translator.onChannels : translator).translate(layer)
         },
-        LayerTranslator(995, "sliceStatic", sliceStatic),
-        LayerTranslator(1000, "sliceDynamic", sliceDynamic), LayerTranslator(1470, "sliceBySize", sliceBySize),
-        LayerTranslator(190, "crop", crop),
+        .ofArrays(995, "sliceStatic") { (layer, x) throws(Problem) in
+            try slice(layer, x, begins: layer.parameters.integers(1), ends: layer.parameters.integers(3))
+        },
+        .ofArrays(1000, "sliceDynamic", inputs: 2...4, sliceDynamic),
+        .ofArrays(1470, "sliceBySize", inputs: 2...2, sliceBySize), .ofImages(190, "crop", inputs: 1...2, crop),
     ]
 
-    private static func slice(_ layer: Layer) throws(Problem) -> [Blob] {
-        try layer.expectInputs(1...1)
-        let (blob, parameters) = (try layer.input(), layer.parameters)
-        let axis = try parameters.integer(4)
+    private static func slice(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
+        let (axis, step) = (try layer.parameters.integer(4), try layer.size(3, "stride", default: 1))
         guard (0...2).contains(axis) else { throw Problem("unknown axis \(axis)") }
-        let step = try layer.size(3, "stride", default: 1)
-        let value = try layer.graph.slice(
-            blob.value, axes: [axis - 3], starts: [parameters.integer(1)], ends: [parameters.integer(2)], steps: [step])
-        return [Blob(try notEmpty(value), isFolded: blob.isFolded)]
+        return try notEmpty(
+            layer.graph.slice(
+                x, axes: [axis - 3], starts: [layer.parameters.integer(1)], ends: [layer.parameters.integer(2)],
+                steps: [step]))
     }
 
     private static func notEmpty(_ value: Graph.Value) throws(Problem) -> Graph.Value {
@@ -25,45 +26,24 @@ enum SliceLayers {
         return value
     }
 
-    /// Masks select the beginning or the end of an axis; squeezed axes are one element, and removed.
-    private static func sliceStatic(_ layer: Layer) throws(Problem) -> [Blob] {
-        try layer.expectInputs(1...1)
-        let value = try layer.array()
-        return [Blob(try slice(layer, value, begins: layer.parameters.integers(1), ends: layer.parameters.integers(3)))]
-    }
-
-    private static func slice(_ layer: Layer, _ value: Graph.Value, begins: [Int], ends: [Int]) throws(Problem)
+    private static func slice(_ layer: Layer, _ x: Graph.Value, begins: [Int], ends: [Int]) throws(Problem)
         -> Graph.Value
     {
-        let rank = value.rank
-        guard begins.count == rank, ends.count == rank else {
-            throw Problem("there are \(begins.count) begins and \(ends.count) ends for \(rank) axes")
+        let masks = try masks(layer, x.rank)
+        let (starts, stops, steps) = try masks.applied(
+            begins: begins, ends: ends, steps: list(layer, 5, "strides", x.rank, default: 1))
+        let result = try layer.graph.slice(x, axes: Array(0..<x.rank), starts: starts, ends: stops, steps: steps)
+        return try layer.graph.squeeze(notEmpty(result), masks.squeezed)
+    }
+
+    private static func masks(_ layer: Layer, _ rank: Int) throws(Problem) -> SliceMasks {
+        func mask(_ field: Int, _ name: String) throws(Problem) -> [Bool] {
+            try list(layer, field, name, rank, default: 0).map { $0 != 0 }
         }
-        let steps = try list(layer, 5, "strides", rank, default: 1)
-        let masks = (
-            begin: try list(layer, 2, "beginMasks", rank, default: 0),
-            end: try list(layer, 4, "endMasks", rank, default: 0),
-            squeeze: try list(layer, 6, "squeezeMasks", rank, default: 0)
-        )
-        var (starts, stops, strides, squeezed): ([Int], [Int], [Int], [Int]) = ([], [], [], [])
-        for axis in 0..<rank {
-            if masks.squeeze[axis] != 0 {
-                squeezed.append(axis)
-                starts.append(begins[axis])
-                stops.append(begins[axis] == -1 ? Int(Int32.max) : begins[axis] &+ 1)
-                strides.append(1)
-                continue
-            }
-            let backward = steps[axis] < 0
-            starts.append(
-                masks.begin[axis] != 0 ? (backward ? Int(Int32.max) : 0) : begins[axis])
-            stops.append(
-                masks.end[axis] != 0 ? (backward ? Int(Int32.min) : Int(Int32.max)) : ends[axis])
-            strides.append(steps[axis])
-        }
-        let result = try notEmpty(
-            layer.graph.slice(value, axes: Array(0..<rank), starts: starts, ends: stops, steps: strides))
-        return try layer.graph.squeeze(result, squeezed.count == rank ? Array(squeezed.dropLast()) : squeezed)
+        let squeeze = try mask(6, "squeezeMasks")
+        return SliceMasks(
+            begin: zip(try mask(2, "beginMasks"), squeeze).map { $0 && !$1 }, end: try mask(4, "endMasks"),
+            squeeze: squeeze)
     }
 
     private static func list(_ layer: Layer, _ field: Int, _ name: String, _ rank: Int, default value: Int)
@@ -78,86 +58,72 @@ enum SliceLayers {
 
     /// As sliceStatic, with what is sliced given by inputs: begin, and perhaps end, strides and the masks (which are numbers of
     /// the layer as a rule).
-    private static func sliceDynamic(_ layer: Layer) throws(Problem) -> [Blob] {
-        try layer.expectInputs(2...4)
-        let (value, graph) = (try layer.array(), layer.graph)
-        let rank = value.rank
+    private static func sliceDynamic(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
+        let (graph, rank, count) = (layer.graph, x.rank, layer.inputs.count)
+        let ownEnds = try list(layer, 3, "endIds", rank, default: 0)
         // Known numbers give a known shape.
-        if layer.inputs.count < 4, let begins = graph.integers(of: try layer.array(1)),
-            let ends = layer.inputs.count > 2
-                ? graph.integers(of: try layer.array(2)) : try list(layer, 3, "endIds", rank, default: 0)
+        if count < 4, let begins = graph.integers(of: try layer.array(1)),
+            let ends = count > 2 ? graph.integers(of: try layer.array(2)) : ownEnds
         {
-            return [Blob(try slice(layer, value, begins: begins, ends: ends))]
+            return try slice(layer, x, begins: begins, ends: ends)
         }
-        let begins = graph.convert(try layer.array(1), to: .i64)
-        var ends = graph.integers(try list(layer, 3, "endIds", rank, default: 0))
-        if layer.inputs.count > 2 { ends = graph.convert(try layer.array(2), to: .i64) }
-        var steps = graph.integers(try list(layer, 5, "strides", rank, default: 1))
-        if layer.inputs.count > 3 { steps = graph.convert(try layer.array(3), to: .i64) }
-        let masks = (
-            begin: try list(layer, 2, "beginMasks", rank, default: 0),
-            end: try list(layer, 4, "endMasks", rank, default: 0),
-            squeeze: try list(layer, 6, "squeezeMasks", rank, default: 0)
-        )
-        let none = Graph.Attribute.integers(masks.begin.map { _ in 0 })
-        let shape: [Int?] = masks.squeeze.filter { $0 == 0 }.map { _ in nil }
-        let result = graph.operation(
-            "StridedSlice", 1, [value, begins, ends, steps],
+        func given(_ index: Int, or list: [Int]) throws(Problem) -> Graph.Value {
+            index < count ? graph.convert(try layer.array(index), to: .i64) : graph.integers(list)
+        }
+        let masks = try masks(layer, rank)
+        func bits(_ mask: [Bool]) -> Graph.Attribute { .integers(mask.map { $0 ? 1 : 0 }) }
+        let none = bits(masks.begin.map { _ in false })
+        let inputs = [
+            x, try given(1, or: []), try given(2, or: ownEnds),
+            try given(3, or: list(layer, 5, "strides", rank, default: 1)),
+        ]
+        return graph.operation(
+            "StridedSlice", 1, inputs,
             [
-                "begin_mask": .integers(masks.begin), "end_mask": .integers(masks.end), "new_axis_mask": none,
-                "shrink_axis_mask": .integers(masks.squeeze), "ellipsis_mask": none,
-            ], shape: shape)
-        return [Blob(result.rank == 0 ? try graph.unsqueeze(result, [0]) : result)]
+                "begin_mask": bits(masks.begin), "end_mask": bits(masks.end), "new_axis_mask": none,
+                "shrink_axis_mask": bits(masks.squeeze), "ellipsis_mask": none,
+            ], shape: [Int?](repeating: nil, count: rank - masks.squeezed.count))
     }
 
     /// `size` elements of an axis from where the second input says.
-    private static func sliceBySize(_ layer: Layer) throws(Problem) -> [Blob] {
-        try layer.expectInputs(2...2)
-        let (value, graph) = (try layer.array(), layer.graph)
-        let axis = try positiveAxis(layer.parameters.integer(3), rank: value.rank)
-        let size = try layer.size(2, "size")
-        guard size <= value.shape[axis] ?? size, size <= 1 << 20 else {
-            throw Problem("cannot take \(size) elements of axis \(axis) of \(shapeText(value.shape))")
+    private static func sliceBySize(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
+        let (graph, size) = (layer.graph, try layer.size(2, "size"))
+        let axis = try positiveAxis(layer.parameters.integer(3), rank: x.rank)
+        guard size <= x.shape[axis] ?? size, size <= 1 << 20 else {
+            throw Problem("cannot take \(size) elements of axis \(axis) of \(shapeText(x.shape))")
         }
         let begin = graph.convert(try graph.reshape(layer.array(1), to: [1]), to: .i64)
-        let indices = try graph.add(begin, graph.integers(Array(0..<size)))
-        return [Blob(try graph.gather(value, indices, axis: axis))]
+        return try graph.gather(x, graph.add(begin, graph.integers(Array(0..<size))), axis: axis)
     }
 
-    private static func crop(_ layer: Layer) throws(Problem) -> [Blob] {
-        try layer.expectInputs(1...2)
-        let (value, back) = try layer.spatial(0)
-        guard let height = value.shape[2], let width = value.shape[3] else {
-            guard layer.inputs.count == 1 else {
-                throw Problem("the input \(shapeText(value.shape)) has open extents")
-            }
-            // Ends are counted from behind.
-            let (begin, end) = try ConvolutionLayers.borders(layer.parameters.message(1))
-            let ends = end.map { $0 == 0 ? Int(Int32.max) : -$0 }
-            return [try back(try layer.graph.slice(value, axes: [2, 3], starts: begin, ends: ends, steps: [1, 1]))]
-        }
+    private static func crop(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         var starts: [Int]
         var ends: [Int]
         if layer.inputs.count == 2 {
-            let model = try layer.spatial(1).value
-            guard let newHeight = model.shape[2], let newWidth = model.shape[3] else {
-                throw Problem("the second input \(shapeText(model.shape)) has open extents")
+            let sizes = try layer.spatial(1).value.shape[2...].compactMap { $0 }
+            guard sizes.count == 2, x.shape[2] != nil, x.shape[3] != nil else {
+                throw Problem("one of the inputs \(shapeText(x.shape)) and \(sizes) has open extents")
             }
             let offset = try layer.parameters.integers(5)
             starts = offset.isEmpty ? [0, 0] : offset
             guard starts.count == 2, starts.allSatisfy({ $0 >= 0 && $0 <= 1 << 24 }) else {
                 throw Problem("the offset is \(offset): expected two numbers")
             }
-            ends = [starts[0] + newHeight, starts[1] + newWidth]
+            ends = zip(starts, sizes).map { $0 + $1 }
         } else {
-            let (begin, end) = try ConvolutionLayers.borders(layer.parameters.message(1))
-            starts = begin
-            ends = [height - end[0], width - end[1]]
+            let amounts = try ConvolutionLayers.borders(layer.parameters.message(1))
+            starts = amounts.begin
+            // Of open extents, ends are counted from behind.
+            ends = zip(amounts.end, x.shape[2...]).map { end, extent in
+                extent.map { $0 - end } ?? (end == 0 ? Int(Int32.max) : -end)
+            }
         }
-        guard starts[0] < ends[0], starts[1] < ends[1], ends[0] <= height, ends[1] <= width else {
-            throw Problem(
-                "rows \(starts[0])..<\(ends[0]), columns \(starts[1])..<\(ends[1]) of \(shapeText(value.shape))")
+        for (axis, extent) in x.shape[2...].enumerated() {
+            guard let extent else { continue }
+            guard starts[axis] < ends[axis], ends[axis] <= extent else {
+                throw Problem("\(starts[axis])..<\(ends[axis]) of axis \(axis + 2) of \(shapeText(x.shape))")
+            }
         }
-        return [try back(try layer.graph.slice(value, axes: [2, 3], starts: starts, ends: ends, steps: [1, 1]))]
+        return try layer.graph.slice(x, axes: [2, 3], starts: starts, ends: ends, steps: [1, 1])
     }
 }

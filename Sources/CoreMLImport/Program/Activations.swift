@@ -16,42 +16,46 @@ extension ProgramOperations {
         },
         "leaky_relu": { call throws(Problem) in
             let slope = call.graph.float(try call.number("alpha", default: 0.01))
-            return [try leaky(call, try call.float("x"), slope: slope)]
+            return [call.graph.leakyReLU(try call.float("x"), slope: slope)]
         },
         "prelu": { call throws(Problem) in
             let (x, slope) = (try call.float("x"), try call.float("alpha"))
-            return [try leaky(call, x, slope: slope.rank == 1 ? alongChannels(call, slope, of: x) : slope)]
+            return [call.graph.leakyReLU(x, slope: try slope.rank == 1 ? alongChannels(call, slope, of: x) : slope)]
         },
         "linear_activation": { call throws(Problem) in
             let scaled = try call.graph.scaled(call.float("x"), by: call.number("alpha"))
             return [try call.graph.shifted(scaled, by: call.number("beta", default: 0))]
         },
         "scaled_tanh": { call throws(Problem) in
-            let inner = try call.graph.scaled(call.float("x"), by: call.number("beta", default: 1))
-            return [try call.graph.scaled(call.graph.unary("Tanh", inner), by: call.number("alpha", default: 1))]
+            [
+                try call.graph.scaledTanh(
+                    call.float("x"), alpha: call.number("alpha", default: 1), beta: call.number("beta", default: 1))
+            ]
         },
         "sigmoid_hard": { call throws(Problem) in
             let (alpha, beta) = (try call.number("alpha", default: 0.2), try call.number("beta", default: 0.5))
-            return [hardSigmoid(call.graph, try call.float("x"), alpha: alpha, beta: beta)]
+            return [call.graph.hardSigmoid(try call.float("x"), alpha: alpha, beta: beta)]
         },
         "thresholded_relu": { call throws(Problem) in
-            let (x, graph) = (try call.float("x"), call.graph)
-            let keeps = try graph.binary("GreaterEqual", x, graph.float(call.number("alpha", default: 1)))
-            return [try graph.select(keeps, x, graph.float(0))]
+            [try call.graph.thresholdedReLU(call.float("x"), threshold: call.number("alpha", default: 1))]
         },
         "clamped_relu": { call throws(Problem) in
-            let (x, graph) = (try call.float("x"), call.graph)
-            let leaky = try leaky(call, x, slope: graph.float(call.number("alpha")))
-            return [try graph.binary("Minimum", leaky, graph.float(limit(call, "beta")))]
+            [try call.graph.clampedReLU(call.float("x"), slope: call.number("alpha"), limit: limit(call, "beta"))]
         },
         "softplus_parametric": { call throws(Problem) in
-            let (x, graph) = (try call.float("x"), call.graph)
-            let inner = try graph.multiply(x, alongChannels(call, call.float("beta"), of: x))
+            let x = try call.float("x")
             return [
-                try graph.multiply(graph.unary("SoftPlus", 4, inner), alongChannels(call, call.float("alpha"), of: x))
+                try call.graph.softplus(
+                    x, alpha: alongChannels(call, call.float("alpha"), of: x),
+                    beta: alongChannels(call, call.float("beta"), of: x))
             ]
         },
-        "gelu": gelu,
+        "gelu": { call throws(Problem) in
+            let way: GraphBuilder.Gelu = try call.choice(
+                "mode", default: "EXACT",
+                of: ["EXACT": .exact, "TANH_APPROXIMATION": .tanh, "SIGMOID_APPROXIMATION": .sigmoid])
+            return [try call.graph.gelu(call.float("x"), way)]
+        },
         "softmax": { call throws(Problem) in
             [try call.graph.softmax(call.float("x"), axis: call.integer("axis", default: -1))]
         },
@@ -62,19 +66,18 @@ extension ProgramOperations {
         { call throws(Problem) in [call.graph.unary(type, opset, try call.float("x"))] }
     }
 
-    /// min(max(alpha · x + beta, 0), 1).
-    static func hardSigmoid(_ graph: GraphBuilder, _ x: Graph.Value, alpha: Float, beta: Float) -> Graph.Value {
-        graph.operation("HardSigmoid", 1, [x, graph.float(alpha), graph.float(beta)], shape: x.shape)
-    }
-
     /// A list of one number a channel, as [1, C, 1, …].
     static func alongChannels(_ call: ProgramCall, _ list: Graph.Value, of x: Graph.Value) throws(Problem)
         -> Graph.Value
     {
-        guard x.rank >= 2, let count = list.staticShape.flatMap(elementCount) else {
+        try call.graph.reshape(list, to: channelShape(of: x, count: list.staticShape.flatMap(elementCount)))
+    }
+
+    static func channelShape(of x: Graph.Value, count: Int?) throws(Problem) -> [Int] {
+        guard x.rank >= 2, let count else {
             throw Problem("one number per channel does not match a value of shape \(shapeText(x.shape))")
         }
-        return try call.graph.reshape(list, to: [1, count] + x.shape.dropFirst(2).map { _ in 1 })
+        return [1, count] + x.shape.dropFirst(2).map { _ in 1 }
     }
 
     /// A constant limit, which may be infinite.
@@ -85,19 +88,4 @@ extension ProgramOperations {
         return min(max(value, -largest), largest)
     }
 
-    private static func leaky(_ call: ProgramCall, _ x: Graph.Value, slope: Graph.Value) throws(Problem) -> Graph.Value
-    {
-        call.graph.operation("PReLU", 1, [x, slope], shape: x.shape)
-    }
-
-    private static func gelu(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
-        let (x, graph) = (try call.float("x"), call.graph)
-        let mode: String? = try call.choice(
-            "mode", default: "EXACT",
-            of: ["EXACT": "ERF", "TANH_APPROXIMATION": "TANH", "SIGMOID_APPROXIMATION": nil])
-        guard let mode else {
-            return [try graph.multiply(x, graph.unary("Sigmoid", graph.scaled(x, by: 1.702)))]
-        }
-        return [graph.unary("Gelu", 7, x, ["approximation_mode": .text(mode)])]
-    }
 }

@@ -69,17 +69,13 @@ extension ProgramOperations {
             throw Problem("expected two blocks of a condition, found \(blocks.count)")
         }
         var constants: [[Int: [ProgramOperand]]] = [[:], [:]]
-        if let known = try predicate.tensor?.integers().first {
-            let chosen = known != 0 ? 0 : 1
-            return try results(of: blocks[chosen], [], call.program, constants: &constants[chosen])
-        }
         let graph = call.graph
         let given = try call.program.value(of: predicate)
         if let decided = graph.decision(given, { $0 != 0 }) {
             let chosen = decided ? 0 : 1
             return try results(of: blocks[chosen], [], call.program, constants: &constants[chosen])
         }
-        let holds = try scalar(graph, truth(graph, given))
+        let holds = try graph.scalar(of: graph.truth(given))
         let yes = try results(of: blocks[0], [], call.program, constants: &constants[0])
         let no = try results(of: blocks[1], [], call.program, constants: &constants[1])
         guard yes.count == no.count else {

@@ -9,13 +9,8 @@ extension ProgramOperations {
         },
         "avg_pool": averagePool,
         "l2_pool": { call throws(Problem) in
-            // √ of the sum of squares: of their mean times their number.
             let (x, kernel, window) = try pool(call)
-            let means = try call.graph.averagePool(
-                call.graph.multiply(x, x), kernel: kernel, window: window, excludesPadding: false,
-                roundsUp: call.bool("ceil_mode"))
-            let count = elementCount(kernel) ?? 0
-            return [call.graph.unary("Sqrt", try call.graph.scaled(means, by: Float(count)))]
+            return [try call.graph.lengthPool(x, kernel: kernel, window: window, roundsUp: call.bool("ceil_mode"))]
         },
     ]
 
@@ -95,47 +90,15 @@ extension ProgramOperations {
     }
 
     private static func transposedConvolution(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
-        let (x, weight) = (try call.float("x"), try call.float("weight"))
+        let x = try call.float("x")
         let axes = x.rank - 2
-        let window = try window(call, axes: axes)
-        guard let kernel = weight.staticShape?.dropFirst(2), kernel.count == axes, window.strides.count == axes,
-            window.dilations.count == axes,
-            (kernel + window.strides + window.dilations).allSatisfy({ $0 > 0 && $0 <= 1 << 24 })
-        else {
-            throw Problem(
-                "weights of shape \(shapeText(weight.shape)), strides \(window.strides) and dilations \(window.dilations) do not "
-                    + "fit an input of shape \(shapeText(x.shape))")
-        }
-        let target = try call.integers("output_shape").map { Array($0.suffix(axes)) }
-        if let target, target.count != axes {
-            throw Problem("there are \(target.count) extents for \(axes) axes", at: "output_shape")
-        }
-        var (begin, end, extra) = ([Int](), [Int](), [Int]())
-        for axis in 0..<axes {
-            let (stride, extent) = (window.strides[axis], x.shape[axis + 2])
-            // What the products of all elements cover.
-            let reach = (kernel[kernel.startIndex + axis] - 1) * window.dilations[axis] + 1
-            var front = 0
-            var cut: Int
-            switch window.padding {
-            case .amounts(let before, let after):
-                front = before[axis]
-                cut = front + after[axis]
-                if let target, let extent { cut = (extent - 1) * stride + reach - target[axis] }
-            case .sameUpper, .sameLower:
-                // As many as elements times the stride, whatever their number is.
-                cut = reach - stride
-                if let target, let extent { cut = (extent - 1) * stride + reach - target[axis] }
-                let half = max(cut, 0) / 2
-                if case .sameLower = window.padding { front = max(cut, 0) - half } else { front = half }
-            }
-            begin.append(front)
-            end.append(max(cut - front, 0))
-            extra.append(max(front - cut, 0))
+        let size = try call.integers("output_shape").map { Array($0.suffix(axes)) }
+        if let size, size.count != axes {
+            throw Problem("there are \(size.count) extents for \(axes) axes", at: "output_shape")
         }
         let result = try call.graph.transposedConvolution(
-            x, weight, groups: call.integer("groups", default: 1), strides: window.strides, dilations: window.dilations,
-            begin: begin, end: end, extra: extra)
+            x, call.float("weight"), groups: call.integer("groups", default: 1), window: window(call, axes: axes),
+            size: size)
         return try biased(call, result)
     }
 }

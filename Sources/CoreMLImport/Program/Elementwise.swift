@@ -19,7 +19,7 @@ extension ProgramOperations {
         "tan": unary("Tan"),
         "identity": { call throws(Problem) in [try call.value("x")] },
         "round": { call throws(Problem) in
-            [call.graph.unary("Round", 5, try call.float("x"), ["mode": "half_to_even"])]
+            [call.graph.rounded(try call.float("x"))]
         },
         "exp2": { call throws(Problem) in
             [try call.graph.binary("Power", call.graph.float(2), call.float("x"))]
@@ -36,8 +36,7 @@ extension ProgramOperations {
             return [try graph.binary("Maximum", x, graph.convert(graph.float(limit(call, "alpha")), to: x.type))]
         },
         "inverse": { call throws(Problem) in
-            let sum = try call.graph.shifted(call.float("x"), by: call.number("epsilon", default: 1e-4))
-            return [try call.graph.divide(call.graph.float(1), sum)]
+            [try call.graph.inverse(call.graph.shifted(call.float("x"), by: call.number("epsilon", default: 1e-4)))]
         },
         "log": { call throws(Problem) in
             let sum = try call.graph.shifted(
@@ -46,7 +45,7 @@ extension ProgramOperations {
         },
         "rsqrt": { call throws(Problem) in
             let sum = try call.graph.shifted(call.float("x"), by: call.number("epsilon", default: 1e-12))
-            return [try call.graph.divide(call.graph.float(1), call.graph.unary("Sqrt", sum))]
+            return [try call.graph.inverse(call.graph.unary("Sqrt", sum))]
         },
         "cast": cast,
         "add": binary("Add"),
@@ -68,11 +67,11 @@ extension ProgramOperations {
         "logical_or": logical("LogicalOr"),
         "logical_xor": logical("LogicalXor"),
         "logical_not": { call throws(Problem) in
-            [call.graph.unary("LogicalNot", try truth(call.graph, call.value("x")))]
+            [call.graph.unary("LogicalNot", try call.graph.truth(call.value("x")))]
         },
         "select": { call throws(Problem) in
             let (yes, no) = unified(call.graph, try call.value("a"), try call.value("b"))
-            return [try call.graph.select(truth(call.graph, call.value("cond")), yes, no)]
+            return [try call.graph.select(call.graph.truth(call.value("cond")), yes, no)]
         },
     ]
 
@@ -90,7 +89,7 @@ extension ProgramOperations {
 
     private static func logical(_ type: String) -> Translator {
         { call throws(Problem) in
-            let (x, y) = (try truth(call.graph, call.value("x")), try truth(call.graph, call.value("y")))
+            let (x, y) = (try call.graph.truth(call.value("x")), try call.graph.truth(call.value("y")))
             return [try call.graph.binary(type, 1, x, y)]
         }
     }
@@ -118,16 +117,11 @@ extension ProgramOperations {
         return order.first { type in values.contains { $0.type == type } } ?? .f32
     }
 
-    /// A boolean for each element: true if it differs from 0.
-    static func truth(_ graph: GraphBuilder, _ x: Graph.Value) throws(Problem) -> Graph.Value {
-        x.type == .boolean ? x : try graph.binary("NotEqual", x, graph.convert(graph.float(0), to: x.type))
-    }
-
     private static func cast(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let (x, type) = (try call.value("x"), try call.text("dtype"))
         switch type {
         case "fp16", "fp32", "fp64": return [call.graph.convert(x, to: .f32)]
-        case "bool": return [try truth(call.graph, x)]
+        case "bool": return [try call.graph.truth(x)]
         case "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64":
             return [call.graph.convert(x, to: .i32)]
         default: throw Problem("unknown type \"\(type)\"", at: "dtype")

@@ -49,12 +49,12 @@ extension ProgramContext {
     private func operands(of call: ProgramCall) throws(Problem) -> [ProgramOperand] {
         let type = call.operation.type
         if let decode = ProgramOperations.special[type] { return try decode(call) }
-        if let known = try ProgramOperations.folded(call) { return [.constant(ProgramConstant(known))] }
         guard let translate = ProgramOperations.table[type] else { throw Problem(ProgramOperations.refusal(of: type)) }
         var operands: [ProgramOperand] = []
         for (index, value) in try translate(call).enumerated() {
             // coremltools declares one image too many for boxes that say which image they are of.
-            operands.append(.value(try checked(value, type == "crop_resize" ? nil : call.declaredShape(index))))
+            operands.append(
+                try operand(of: checked(value, type == "crop_resize" ? nil : call.declaredShape(index))))
         }
         return operands
     }

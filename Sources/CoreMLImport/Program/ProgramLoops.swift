@@ -31,15 +31,6 @@ extension ProgramOperations {
     }
 }
 
-extension ProgramOperand {
-    /// The numbers of a variable, where they are known and few.
-    fileprivate func numbers(in graph: GraphBuilder) throws(Problem) -> [Double]? {
-        if let known = try KnownNumbers(self) { return known.values }
-        guard case .value(let value) = self else { return nil }
-        return graph.numbers(of: value)
-    }
-}
-
 /// A block of a loop that was translated for all rounds: its body, or its condition.
 private struct LoopRound {
     let scope: LoopScope
@@ -115,11 +106,9 @@ private struct LoopRound {
                     states.append((index, next))
                     continue
                 }
-                let end = KnownNumbers(
-                    [Double(counter.value(inRound: body.rounds))], shape: input.first.staticShape ?? [],
-                    type: next.type == .f32 ? .float32 : .int32)
-                guard let tensor = try end.tensor() else { return nil }
-                behind[index] = .constant(ProgramConstant(tensor))
+                let end = try ProgramConstant([Double(counter.value(inRound: body.rounds))], like: input.first)
+                guard let end else { return nil }
+                behind[index] = .constant(end)
             case (.tensors(let list), nil):
                 // A list that the round made, that a loop in it wrote whole, or that is another variable.
                 guard list.variable == index else { return nil }
@@ -150,7 +139,7 @@ private struct LoopRound {
 
     /// The place in a list that each round writes; nil where they are not known.
     private func places(_ index: ProgramOperand) throws(Problem) -> [Int]? {
-        if let known = try KnownNumbers(index)?.values.first.flatMap({ Int(exactly: $0) }) {
+        if let known = try index.numbers(in: scope.body)?.first.flatMap({ Int(exactly: $0) }) {
             return Array(repeating: known, count: scope.body.rounds)
         }
         guard case .value(let value) = index, let numbers = scope.body.numbers(inRoundsOf: value) else { return nil }

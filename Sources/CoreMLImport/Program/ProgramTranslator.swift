@@ -74,7 +74,7 @@ package struct ProgramTranslator {
         }
         if let oversized = context.builder.oversized { problems.add(oversized) }
         try problems.finish()
-        translated.graph = context.builder.graph
+        translated.graph = context.builder.graph.pruned()
         return translated
     }
 

@@ -5,7 +5,7 @@ extension ProgramOperations {
             let (x, graph) = (try call.float("input"), call.graph)
             let range: ClosedRange<Float> = try call.choice("output_dtype", of: ["int8": -128...127, "uint8": 0...255])
             let scaled = try graph.divide(x, along(call, "scale", of: x))
-            var rounded = graph.unary("Round", 5, scaled, ["mode": "half_to_even"])
+            var rounded = graph.rounded(scaled)
             if call.isGiven("zero_point") { rounded = try graph.add(rounded, along(call, "zero_point", of: x)) }
             return [graph.convert(try graph.clamp(rounded, from: range.lowerBound, to: range.upperBound), to: .i32)]
         },

@@ -2,22 +2,23 @@
 extension ProgramOperations {
     static let resizing: [String: Translator] = [
         "upsample_nearest_neighbor": { call throws(Problem) in
-            try upsample(call, sampling: .asymmetric, linear: false)
+            [try call.graph.upsampled(call.float("x"), by: factors(call), sampling: .asymmetric, linear: false)]
         },
         "upsample_bilinear": { call throws(Problem) in
             let aligned = try call.bool("align_corners", default: true)
             let centered = try call.bool("half_pixel_centers", default: !aligned)
-            return try upsample(call, sampling: aligned ? .strict : centered ? .halfPixel : .asymmetric, linear: true)
+            let sampling: GridSampling = aligned ? .strict : centered ? .halfPixel : .asymmetric
+            return [try call.graph.upsampled(call.float("x"), by: factors(call), sampling: sampling, linear: true)]
         },
         "resize_nearest_neighbor": { call throws(Problem) in
             let sizes = [try call.integer("target_size_height"), try call.integer("target_size_width")]
-            return [try resized(call, call.float("x"), sizes: sizes, sampling: .asymmetric, linear: false)]
+            return [try call.graph.resized(call.float("x"), to: sizes, sampling: .asymmetric, linear: false)]
         },
         "resize_bilinear": { call throws(Problem) in
             let sizes = [
                 try call.integer("target_size_height", default: 1), try call.integer("target_size_width", default: 1),
             ]
-            return [try resized(call, call.float("x"), sizes: sizes, sampling: sampling(call), linear: true)]
+            return [try call.graph.resized(call.float("x"), to: sizes, sampling: sampling(call), linear: true)]
         },
         "resize": { call throws(Problem) in
             let (x, count) = (try call.value("x"), try call.integer("resized_dims"))
@@ -46,7 +47,7 @@ extension ProgramOperations {
                 }
                 result = try call.graph.resize(image, to: size, linear: linear, sampling: name)
             } else {
-                result = try resized(call, image, sizes: sizes, sampling: sampling(call), linear: linear)
+                result = try call.graph.resized(image, to: sizes, sampling: sampling(call), linear: linear)
             }
             return [call.graph.convert(result, to: x.type)]
         },
@@ -62,81 +63,7 @@ extension ProgramOperations {
             ])
     }
 
-    /// The largest extent that an image is scaled to.
-    private static let maximumExtent = 1 << 16
-
-    private static func upsample(_ call: ProgramCall, sampling: GridSampling, linear: Bool) throws(Problem) -> [Graph
-        .Value]
-    {
-        let x = try call.float("x")
-        guard x.rank >= 3 else { throw Problem("unsupported shape \(shapeText(x.shape))", at: "x") }
-        let factors = [
-            try call.number("scale_factor_height", default: 1), try call.number("scale_factor_width", default: 1),
-        ]
-        guard factors.allSatisfy({ $0 > 0 && $0 <= 4096 }) else { throw Problem("factors of \(factors)") }
-        let extents = x.shape.suffix(2).compactMap { $0 }
-        if extents.count == 2 {
-            let sizes: [Int] = zip(extents, factors).map { extent, factor in
-                Int((Double(extent) * Double(factor)).rounded(.down))
-            }
-            return [try resized(call, x, sizes: sizes, sampling: sampling, linear: linear)]
-        }
-        guard x.rank == 4, let name = sampling.engineName(counts: []) else {
-            throw Problem("scaling needs an image of known size")
-        }
-        return [try call.graph.resize(x, factors: factors, linear: linear, sampling: name)]
-    }
-
-    /// The last axes in new extents.
-    private static func resized(
-        _ call: ProgramCall, _ x: Graph.Value, sizes: [Int], sampling: GridSampling, linear: Bool
-    ) throws(Problem) -> Graph.Value {
-        guard x.rank >= sizes.count, sizes.allSatisfy({ $0 > 0 && $0 <= maximumExtent }) else {
-            throw Problem("a value of shape \(shapeText(x.shape)) cannot be scaled to \(sizes)")
-        }
-        let old = x.shape.suffix(sizes.count).compactMap { $0 }
-        // The engine's nearest elements are exact where each is repeated; others are picked by a list.
-        let isExact = linear || (old.count == sizes.count && zip(old, sizes).allSatisfy { $0 > 0 && $1 % $0 == 0 })
-        if sizes.count == 2, x.rank == 4, isExact || old.count < 2,
-            let name = linear || sampling == .asymmetric ? sampling.engineName(counts: sizes) : nil
-        {
-            return try call.graph.resize(x, height: sizes[0], width: sizes[1], linear: linear, sampling: name)
-        }
-        guard old.count == sizes.count, old.allSatisfy({ $0 > 0 }) else {
-            throw Problem("scaling needs an image of known size")
-        }
-        var result = x
-        for (index, size) in sizes.enumerated() {
-            let axis = x.rank - sizes.count + index
-            if linear {
-                result = try interpolated(
-                    call.graph, result, axis: axis, sampling.points(extent: old[index], count: size))
-            } else {
-                let places = sampling.nearest(extent: old[index], count: size)
-                let indices = try call.graph.constant(.i32, shape: [size], bytes: Bytes(of: places))
-                result = try call.graph.gather(result, indices, axis: axis)
-            }
-        }
-        return result
-    }
-
-    /// The values at points along an axis, which lie between its elements.
-    private static func interpolated(_ graph: GraphBuilder, _ x: Graph.Value, axis: Int, _ points: [Double])
-        throws(Problem)
-        -> Graph.Value
-    {
-        guard let extent = x.shape[axis] else { throw Problem("the extent of an axis is unknown") }
-        func taken(_ places: [Int]) throws(Problem) -> Graph.Value {
-            let indices = try graph.constant(
-                .i32, shape: [places.count], bytes: Bytes(of: places.map { Int32(clamping: $0) }))
-            return try graph.gather(x, indices, axis: axis)
-        }
-        let lower = points.map { Int($0) }
-        let parts = zip(points, lower).map { Float($0 - Double($1)) }
-        let low = try taken(lower)
-        if parts.allSatisfy({ $0 == 0 }) { return low }
-        let high = try taken(lower.map { min($0 + 1, extent - 1) })
-        let weights = try graph.floats(parts, shape: [parts.count] + (axis + 1..<x.rank).map { _ in 1 })
-        return try graph.add(low, graph.multiply(weights, graph.subtract(high, low)))
+    private static func factors(_ call: ProgramCall) throws(Problem) -> [Float] {
+        [try call.number("scale_factor_height", default: 1), try call.number("scale_factor_width", default: 1)]
     }
 }

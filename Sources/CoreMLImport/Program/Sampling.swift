@@ -22,22 +22,14 @@ extension ProgramOperations {
             guard boxes.rank == 2, boxes.shape[1] == 4 else {
                 throw Problem("expected shape [boxes,4], found \(shapeText(boxes.shape))", at: "boxes")
             }
-            let end = try scalar(graph, extent(graph, boxes, axis: 0))
+            let end = try graph.scalar(of: graph.extent(of: boxes, axis: 0))
             images =
                 try call.optionalValue("box_indices")
-                ?? graph.operation(
-                    "Range", 4, [graph.scalar(0), end, graph.scalar(1)], ["output_type": "i64"], type: .i64,
-                    shape: [boxes.shape[0]])
+                ?? graph.range(
+                    from: graph.scalar(0), to: end, by: graph.scalar(1), type: .i64, count: boxes.shape[0])
         } else {
             let regions = try call.float("roi")
-            guard regions.rank == 5, regions.shape[2] == 4 || regions.shape[2] == 5 else {
-                throw Problem("expected shape [boxes,1,4 or 5,1,1], found \(shapeText(regions.shape))", at: "roi")
-            }
-            boxes = try graph.squeeze(regions, [1, 3, 4])
-            if regions.shape[2] == 5 {
-                images = graph.convert(try graph.gather(boxes, graph.scalar(0), axis: 1), to: .i32)
-                boxes = try graph.slice(boxes, axes: [1], starts: [1], ends: [5], steps: [1])
-            }
+            (boxes, images) = try located("roi") { () throws(Problem) in try graph.boxes(of: regions) }
         }
         let sizes = [try call.integer("target_height", default: 1), try call.integer("target_width", default: 1)]
         var cropping = try BoxCropping(height: sizes[0], width: sizes[1], sampling: sampling(call))
@@ -61,9 +53,9 @@ extension ProgramOperations {
         var (boxes, scores) = (try call.float("boxes"), try call.float("scores"))
         if isNew { (boxes, scores) = (try graph.transpose(boxes, [0, 2, 1]), try graph.transpose(scores, [0, 2, 1])) }
         let score =
-            isNew ? graph.float(-Float.greatestFiniteMagnitude) : try scalar(graph, call.float("score_threshold"))
+            isNew ? graph.float(-Float.greatestFiniteMagnitude) : try graph.scalar(of: call.float("score_threshold"))
         var suppression = try BoxSuppression(
-            most: call.integer("max_boxes"), overlap: scalar(graph, call.float("iou_threshold")), score: score)
+            most: call.integer("max_boxes"), overlap: graph.scalar(of: call.float("iou_threshold")), score: score)
         suppression.isPerClass = try call.bool("per_class_suppression")
         let kept = try graph.suppressed(boxes: boxes, scores: scores, suppression)
         let (places, counts) = (graph.convert(kept[2], to: .i32), graph.convert(kept[3], to: .i32))
@@ -81,7 +73,7 @@ extension ProgramOperations {
                 "unnormalized": .pixels, "normalized_minus_one_to_one": .minusOneToOne,
                 "normalized_zero_to_one": .zeroToOne,
             ])
-        return [try looked(call, at: grid, in: x, coordinates)]
+        return [try sampled(call, at: grid, in: x, coordinates)]
     }
 
     private static func affine(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
@@ -104,10 +96,9 @@ extension ProgramOperations {
         let grid = try graph.reshape(
             graph.matmul(base, matrices, transposesRight: true), to: [0, height, width, 2].map { $0 == 0 ? -1 : $0 })
         let target = try graph.concat(
-            [extent(graph, x, axis: 0), graph.integers([height, width, 2])], axis: 0)
-        let spread = graph.operation(
-            "Broadcast", 3, [grid, target], ["mode": "numpy"], shape: [x.shape[0], height, width, 2])
-        return [try looked(call, at: spread, in: x, .minusOneToOne)]
+            [graph.extent(of: x, axis: 0), graph.integers([height, width, 2])], axis: 0)
+        let spread = graph.broadcast(grid, toComputed: target, shape: [x.shape[0], height, width, 2])
+        return [try sampled(call, at: spread, in: x, .minusOneToOne)]
     }
 
     private enum Coordinates {
@@ -117,7 +108,9 @@ extension ProgramOperations {
     }
 
     /// The image [B, C, H, W] at points (x, y) [B, height, width, 2].
-    private static func looked(_ call: ProgramCall, at grid: Graph.Value, in x: Graph.Value, _ coordinates: Coordinates)
+    private static func sampled(
+        _ call: ProgramCall, at grid: Graph.Value, in x: Graph.Value, _ coordinates: Coordinates
+    )
         throws(Problem) -> Graph.Value
     {
         let graph = call.graph
@@ -134,7 +127,7 @@ extension ProgramOperations {
         let mode = try call.choice(
             "sampling_mode", default: "bilinear", of: ["bilinear": "bilinear", "nearest": "nearest"])
         let size = try graph.convert(
-            graph.concat([extent(graph, x, axis: 3), extent(graph, x, axis: 2)], axis: 0), to: .f32)
+            graph.concat([graph.extent(of: x, axis: 3), graph.extent(of: x, axis: 2)], axis: 0), to: .f32)
         let last = try graph.shifted(size, by: -1)
         let aligned = try call.bool("align_corners")
         let unit: Graph.Value

@@ -25,14 +25,12 @@ extension ProgramOperations {
         "squeeze": squeeze,
         "concat": concat,
         "stack": { call throws(Problem) in
-            let values = try unified(call, call.values("values"))
-            let axis = try positiveAxis(call.integer("axis"), rank: values[0].rank + 1)
-            var layers: [Graph.Value] = []
-            for value in values { layers.append(try call.graph.unsqueeze(value, [axis])) }
-            return [try call.graph.concat(layers, axis: axis)]
+            [try call.graph.stack(unified(call, call.values("values")), axis: call.integer("axis"))]
         },
         "split": split,
-        "flatten2d": flatten,
+        "flatten2d": { call throws(Problem) in
+            [try call.graph.matrix(of: call.value("x"), from: call.integer("axis", default: 1))]
+        },
         "shape": { call throws(Problem) in
             let x = try call.value("x")
             return [call.graph.operation("ShapeOf", 3, [x], ["output_type": "i32"], type: .i32, shape: [x.rank])]
@@ -40,10 +38,7 @@ extension ProgramOperations {
         "tile": { call throws(Problem) in
             let x = try call.value("x")
             if let repeats = try call.knownIntegers("reps") { return [try call.graph.tile(x, repeats)] }
-            return [
-                call.graph.operation(
-                    "Tile", 1, [x, call.graph.convert(try call.value("reps"), to: .i64)], shape: try call.neededShape())
-            ]
+            return [call.graph.tile(x, computed: try call.value("reps"), shape: try call.neededShape())]
         },
         "reverse": { call throws(Problem) in
             let x = try call.value("x")
@@ -69,12 +64,6 @@ extension ProgramOperations {
             }
         }
         return shape
-    }
-
-    /// The extent of an axis as a list of one i64, whether or not it is known when the file is read.
-    static func extent(_ graph: GraphBuilder, _ x: Graph.Value, axis: Int) throws(Problem) -> Graph.Value {
-        if let known = x.shape[try positiveAxis(axis, rank: x.rank)] { return graph.integers([known]) }
-        return try graph.gather(graph.shape(of: x), graph.integers([axis]), axis: 0)
     }
 
     private static func unified(_ call: ProgramCall, _ values: [Graph.Value]) -> [Graph.Value] {
@@ -136,61 +125,19 @@ extension ProgramOperations {
             values.append(value.rank == 0 ? try graph.unsqueeze(value, [0]) : value)
         }
         let axis = try positiveAxis(call.integer("axis"), rank: values[0].rank)
-        guard try call.bool("interleave") else { return [try graph.concat(values, axis: axis)] }
-        // One of each, then the next of each.
-        var layers: [Graph.Value] = []
-        for value in values { layers.append(try graph.unsqueeze(value, [axis + 1])) }
-        let stacked = try graph.concat(layers, axis: axis + 1)
-        guard let extent = values[0].shape[axis] else {
-            throw Problem("interleaved values need a known extent")
-        }
-        var target = [Int](repeating: 0, count: axis) + [extent * values.count]
-        for place in (axis + 1)..<values[0].rank {
-            guard let extent = values[0].shape[place] else {
-                throw Problem("interleaved values need a known extent")
-            }
-            target.append(extent)
-        }
-        return [try graph.reshape(stacked, to: target)]
+        return [
+            try call.bool("interleave")
+                ? graph.interleaved(values, axis: axis) : graph.concat(values, axis: axis)
+        ]
     }
 
     private static func split(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let x = try call.value("x")
-        let axis = try positiveAxis(call.integer("axis"), rank: x.rank)
+        let axis = try call.integer("axis")
         if let sizes = try call.integers("split_sizes") { return try call.graph.split(x, axis: axis, sizes: sizes) }
         let count = try call.integer("num_splits")
-        guard count > 0, count <= 1 << 16 else { throw Problem("\(count) parts", at: "num_splits") }
-        var shape = x.shape
-        if let extent = shape[axis] {
-            guard extent % count == 0 else {
-                throw Problem("an extent of \(extent) cannot be divided into \(count) equal parts", at: "num_splits")
-            }
-            shape[axis] = extent / count
+        return try located("num_splits") { () throws(Problem) in
+            try call.graph.equalParts(x, axis: axis, count: count)
         }
-        return call.graph.operation(
-            "Split", 1, [x, call.graph.scalar(axis)], ["num_splits": .integer(count)],
-            outputs: (0..<count).map { _ in (x.type, shape) })
-    }
-
-    private static func flatten(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
-        let x = try call.value("x")
-        var axis = try call.integer("axis", default: 1)
-        if axis < 0 { axis += x.rank }
-        guard axis >= 0, axis <= x.rank else {
-            throw Problem("\(axis) is out of range: the value has \(x.rank) axes", at: "axis")
-        }
-        func product(_ extents: ArraySlice<Int?>) -> Int? {
-            let known = extents.compactMap { $0 }
-            return known.count == extents.count ? elementCount(known) : nil
-        }
-        let (rows, columns) = (product(x.shape[..<axis]), product(x.shape[axis...]))
-        guard rows != nil || columns != nil else {
-            let shape = call.graph.shape(of: x)
-            let head = try call.graph.slice(shape, axes: [0], starts: [0], ends: [axis], steps: [1])
-            let count = try call.graph.reduce("ReduceProd", head, axes: [0], keepsAxes: true)
-            let target = try call.graph.concat([count, call.graph.integers([-1])], axis: 0)
-            return [call.graph.reshape(x, toComputed: target, shape: [nil, nil])]
-        }
-        return [try call.graph.reshape(x, to: [rows ?? -1, columns ?? -1])]
     }
 }

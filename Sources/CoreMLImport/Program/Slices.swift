@@ -54,25 +54,13 @@ extension ProgramOperations {
             return numbers
         }
         let steps = try list("stride", default: 1)
-        let (fromStart, toEnd) = (try list("begin_mask", default: 0), try list("end_mask", default: 0))
-        let squeezed = try list("squeeze_mask", default: 0).enumerated().filter { $0.element != 0 }.map(\.offset)
+        func mask(_ name: String) throws(Problem) -> [Bool] { try list(name, default: 0).map { $0 != 0 } }
+        let masks = SliceMasks(
+            begin: try mask("begin_mask"), end: try mask("end_mask"), squeeze: try mask("squeeze_mask"))
+        let (squeezed, whole) = (masks.squeezed, SliceMasks.whole(steps))
         guard steps.allSatisfy({ $0 != 0 }) else { throw Problem("must not be 0", at: "stride") }
-        let limit = Int(Int32.max)
-        let firsts = steps.map { $0 > 0 ? 0 : limit }
-        let lasts = steps.map { $0 > 0 ? limit : -limit }
         if let begin = try call.knownIntegers("begin"), let end = try call.knownIntegers("end") {
-            guard begin.count == x.rank, end.count == x.rank else {
-                throw Problem("there are \(begin.count) begins and \(end.count) ends for \(x.rank) axes")
-            }
-            var (starts, ends, strides) = ([Int](), [Int](), [Int]())
-            for axis in 0..<x.rank {
-                let single = squeezed.contains(axis)
-                starts.append(fromStart[axis] != 0 ? (single ? 0 : firsts[axis]) : begin[axis])
-                ends.append(
-                    single
-                        ? (starts[axis] == -1 ? limit : starts[axis] + 1) : toEnd[axis] != 0 ? lasts[axis] : end[axis])
-                strides.append(single ? 1 : steps[axis])
-            }
+            let (starts, ends, strides) = try masks.applied(begins: begin, ends: end, steps: steps)
             let shape = x.shape.enumerated().map { axis, extent in
                 squeezed.contains(axis)
                     ? 1
@@ -82,22 +70,21 @@ extension ProgramOperations {
                 starts: graph.integers(starts), ends: graph.integers(ends), steps: graph.integers(strides),
                 squeezed: squeezed, shape: shape)
         }
-        func masked(_ value: Graph.Value, _ mask: [Int], _ other: [Int]) throws(Problem) -> Graph.Value {
-            guard mask.contains(where: { $0 != 0 }) else { return value }
-            let bits = try graph.constant(
-                .boolean, shape: [mask.count], bytes: Bytes(of: mask.map { $0 != 0 ? 1 : 0 as UInt8 }))
-            return try graph.select(bits, graph.integers(other), value)
+        func masked(_ value: Graph.Value, _ mask: [Bool], _ other: Graph.Value) throws(Problem) -> Graph.Value {
+            guard mask.contains(true) else { return value }
+            let bits = try graph.constant(.boolean, shape: [mask.count], bytes: Bytes(mask.map { $0 ? 1 : 0 }))
+            return try graph.select(bits, other, value)
         }
         let begin = graph.convert(try call.value("begin"), to: .i64)
-        let starts = try masked(begin, fromStart, zip(firsts, x.shape.indices).map { squeezed.contains($1) ? 0 : $0 })
-        var ends = try masked(graph.convert(call.value("end"), to: .i64), toEnd, lasts)
+        let starts = try masked(
+            begin, masks.begin, graph.integers(zip(whole.begins, masks.squeeze).map { $1 ? 0 : $0 }))
+        var ends = try masked(graph.convert(call.value("end"), to: .i64), masks.end, graph.integers(whole.ends))
         if !squeezed.isEmpty {
             // One place: up to the next one, or up to the end where the place is the last.
             let next = try graph.add(starts, graph.integers([1]))
             let isLast = try graph.binary("Equal", next, graph.integers([0]))
-            let after = try graph.select(isLast, graph.integers([limit]), next)
-            let bits = (0..<x.rank).map { squeezed.contains($0) ? 1 : 0 as UInt8 }
-            ends = try graph.select(graph.constant(.boolean, shape: [x.rank], bytes: Bytes(of: bits)), after, ends)
+            let after = try graph.select(isLast, graph.integers([Int(Int32.max)]), next)
+            ends = try masked(ends, masks.squeeze, after)
         }
         let strides = steps.enumerated().map { squeezed.contains($0.offset) ? 1 : $0.element }
         let declared = call.operation.type == "slice_by_index" ? call.declaredShape() : nil

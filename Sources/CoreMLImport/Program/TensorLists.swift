@@ -25,7 +25,7 @@ extension ProgramOperations {
             guard try call.knownIntegers("index") == nil, let rows = list.rows else {
                 return [try list.read(call.integer("index"), call.program)]
             }
-            return [.value(try graph.gather(rows, scalar(graph, call.value("index")), axis: 0))]
+            return [.value(try graph.gather(rows, graph.scalar(of: call.value("index")), axis: 0))]
         },
         "list_write": { call throws(Problem) in
             guard let value = try call.operands("value").first, let index = try call.operands("index").first else {

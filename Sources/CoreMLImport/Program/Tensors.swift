@@ -1,15 +1,19 @@
 /// Orders, sums along an axis, masks, and tensors that are made.
 extension ProgramOperations {
     static let tensors: [String: Translator] = [
-        "band_part": bandPart,
+        "band_part": { call throws(Problem) in
+            let (lower, upper) = (try call.integer("lower", default: -1), try call.integer("upper", default: -1))
+            return [
+                try call.graph.band(call.value("x"), from: lower < 0 ? nil : -lower, to: upper < 0 ? nil : upper)
+            ]
+        },
         "cumsum": { call throws(Problem) in
             let x = try call.value("x")
             let axis = try positiveAxis(call.integer("axis", default: 0), rank: x.rank)
             return [
-                call.graph.operation(
-                    "CumSum", 3, [x, call.graph.scalar(axis)],
-                    ["exclusive": .bool(try call.bool("exclusive")), "reverse": .bool(try call.bool("reverse"))],
-                    shape: x.shape)
+                call.graph.cumulativeSum(
+                    x, axis: call.graph.scalar(axis), exclusive: try call.bool("exclusive"),
+                    reverse: try call.bool("reverse"))
             ]
         },
         "fill": { call throws(Problem) in
@@ -18,69 +22,48 @@ extension ProgramOperations {
                 guard shape.allSatisfy({ $0 >= 0 }) else { throw Problem("invalid shape \(shape)", at: "shape") }
                 return [call.graph.broadcast(value, to: shape)]
             }
-            let target = call.graph.convert(try call.value("shape"), to: .i64)
             return [
-                call.graph.operation(
-                    "Broadcast", 3, [value, target], ["mode": "numpy"], shape: try call.neededShape())
+                call.graph.broadcast(value, toComputed: try call.value("shape"), shape: try call.neededShape())
             ]
         },
         "fill_like": { call throws(Problem) in
             let reference = try call.value("ref_tensor")
             return [
-                call.graph.operation(
-                    "Broadcast", 3, [try filler(call), call.graph.shape(of: reference)], ["mode": "numpy"],
-                    shape: reference.shape)
+                call.graph.broadcast(
+                    try filler(call), toComputed: call.graph.shape(of: reference), shape: reference.shape)
             ]
         },
-        "non_zero": { call throws(Problem) in
-            let x = try call.value("x")
-            let places = call.graph.operation(
-                "NonZero", 3, [x], ["output_type": "i32"], type: .i32, shape: [x.rank, nil])
-            return [try call.graph.transpose(places, [1, 0])]
-        },
+        "non_zero": { call throws(Problem) in [try call.graph.places(ofNonZero: call.value("x"))] },
         "one_hot": oneHot,
         "range_1d": range,
         "topk": { call throws(Problem) in
-            let (x, graph) = (try call.value("x"), call.graph)
-            let axis = try positiveAxis(call.integer("axis", default: -1), rank: x.rank)
+            let graph = call.graph
             let known = try call.isGiven("k") ? call.knownIntegers("k")?.first : 1
-            if let known, known <= 0 { throw Problem("\(known) elements", at: "k") }
-            if let known, let extent = x.shape[axis], known > extent {
-                throw Problem("cannot take \(known) of \(extent) elements", at: "k")
-            }
             let count: Graph.Value
-            if let known { count = graph.scalar(known, type: .i32) } else { count = try scalar(graph, call.value("k")) }
-            return try topK(
-                graph, x, count: count, known: known, axis: axis, mode: call.bool("ascending") ? "min" : "max")
+            if let known {
+                count = graph.scalar(known, type: .i32)
+            } else {
+                count = try graph.scalar(of: call.value("k"))
+            }
+            return try graph.topK(
+                call.value("x"), count: count, known: known, axis: call.integer("axis", default: -1),
+                largest: !call.bool("ascending"))
         },
         "argsort": { call throws(Problem) in
-            let (x, graph) = (try call.value("x"), call.graph)
-            let axis = try positiveAxis(call.integer("axis", default: -1), rank: x.rank)
-            let count = try scalar(graph, graph.convert(extent(graph, x, axis: axis), to: .i32))
-            let mode = try call.bool("ascending") ? "min" : "max"
-            return [try topK(graph, x, count: count, known: x.shape[axis], axis: axis, mode: mode)[1]]
+            [
+                try call.graph.order(
+                    of: call.value("x"), axis: call.integer("axis", default: -1), largestFirst: !call.bool("ascending"))
+            ]
         },
         "reverse_sequence": { call throws(Problem) in
-            let x = try call.value("x")
-            let (sequence, batch) = (
-                try call.integer("seq_axis", default: 0), try call.integer("batch_axis", default: 0)
-            )
-            return [
-                call.graph.operation(
-                    "ReverseSequence", 1, [x, try call.value("lengths")],
-                    [
-                        "seq_axis": .integer(try positiveAxis(sequence, rank: x.rank)),
-                        "batch_axis": .integer(try positiveAxis(batch, rank: x.rank)),
-                    ], shape: x.shape)
+            [
+                try call.graph.reverseSequence(
+                    call.value("x"), lengths: call.value("lengths"), batchAxis: call.integer("batch_axis", default: 0),
+                    sequenceAxis: call.integer("seq_axis", default: 0))
             ]
         },
         "pad": pad,
     ]
-
-    /// A value of one element as a scalar.
-    static func scalar(_ graph: GraphBuilder, _ x: Graph.Value) throws(Problem) -> Graph.Value {
-        x.rank == 0 ? x : try graph.reshape(x, to: [])
-    }
 
     /// The argument "value" as a scalar of the type that the file declares for the output.
     private static func filler(_ call: ProgramCall) throws(Problem) -> Graph.Value {
@@ -98,71 +81,27 @@ extension ProgramOperations {
         return call.graph.convert(call.graph.float(given), to: type)
     }
 
-    /// Keeps `lower` diagonals below the middle one and `upper` above it; a negative number keeps all.
-    private static func bandPart(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
-        let (x, graph) = (try call.value("x"), call.graph)
-        let (lower, upper) = (try call.integer("lower", default: -1), try call.integer("upper", default: -1))
-        guard x.rank >= 2 else {
-            throw Problem("expected a matrix, found shape \(shapeText(x.shape))", at: "x")
-        }
-        if lower < 0, upper < 0 { return [x] }
-        func numbers(axis: Int, rows: Bool) throws(Problem) -> Graph.Value {
-            let end = try scalar(graph, extent(graph, x, axis: axis))
-            let line = graph.operation(
-                "Range", 4, [graph.scalar(0), end, graph.scalar(1)], ["output_type": "i64"], type: .i64,
-                shape: [x.shape[x.rank + axis]])
-            return rows ? try graph.unsqueeze(line, [1]) : line
-        }
-        let below = try graph.subtract(numbers(axis: -2, rows: true), numbers(axis: -1, rows: false))
-        var keeps: Graph.Value?
-        if lower >= 0 { keeps = try graph.binary("LessEqual", below, graph.scalar(lower)) }
-        if upper >= 0 {
-            let right = try graph.binary("GreaterEqual", below, graph.scalar(-upper))
-            if let left = keeps { keeps = try graph.binary("LogicalAnd", left, right) } else { keeps = right }
-        }
-        guard let keeps else { return [x] }
-        return [try graph.select(keeps, x, graph.convert(graph.float(0), to: x.type))]
-    }
-
     private static func oneHot(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
-        let (indices, graph) = (try call.value("indices"), call.graph)
-        let axis = try positiveAxis(call.integer("axis", default: -1), rank: indices.rank + 1)
-        let known = try call.knownIntegers("one_hot_vector_size")?.first
-        let size = try graph.convert(scalar(graph, call.value("one_hot_vector_size")), to: .i64)
-        var shape = indices.shape
-        shape.insert(known, at: axis)
-        let (on, off) = (
-            try constantScalar(call, "on_value", default: 1), try constantScalar(call, "off_value", default: 0)
-        )
-        return [
-            graph.operation(
-                "OneHot", 1, [graph.convert(indices, to: .i64), size, on, off], ["axis": .integer(axis)], type: on.type,
-                shape: shape)
+        [
+            try call.graph.oneHot(
+                call.value("indices"), size: call.graph.scalar(of: call.value("one_hot_vector_size")),
+                known: call.knownIntegers("one_hot_vector_size")?.first, axis: call.integer("axis", default: -1),
+                on: constantScalar(call, "on_value", default: 1), off: constantScalar(call, "off_value", default: 0))
         ]
     }
 
     private static func range(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let graph = call.graph
         var bounds: [Graph.Value] = []
-        for name in ["start", "end", "step"] { bounds.append(try scalar(graph, call.value(name))) }
+        for name in ["start", "end", "step"] { bounds.append(try graph.scalar(of: call.value(name))) }
         let type = widest(bounds)
         var extent = try call.neededShape().first ?? nil
-        if type == .f32, let start = try knownNumber(call, "start"), let end = try knownNumber(call, "end"),
-            let step = try knownNumber(call, "step")
-        {
-            let count = ((end - start) / step).rounded(.up)
+        let known = bounds.compactMap { graph.numbers(of: $0)?.first.map { Float($0) } }
+        if known.count == 3 {
+            let count = ((known[1] - known[0]) / known[2]).rounded(.up)
             extent = Int(exactly: count).flatMap { $0 <= 1 << 28 ? max($0, 0) : nil } ?? extent
         }
-        return [
-            graph.operation(
-                "Range", 4, bounds.map { graph.convert($0, to: type) }, ["output_type": .text(type.rawValue)],
-                type: type,
-                shape: [extent])
-        ]
-    }
-
-    private static func knownNumber(_ call: ProgramCall, _ name: String) throws(Problem) -> Float? {
-        try call.operands(name).first?.tensor?.floats().first
+        return [graph.range(from: bounds[0], to: bounds[1], by: bounds[2], type: type, count: extent)]
     }
 
     /// Padding is given for the last axes, in their order.

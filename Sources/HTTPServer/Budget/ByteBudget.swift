@@ -183,7 +183,7 @@ package final class ByteBudget: Sendable {
     }
 
     /// The body is complete: its surplus is released, and another body may exceed the budget.
-    package func settle(_ surplus: Int, body: ObjectIdentifier) {
+    package func complete(_ surplus: Int, body: ObjectIdentifier) {
         giveBack(surplus, of: body, isEnd: true)
     }
 

@@ -45,13 +45,52 @@ package struct ConnectionMachine: Sendable {
         case idle, head, body, waiting, handling, answering, skipping, lingering, closing, closed
     }
 
+    /// The phase with what counts in it alone.
+    private enum State: Sendable {
+        case idle
+        /// `isTaken`: the head is complete, and its answer is due.
+        case head(isTaken: Bool)
+        case body(BodyTime)
+        case waiting(BodyTime, since: UInt64)
+        case handling
+        case answering(then: Next)
+        case skipping(BodyTime)
+        case lingering(end: UInt64, bytes: UInt64)
+        case closing
+        case closed
+    }
+
     /// The action after the answer that is being sent.
     private enum Next: Sendable {
         case request, skip, linger, close
     }
 
+    /// The time that a body has.
+    private struct BodyTime: Sendable {
+        /// When it is up.
+        var end: UInt64
+        /// The body's bytes since the window was opened.
+        var windowBytes: UInt64 = 0
+        /// When a body that has found no room since its last byte came is given up; 0 if it has not waited since.
+        var waitEnd: UInt64 = 0
+    }
+
+    private var state = State.idle
     /// The phase.
-    package private(set) var phase = Phase.idle
+    package var phase: Phase {
+        switch state {
+        case .idle: .idle
+        case .head: .head
+        case .body: .body
+        case .waiting: .waiting
+        case .handling: .handling
+        case .answering: .answering
+        case .skipping: .skipping
+        case .lingering: .lingering
+        case .closing: .closing
+        case .closed: .closed
+        }
+    }
     /// When to call `timerFired`, in the clock of the events; nil for never.
     package private(set) var deadline: UInt64?
     /// True if the client has closed its side.
@@ -62,26 +101,14 @@ package struct ConnectionMachine: Sendable {
     package private(set) var bodyBytes: UInt64 = 0
 
     private var traits = RequestTraits()
-    /// A head was taken and its answer is due, though the phase is still `head`.
-    private var headTaken = false
     /// True if the client is certain to send the body of a request that is answered without it. One that expects 100 (Continue)
     /// may or may not: it need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be the body or another
     /// request. Nothing but bytes of the body that have already arrived decides.
     private var bodyIsCertain = false
-    private var next = Next.request
     /// The connection was idle when the server began to shut down.
     private var isDraining = false
     /// The maximum length of the body; of a refused one, the maximum that is skipped to keep the connection.
     package private(set) var maxBody: UInt64 = 0
-    private var windowBytes: UInt64 = 0
-    /// When the body's time is up.
-    private var bodyEnd: UInt64 = 0
-    /// Since when the body waits for room.
-    private var waitingSince: UInt64 = 0
-    /// When a body that has found no room since its last byte came is given up; 0 if it has not waited since.
-    private var waitEnd: UInt64 = 0
-    private var lingerEnd: UInt64 = 0
-    private var lingerBytes: UInt64 = 0
 
     /// A connection that was accepted at `now`.
     package init(policy: ConnectionPolicy, now: UInt64) {
@@ -97,8 +124,8 @@ package struct ConnectionMachine: Sendable {
 
     /// The first byte of a head arrived.
     package mutating func headStarted(policy: ConnectionPolicy, now: UInt64) {
-        guard phase == .idle else { return }
-        phase = .head
+        guard case .idle = state else { return }
+        state = .head(isTaken: false)
         // The first request's time began with the connection.
         if answeredRequests > 0 { deadline = now &+ policy.headerTimeout }
     }
@@ -114,9 +141,7 @@ package struct ConnectionMachine: Sendable {
         if let length = traits.bodyLength, length > maxBody {
             return .fail(.bodyTooLarge(limit: maxBody, declared: length))
         }
-        phase = .body
-        bodyEnd = now &+ policy.bodyTimeout
-        openWindow(policy, now)
+        state = .body(window(BodyTime(end: now &+ policy.bodyTimeout), policy, now))
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
     }
 
@@ -131,17 +156,18 @@ package struct ConnectionMachine: Sendable {
     /// The head is malformed or will not be completed; `isHead`: the method of the request is known to be HEAD. The answer to
     /// the fault is next.
     package mutating func headFailed(isHead: Bool) {
-        guard !headTaken else { return }
+        if case .head(isTaken: true) = state { return }
         _ = begin(RequestTraits(isHead: isHead))
     }
 
     /// `count` bytes of the body arrived (without its coding). `announced`: the number of bytes that are still to come of the
     /// same chunk.
     package mutating func bodyReceived(_ count: UInt64, announced: UInt64 = 0) -> ConnectionAction {
-        guard phase == .body else { return .wait }
+        guard case .body(var time) = state else { return .wait }
         bodyBytes &+= count
-        windowBytes &+= count
-        if count > 0 { waitEnd = 0 }
+        time.windowBytes &+= count
+        if count > 0 { time.waitEnd = 0 }
+        state = .body(time)
         if bodyBytes > maxBody { return .fail(.bodyTooLarge(limit: maxBody, declared: nil)) }
         if announced > maxBody &- bodyBytes { return .fail(.chunkTooLarge(limit: maxBody, size: announced)) }
         return bodyRemaining == 0 ? dispatch() : .wait
@@ -149,26 +175,24 @@ package struct ConnectionMachine: Sendable {
 
     /// The last chunk and the trailers arrived.
     package mutating func bodyEnded() -> ConnectionAction {
-        guard phase == .body else { return .wait }
+        guard case .body = state else { return .wait }
         return dispatch()
     }
 
     /// There is no room in the byte budget: nothing is read until `budgetFreed`.
     package mutating func budgetExhausted(policy: ConnectionPolicy, now: UInt64) {
-        guard phase == .body else { return }
-        phase = .waiting
-        waitingSince = now
+        guard case .body(var time) = state else { return }
         // A body that is offered too little room several times waits no longer than others.
-        if waitEnd == 0 { waitEnd = now &+ policy.bodyBudgetTimeout }
-        deadline = waitEnd
+        if time.waitEnd == 0 { time.waitEnd = now &+ policy.bodyBudgetTimeout }
+        state = .waiting(time, since: now)
+        deadline = time.waitEnd
     }
 
     /// There is room again. The measurement of the client's rate starts again, because the client did not cause the pause.
     package mutating func budgetFreed(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
-        guard phase == .waiting else { return .wait }
-        phase = .body
-        bodyEnd = bodyEnd &+ (now &- waitingSince)
-        openWindow(policy, now)
+        guard case .waiting(var time, let since) = state else { return .wait }
+        time.end = time.end &+ (now &- since)
+        state = .body(window(time, policy, now))
         return .readBody(sendContinue: false)
     }
 
@@ -188,12 +212,18 @@ package struct ConnectionMachine: Sendable {
     package mutating func answered(
         wantsClose: Bool, fault: Bool, draining: Bool, policy: ConnectionPolicy, now: UInt64
     ) -> AnswerPlan {
-        let hadRequest = phase != .idle && phase != .head || headTaken
-        headTaken = false
+        let hadRequest: Bool
+        var rest = bodyRemaining ?? 1
+        switch state {
+        case .idle: hadRequest = false
+        case .head(let isTaken): hadRequest = isTaken
+        case .handling: (hadRequest, rest) = (true, 0)
+        default: hadRequest = true
+        }
         answeredRequests += 1
-        let rest = phase == .handling ? 0 : bodyRemaining ?? 1
         var keep = !fault && !wantsClose && !draining && traits.keepAlive && answeredRequests < policy.maxRequests
         if rest > 0 && (rest > maxBody || !bodyIsCertain) { keep = false }
+        let next: Next
         if keep {
             next = rest > 0 ? .skip : .request
         } else if peerFinished || (!fault && rest == 0 && !traits.keepAlive) {
@@ -204,7 +234,7 @@ package struct ConnectionMachine: Sendable {
             next = .linger
         }
         if phase != .closed {
-            phase = .answering
+            state = .answering(then: next)
             deadline = now &+ policy.writeTimeout
         }
         return AnswerPlan(
@@ -216,8 +246,7 @@ package struct ConnectionMachine: Sendable {
     package mutating func outputBlocked(policy: ConnectionPolicy, now: UInt64) {
         switch phase {
         case .idle, .head:
-            phase = .answering
-            next = .request
+            state = .answering(then: .request)
             deadline = now &+ policy.writeTimeout
         case .answering: deadline = now &+ policy.writeTimeout
         default: break
@@ -226,22 +255,20 @@ package struct ConnectionMachine: Sendable {
 
     /// The whole answer was handed to the socket (or stands before it with those of pipelined requests).
     package mutating func answerSent(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
-        guard phase == .answering else { return .wait }
+        guard case .answering(let next) = state else { return .wait }
         switch next {
         case .request:
-            phase = .idle
+            state = .idle
             deadline = now &+ policy.idleTimeout
             return .readHead
         case .skip:
-            phase = .skipping
-            bodyEnd = now &+ policy.bodyTimeout
-            openWindow(policy, now)
+            state = .skipping(window(BodyTime(end: now &+ policy.bodyTimeout), policy, now))
             return .skipBody
         case .linger:
             if peerFinished { return finish(.finished) }
-            phase = .lingering
-            lingerEnd = now &+ policy.lingerTotal
-            deadline = min(lingerEnd, now &+ policy.lingerTimeout)
+            let end = now &+ policy.lingerTotal
+            state = .lingering(end: end, bytes: 0)
+            deadline = min(end, now &+ policy.lingerTimeout)
             return .linger
         case .close:
             return finish(.finished)
@@ -252,21 +279,22 @@ package struct ConnectionMachine: Sendable {
     package mutating func discarded(
         _ count: UInt64, ended: Bool = false, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
-        switch phase {
-        case .skipping:
+        switch state {
+        case .skipping(var time):
             bodyBytes &+= count
-            windowBytes &+= count
+            time.windowBytes &+= count
+            state = .skipping(time)
             guard bodyRemaining == 0 || ended else {
                 // Chunks do not say how many they will be.
                 return bodyBytes > maxBody ? finish(.finished) : .wait
             }
-            phase = .idle
+            state = .idle
             deadline = now &+ policy.idleTimeout
             return .readHead
-        case .lingering:
-            lingerBytes &+= count
-            if lingerBytes > policy.lingerBytes { return finish(.finished) }
-            deadline = min(lingerEnd, now &+ policy.lingerTimeout)
+        case .lingering(let end, let bytes):
+            state = .lingering(end: end, bytes: bytes &+ count)
+            if bytes &+ count > policy.lingerBytes { return finish(.finished) }
+            deadline = min(end, now &+ policy.lingerTimeout)
             return .wait
         default:
             return .wait
@@ -281,7 +309,7 @@ package struct ConnectionMachine: Sendable {
     ) -> ConnectionAction {
         let first = !peerFinished
         peerFinished = true
-        switch phase {
+        switch state {
         case .idle: return unread ? .wait : finish(.finished)
         case .head: return .fail(.headTruncated)
         case .body: return .fail(.bodyTruncated)
@@ -289,8 +317,8 @@ package struct ConnectionMachine: Sendable {
             guard first, policy.probesHalfClosed else { return .wait }
             return traits.isHTTP10 ? close(.clientGone) : .probe
         case .skipping, .lingering: return finish(.finished)
-        case .answering:
-            if next == .skip || next == .linger { next = .close }
+        case .answering(let next):
+            if next == .skip || next == .linger { state = .answering(then: .close) }
             return .wait
         case .waiting, .closing, .closed: return .wait
         }
@@ -308,18 +336,20 @@ package struct ConnectionMachine: Sendable {
     /// `deadline` may have passed.
     package mutating func timerFired(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard let deadline, now >= deadline else { return .wait }
-        switch phase {
+        switch state {
         case .idle: return finish(isDraining ? .drained : .idle)
         case .head: return .fail(.slowHead)
         case .waiting: return .fail(.noBudget)
         case .answering: return close(.slowReader)
         case .lingering: return finish(.finished)
-        case .body, .skipping:
-            let isLate = now >= bodyEnd
-            if isLate || windowBytes < policy.bodyBytesPerGrace {
-                return phase == .body ? .fail(isLate ? .lateBody : .slowBody) : finish(.finished)
-            }
-            openWindow(policy, now)
+        case .body(let time):
+            let isLate = now >= time.end
+            if isLate || time.windowBytes < policy.bodyBytesPerGrace { return .fail(isLate ? .lateBody : .slowBody) }
+            state = .body(window(time, policy, now))
+            return .wait
+        case .skipping(let time):
+            if now >= time.end || time.windowBytes < policy.bodyBytesPerGrace { return finish(.finished) }
+            state = .skipping(window(time, policy, now))
             return .wait
         case .handling, .closing, .closed: return .wait
         }
@@ -330,7 +360,7 @@ package struct ConnectionMachine: Sendable {
     /// But not where an answer has just been sent: the client may be sending its next request, which would find the connection
     /// closed (RFC 9112, 9.5). It has a moment for it, and is answered with `Connection: close`.
     package mutating func drain(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
-        guard phase == .idle else { return .wait }
+        guard case .idle = state else { return .wait }
         isDraining = true
         guard answeredRequests > 0, let deadline else { return close(.drained) }
         let end = min(deadline &- policy.idleTimeout, now) &+ Self.lastRequestTime
@@ -344,14 +374,14 @@ package struct ConnectionMachine: Sendable {
 
     /// Ends the connection: it is closed once the client has taken what the socket holds.
     package mutating func finish(_ ending: ConnectionEnding) -> ConnectionAction {
-        phase = .closing
+        state = .closing
         deadline = nil
         return .finish(ending)
     }
 
     /// Closes the connection in any state.
     package mutating func close(_ ending: ConnectionEnding) -> ConnectionAction {
-        phase = .closed
+        state = .closed
         deadline = nil
         return .close(ending)
     }
@@ -364,21 +394,19 @@ package struct ConnectionMachine: Sendable {
         self.traits = traits
         bodyIsCertain = !traits.expectsContinue
         bodyBytes = 0
-        waitEnd = 0
-        phase = .head
-        headTaken = true
+        state = .head(isTaken: true)
         return true
     }
 
     private mutating func dispatch() -> ConnectionAction {
-        phase = .handling
-        headTaken = false
+        state = .handling
         deadline = nil
         return .dispatch
     }
 
-    private mutating func openWindow(_ policy: ConnectionPolicy, _ now: UInt64) {
-        windowBytes = 0
-        deadline = min(now &+ policy.bodyGrace, bodyEnd)
+    /// The time of a body with a new window, in which enough of it must come.
+    private mutating func window(_ time: BodyTime, _ policy: ConnectionPolicy, _ now: UInt64) -> BodyTime {
+        deadline = min(now &+ policy.bodyGrace, time.end)
+        return BodyTime(end: time.end, waitEnd: time.waitEnd)
     }
 }

@@ -130,7 +130,7 @@ extension EventLoop {
         openCount += 1
         context.counters.open.set(openCount)
         context.counters.accepted.add()
-        settle(connection)
+        synchronize(connection)
     }
 
     private func pauseAccepting(until: UInt64?, isFull: Bool = false) {

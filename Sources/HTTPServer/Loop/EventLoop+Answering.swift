@@ -59,7 +59,7 @@ extension EventLoop {
         exchange.handler = nil
         exchange.bodyEnd = csys_monotonic()
         exchange.bodyBytes = exchange.body.count
-        exchange.body.settle()
+        exchange.body.complete()
         let request = HTTPRequest(
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
             isProxied: connection.isProxied,
@@ -96,7 +96,7 @@ extension EventLoop {
         let sent = render(connection, response, requestID: exchange.requestID, plan: plan)
         answered(connection, sent: sent)
         advance(connection)
-        settle(connection)
+        synchronize(connection)
     }
 
     /// The application has answered on sight of the head. Pipelined answers are put together.

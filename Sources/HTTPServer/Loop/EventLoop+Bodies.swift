@@ -165,7 +165,7 @@ extension EventLoop {
             receiveBody(connection)
         }
         if connection.machine.phase != .waiting { unfinished.append(connection.descriptor) }
-        settle(connection)
+        synchronize(connection)
     }
 
     /// The time that `feedStarved` may take of a turn, in nanoseconds.

@@ -5,7 +5,7 @@ import SystemSupport
 extension EventLoop {
     /// Brings timers and queues in line with the connection's phase. Called when an event was dealt with, not at each step
     /// of it: a request that comes, runs and is answered within one event touches neither.
-    func settle(_ connection: Connection) {
+    func synchronize(_ connection: Connection) {
         let id = connection.descriptor
         guard connection.machine.phase != .closed else { return }
         if connection.charged != 0 || connection.exchange != nil || !connection.leftover.isEmpty {
@@ -37,7 +37,7 @@ extension EventLoop {
     }
 
     /// Puts a connection that waits for nothing but its client's bytes back among those that can be closed for others, once the
-    /// client has taken all of its answers: until then, `settle` has left it out.
+    /// client has taken all of its answers: until then, `synchronize` has left it out.
     func rest(_ connection: Connection) {
         guard connection.queued == 0 else { return }
         switch connection.machine.phase {
@@ -56,7 +56,7 @@ extension EventLoop {
         connection.timerAt = 0
         lookOnceMore(connection)
         perform(connection.machine.timerFired(policy: context.policy, now: now), on: connection)
-        settle(connection)
+        synchronize(connection)
     }
 
     /// Looks at the socket of a connection whose deadline has passed before its client counts as late: what it has sent, or
@@ -177,7 +177,7 @@ extension EventLoop {
             if connection.machine.phase == .idle { connection.readable = true }
             advance(connection)
             perform(connection.machine.drain(policy: context.policy, now: now), on: connection)
-            settle(connection)
+            synchronize(connection)
         }
         // Only now: each connection that closes would otherwise look at all the others.
         self.whenEmpty = whenEmpty

@@ -27,7 +27,7 @@ extension EventLoop {
         case _ where unfinished.contains(connection.descriptor): break
         default: advance(connection)
         }
-        settle(connection)
+        synchronize(connection)
     }
 
     /// The work that a connection may do before the others have their turn.

@@ -91,7 +91,7 @@ extension EventLoop {
     private func giveUpBody(_ connection: Connection) {
         context.counters.evictedBodies.add()
         perform(connection.machine.bodyEvicted(), on: connection)
-        settle(connection)
+        synchronize(connection)
     }
 
     // MARK: Connections
@@ -113,7 +113,7 @@ extension EventLoop {
             let (phase, answered) = (connection.machine.phase, connection.machine.answeredRequests)
             connection.readable = true
             advance(connection)
-            settle(connection)
+            synchronize(connection)
             if connection.machine.phase == .closed { return true }
             guard connection.machine.phase == phase, connection.machine.answeredRequests == answered else { continue }
             evict(connection)

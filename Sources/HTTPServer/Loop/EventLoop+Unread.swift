@@ -102,7 +102,7 @@ extension EventLoop {
         _ = measure(connection)
         if connection.queued == 0 {
             closeIfTaken(connection)
-            if before > 0 { settle(connection) } else { rest(connection) }
+            if before > 0 { synchronize(connection) } else { rest(connection) }
         } else if now &- connection.tookAt >= context.policy.writeTimeout {
             perform(connection.machine.close(.slowReader), on: connection)
         }

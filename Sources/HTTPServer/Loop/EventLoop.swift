@@ -269,7 +269,7 @@ final class EventLoop {
     private func resume(_ id: Int32, _ time: inout UInt64) {
         guard let connection = connections[Int(id)] else { return }
         advance(connection, .later, from: time)
-        settle(connection)
+        synchronize(connection)
         time = csys_monotonic()
     }
 

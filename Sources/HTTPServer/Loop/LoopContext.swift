@@ -18,6 +18,7 @@ final class LoopContext: Sendable {
     let reportFailure: @Sendable (HTTPServerError) -> Void
     let name: String
 
+    // Wide: the parts of the server, each under its name, from its one place.
     init(
         configuration: HTTPServerConfiguration, responder: any HTTPResponder,
         observer: (any HTTPServerObserver)?, listeners: [Listener], budget: ByteBudget, answers: AnswerBudget,

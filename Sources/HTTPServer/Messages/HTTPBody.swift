@@ -132,9 +132,9 @@ public final class HTTPBody: @unchecked Sendable {
     }
 
     /// The body is whole: another one may overdraw.
-    func settle() {
+    func complete() {
         trim()
-        budget?.settle(0, body: ObjectIdentifier(self))
+        budget?.complete(0, body: ObjectIdentifier(self))
     }
 
     // MARK: Memory

@@ -19,6 +19,8 @@ public struct HTTPRequest: Sendable {
     public let bodyReceived: MonotonicInstant
 
     /// A request for tests and other transports.
+    ///
+    /// Wide: a record, in the order of its fields.
     public init(
         head: RequestHead, body: HTTPBody, requestID: String, remote: String, isProxied: Bool = false,
         headReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0),

@@ -63,6 +63,7 @@ public struct ExchangeRecord: Sendable {
     /// The outcome of the request.
     public var outcome: Outcome
 
+    // Wide: a record, in the order of its fields.
     package init(
         requestID: String, remote: String, client: String? = nil, method: HTTPMethod?, head: RequestHead?,
         status: HTTPStatus?, tag: String, note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int,

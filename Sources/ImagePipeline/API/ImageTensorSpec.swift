@@ -49,7 +49,9 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     /// From 2 on, a picture is also decoded in full if its first rows show that its colours would change (fine saturated patterns).
     public var decodeMargin: Double
 
-    /// Creates a specification. Empty `scale` and `bias` mean ones and zeros. `ImagePipeline.init` validates it.
+    /// Creates a specification.
+    ///
+    /// Wide: all but the size have defaults. Empty `scale` and `bias` mean ones and zeros. `ImagePipeline.init` validates it.
     public init(
         width: Int, height: Int, channelOrder: ChannelOrder = .rgb, layout: TensorLayout = .nhwc,
         element: PixelElement = .uint8, scale: [Float] = [], bias: [Float] = [],

@@ -25,12 +25,12 @@ final class JPEGRows: RowSource {
     /// libjpeg-turbo writes rows that are aligned to its vectors past the caches; the very next thing here is to read them.
     private static let misalignment = 4
 
-    /// For a picture that the decoder has opened. `region` is in pixels of the scaled picture.
+    /// For a picture that the decoder has opened.
     init(
-        decoder: JPEGDecoder, header: cjpeg_header, gray: Bool, scale: Int, region: Region, decodesAllPixels: Bool,
-        limits: ImageLimits,
-        rows: Memory, isCancelled: () -> Bool
+        decoder: JPEGDecoder, header: cjpeg_header, scale: Int, _ request: RowRequest, rows: Memory,
+        isCancelled: () -> Bool
     ) throws(ImageError) {
+        let (gray, region, decodesAllPixels) = (request.gray, request.region, request.decodesAllPixels)
         self.decoder = decoder
         self.region = region
         isCMYK = header.components == 4
@@ -40,7 +40,7 @@ final class JPEGRows: RowSource {
         bytesPerPixel = output == CJPEG_GRAY ? 1 : 4
 
         let size = try decoder.start(
-            scale: scale, output: output, maxScans: limits.maxScans, isCancelled: isCancelled)
+            scale: scale, output: output, maxScans: request.limits.maxScans, isCancelled: isCancelled)
         guard region.x.upperBound <= size.width, region.y.upperBound <= size.height, !region.x.isEmpty else {
             throw .corrupt("the JPEG's size differs from its header")
         }

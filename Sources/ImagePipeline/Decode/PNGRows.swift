@@ -17,9 +17,9 @@ final class PNGRows: RowSource {
     private static let batch = 8
 
     init(
-        decoder: PNGDecoder, gray: Bool, background: RGBColor?, region: Region, limits: ImageLimits, scratch: Scratch,
-        isCancelled: () -> Bool
+        decoder: PNGDecoder, _ request: RowRequest, scratch: Scratch, isCancelled: () -> Bool
     ) throws(ImageError) {
+        let (region, limits) = (request.region, request.limits)
         let header = decoder.header
         let width = Int(header.width)
         let height = Int(header.height)
@@ -30,7 +30,8 @@ final class PNGRows: RowSource {
         self.region = region
         bytesPerPixel = Int(header.channels)
         conversion = PixelConversion(
-            channels: bytesPerPixel, hasAlpha: header.has_alpha != 0, gray: gray, background: background)
+            channels: bytesPerPixel, hasAlpha: header.has_alpha != 0, gray: request.gray,
+            background: request.background)
         channels = conversion.channels
         isWhole = header.passes > 1
         stride = (width * bytesPerPixel + 63) & ~63

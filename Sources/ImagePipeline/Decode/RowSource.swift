@@ -27,3 +27,15 @@ struct Region: Hashable {
     let x: Range<Int>
     let y: Range<Int>
 }
+
+/// The rows that are wanted of a picture.
+struct RowRequest {
+    /// In pixels of the decoded picture.
+    let region: Region
+    var gray: Bool
+    /// Behind transparent pixels; with nil, rows keep their opacity.
+    let background: RGBColor?
+    /// Nothing is skipped: for pictures whose parts are cut out later.
+    let decodesAllPixels: Bool
+    let limits: ImageLimits
+}

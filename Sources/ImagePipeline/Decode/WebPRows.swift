@@ -17,15 +17,15 @@ final class WebPRows: RowSource {
     }
 
     /// - Parameters:
-    ///   - canvas: the size that the header says.
-    ///   - frame: of an animation, where the first frame stands on the canvas; `bytes` are then the frame's.
-    ///   - pixels: where they begin in `bytes`. The decoder looks through all that is before them whenever it is offered more.
-    ///   - region: in pixels of the canvas.
+    ///   - bytes: the picture's; of an animation, those of its first frame.
+    ///   - said: the size of the canvas, the frame's place on it, and where the pixels begin in `bytes`: the decoder looks through all that
+    ///     is before them whenever it is offered more.
     init(
-        _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), frame: PictureHeader.Frame?,
-        pixels: Int, gray: Bool,
-        background: RGBColor?, region: Region, limits: ImageLimits, whole: Memory, isCancelled: () -> Bool
+        _ bytes: UnsafeRawBufferPointer, header said: PictureHeader, _ request: RowRequest, whole: Memory,
+        isCancelled: () -> Bool
     ) throws(ImageError) {
+        let (canvas, frame) = ((width: said.info.width, height: said.info.height), said.frame)
+        let (region, limits) = (request.region, request.limits)
         var header = cwebp_header()
         guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { throw .empty }
         try Self.check(cwebp_probe(start, bytes.count, &header), bytes.count)
@@ -61,7 +61,7 @@ final class WebPRows: RowSource {
             )
         guard let decoder else { throw .outOfMemory }
         defer { cwebp_destroy(decoder) }
-        var offered = pixels
+        var offered = said.pixels
         var status = CWEBP_MORE
         let slice = Self.slice(of: bytes.count, pixels: width * height)
         while offered < bytes.count, status == CWEBP_MORE {
@@ -74,7 +74,8 @@ final class WebPRows: RowSource {
 
         base = memory + (region.y.lowerBound - held.y) * stride + (region.x.lowerBound - held.x) * 4
         let hasAlpha = header.has_alpha != 0 || !fillsCanvas || !isWhole
-        conversion = PixelConversion(channels: 4, hasAlpha: hasAlpha, gray: gray, background: background)
+        conversion = PixelConversion(
+            channels: 4, hasAlpha: hasAlpha, gray: request.gray, background: request.background)
         channels = conversion.channels
         self.region = region
     }

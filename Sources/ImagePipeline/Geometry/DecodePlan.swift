@@ -90,9 +90,8 @@ struct DecodePlan {
         let start = Float(axis.source.lowerBound)
         let length = Double(Float(axis.source.upperBound) - start)
         var weights = ResampleWeights(
-            boxStart: Double(start) * factor + offset, boxLength: length * factor, sourceLength: decoded,
-            scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler,
-            enlarges: enlarges)
+            box: (Double(start) * factor + offset, length * factor), sourceLength: decoded,
+            scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler, enlarges: enlarges)
         if flips { weights.mirror(sourceLength: decoded) }
         return weights
     }

@@ -37,31 +37,61 @@ struct ResampleWeights: Hashable {
     var isIdentity: Bool { isSelection && starts.indices.allSatisfy { Int(starts[$0]) == $0 } }
 
     /// - Parameters:
-    ///   - boxStart: where the part that is scaled begins, in source pixels, which need not be whole.
-    ///   - boxLength: its length, in source pixels.
+    ///   - box: where the part that is scaled begins, in source pixels, which need not be whole, and its length.
     ///   - sourceLength: source pixels there are: none from outside is used.
     ///   - scaledLength: pixels that the box is scaled to.
     ///   - outputs: which of those are wanted.
     ///   - enlarges: whether either axis of the picture gets longer.
     init(
-        boxStart: Double, boxLength: Double, sourceLength: Int, scaledLength: Int, outputs: Range<Int>,
+        box: (start: Double, length: Double), sourceLength: Int, scaledLength: Int, outputs: Range<Int>,
         resampler: Resampler, enlarges: Bool = false
     ) {
-        let scale = boxLength / Double(scaledLength)
+        let (boxStart, scale) = (box.start, box.length / Double(scaledLength))
         if scale == 1, boxStart == boxStart.rounded(), outputs.upperBound <= sourceLength - Int(boxStart) {
             // All filters are 1 in the middle and 0 a pixel further.
             self = Self(copying: outputs, from: Int32(boxStart))
             return
         }
-        if resampler == .linear || resampler == .area {
+        switch resampler {
+        case .linear, .area:
             let rule: PlainRule = resampler == .linear ? .linear : enlarges ? .areaEnlarged : .area
             self = Self.plain(
                 rule, boxStart: boxStart, scale: scale, sourceLength: sourceLength, outputs: outputs)
-            return
+        case .nearest: self.init(nearest: outputs, from: boxStart, scale: scale, sourceLength: sourceLength)
+        default:
+            self.init(filter: resampler, outputs, from: boxStart, scale: scale, sourceLength: sourceLength)
         }
+    }
+
+    /// Every output is the source pixel that is nearest to it.
+    private init(nearest outputs: Range<Int>, from boxStart: Double, scale: Double, sourceLength: Int) {
+        // Pillow's nearest pixel is found by adding up: where it falls between two, the last bit decides.
+        var position = boxStart + scale * 0.5
+        if outputs.lowerBound > 0 {
+            if outputs.lowerBound < 100_000 {
+                for _ in 0..<outputs.lowerBound { position += scale }
+            } else {
+                position += Double(outputs.lowerBound) * scale
+            }
+        }
+        starts = []
+        starts.reserveCapacity(outputs.count)
+        for _ in outputs {
+            starts.append(Int32(max(0, min(Int(position), sourceLength - 1))))
+            position += scale
+        }
+        counts = [Int32](repeating: 1, count: outputs.count)
+        coefficients = outputs.flatMap { _ in [Self.one, 0] }
+        stride = 2
+    }
+
+    /// Every output is made of the source pixels that the filter reaches.
+    private init(
+        filter: Resampler, _ outputs: Range<Int>, from boxStart: Double, scale: Double, sourceLength: Int
+    ) {
         let filterScale = max(1, scale)
-        let support = resampler.support * filterScale
-        let taps = resampler == .nearest ? 1 : min(Int(support.rounded(.up)) * 2 + 1, sourceLength)
+        let support = filter.support * filterScale
+        let taps = min(Int(support.rounded(.up)) * 2 + 1, sourceLength)
         let stride = (taps + 1) & ~1
         var starts: [Int32] = []
         var counts: [Int32] = []
@@ -69,30 +99,14 @@ struct ResampleWeights: Hashable {
         starts.reserveCapacity(outputs.count)
         counts.reserveCapacity(outputs.count)
         var weights = [Double](repeating: 0, count: taps)
-        // Pillow's nearest pixel is found by adding up: where it falls between two, the last bit decides.
-        var position = boxStart + scale * 0.5
-        if resampler == .nearest, outputs.lowerBound > 0 {
-            if outputs.lowerBound < 100_000 {
-                for _ in 0..<outputs.lowerBound { position += scale }
-            } else {
-                position += Double(outputs.lowerBound) * scale
-            }
-        }
         for (index, output) in outputs.enumerated() {
             let center = boxStart + (Double(output) + 0.5) * scale
-            if resampler == .nearest {
-                starts.append(Int32(max(0, min(Int(position), sourceLength - 1))))
-                counts.append(1)
-                coefficients[index * stride] = Self.one
-                position += scale
-                continue
-            }
             let first = max(0, min(Int(center - support + 0.5), sourceLength - 1))
             let end = min(sourceLength, Int(center + support + 0.5))
             let count = max(1, min(taps, end - first))
             var sum = 0.0
             for tap in 0..<count {
-                let weight = resampler.weight((Double(tap + first) - center + 0.5) * (1 / filterScale))
+                let weight = filter.weight((Double(tap + first) - center + 0.5) * (1 / filterScale))
                 weights[tap] = weight
                 sum += weight
             }
@@ -108,10 +122,7 @@ struct ResampleWeights: Hashable {
             starts.append(Int32(first + skipped))
             counts.append(Int32(used - skipped))
         }
-        self.starts = starts
-        self.counts = counts
-        self.coefficients = coefficients
-        self.stride = stride
+        self.init(starts: starts, counts: counts, coefficients: coefficients, stride: stride)
     }
 
     init(starts: [Int32], counts: [Int32], coefficients: [Int32], stride: Int) {

@@ -7,14 +7,10 @@ enum JPEGHeader {
         _ reader: ByteReader, countsScans: Bool = true, isCancelled: () -> Bool
     ) throws(ImageError) -> PictureHeader {
         var offset = 2
-        var size: (width: Int, height: Int)?
+        var frame: Frame?
         var exif: [ByteReader] = []
         var xmp: ByteReader?
         var segments = 0
-        var chromaUnevenness = 1.0
-        var isProgressive = false
-        var components = 0
-        var coefficientBytes = 0
         while true {
             segments += 1
             if segments.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
@@ -31,33 +27,25 @@ enum JPEGHeader {
             guard length >= 2 else { throw .corrupt("the JPEG has a segment of length \(length) at byte \(offset)") }
             switch marker {
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
-                guard let height = reader.big16(offset + 3), let width = reader.big16(offset + 5) else {
-                    throw truncated(reader, "in its header")
-                }
-                if let reason = unsupported(marker, precision: reader.byte(offset + 2)) { throw .corrupt(reason) }
-                guard size == nil else { throw .corrupt("the JPEG has two frame headers") }
-                guard width > 0, height > 0 else { throw .corrupt("the JPEG has \(width) x \(height) pixels") }
-                size = (width, height)
-                isProgressive = marker & 3 == 2
-                components = reader.byte(offset + 7).map(Int.init) ?? 0
-                chromaUnevenness = Self.chromaUnevenness(reader, components: offset + 7)
-                coefficientBytes = Self.coefficientBytes(reader, width: width, height: height, components: offset + 7)
+                let other = try Frame(reader, marker, at: offset)
+                guard frame == nil else { throw .corrupt("the JPEG has two frame headers") }
+                frame = other
             case 0xE1 where reader.has("Exif\0\0", at: offset + 2):
                 if exif.count < mostEXIF { exif.append(reader.slice(offset + 8, length - 8)) }
             case 0xE1 where reader.has(xmpName, at: offset + 2):
                 let name = 2 + xmpName.utf8CodeUnitCount
                 xmp = reader.slice(offset + name, length - name)
             case 0xDA:
-                guard let size else { throw .corrupt("the JPEG has no frame header") }
+                guard let frame else { throw .corrupt("the JPEG has no frame header") }
                 let info = ImageInfo(
-                    format: .jpeg, width: size.width, height: size.height,
+                    format: .jpeg, width: frame.width, height: frame.height,
                     orientation: orientation(exif) ?? xmp.flatMap(XMP.orientation) ?? 1)
                 var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
-                header.chromaUnevenness = chromaUnevenness
+                header.chromaUnevenness = frame.chromaUnevenness
                 header.pixels = offset
                 let together = reader.byte(offset + 2).map(Int.init) ?? 0
-                if isProgressive || together < components {
-                    header.coefficientBytes = coefficientBytes
+                if frame.isProgressive || together < frame.components {
+                    header.coefficientBytes = frame.coefficientBytes
                     if countsScans { header.scans = try scans(reader, from: offset, isCancelled: isCancelled) }
                 }
                 return header
@@ -65,6 +53,30 @@ enum JPEGHeader {
                 break
             }
             offset += length
+        }
+    }
+
+    /// A frame header.
+    private struct Frame {
+        let width: Int
+        let height: Int
+        let isProgressive: Bool
+        let components: Int
+        let chromaUnevenness: Double
+        let coefficientBytes: Int
+
+        init(_ reader: ByteReader, _ marker: UInt8, at offset: Int) throws(ImageError) {
+            guard let height = reader.big16(offset + 3), let width = reader.big16(offset + 5) else {
+                throw truncated(reader, "in its header")
+            }
+            if let reason = unsupported(marker, precision: reader.byte(offset + 2)) { throw .corrupt(reason) }
+            guard width > 0, height > 0 else { throw .corrupt("the JPEG has \(width) x \(height) pixels") }
+            (self.width, self.height) = (width, height)
+            isProgressive = marker & 3 == 2
+            components = reader.byte(offset + 7).map(Int.init) ?? 0
+            chromaUnevenness = JPEGHeader.chromaUnevenness(reader, components: offset + 7)
+            coefficientBytes = JPEGHeader.coefficientBytes(
+                reader, width: width, height: height, components: offset + 7)
         }
     }
 

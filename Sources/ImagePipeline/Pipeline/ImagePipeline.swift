@@ -166,6 +166,8 @@ public final class ImagePipeline: Sendable {
     ) throws(ImageError) -> any RowSource {
         var limits = limits
         limits.maxScans = limits.scans(ofPixels: header.info.width * header.info.height)
+        var request = RowRequest(
+            region: region, gray: gray, background: background, decodesAllPixels: decodesAllPixels, limits: limits)
         switch header.info.format {
         case .jpeg:
             let found = try scratch.jpeg.open(bytes, tolerant: limits.tolerateTruncation)
@@ -177,25 +179,21 @@ public final class ImagePipeline: Sendable {
                 throw .tooMuchMemory(bytes: held, limit: limits.maxBytes, reason: "it comes in several scans")
             }
             let toGray = gray && found.components == 3
+            request.gray = gray && !toGray
             let rows = try JPEGRows(
-                decoder: scratch.jpeg, header: found, gray: gray && !toGray, scale: scale, region: region,
-                decodesAllPixels: decodesAllPixels, limits: limits, rows: scratch.rows, isCancelled: isCancelled)
+                decoder: scratch.jpeg, header: found, scale: scale, request, rows: scratch.rows,
+                isCancelled: isCancelled)
             return toGray ? try GrayRows(rows, width: region.x.count, memory: scratch.whole) : rows
         case .png:
             let decoder = try PNGDecoder(
                 bytes, width: header.info.width, height: header.info.height,
                 toleratesTruncation: limits.tolerateTruncation)
-            return try PNGRows(
-                decoder: decoder, gray: gray, background: background, region: region, limits: limits,
-                scratch: scratch, isCancelled: isCancelled)
+            return try PNGRows(decoder: decoder, request, scratch: scratch, isCancelled: isCancelled)
         case .webp:
             // The frame's range was cut to the bytes there are.
             let frame = header.frame.map { UnsafeRawBufferPointer(rebasing: bytes[$0.range]) }
             return try WebPRows(
-                frame ?? bytes, canvas: (header.info.width, header.info.height), frame: header.frame,
-                pixels: header.pixels, gray: gray, background: background, region: region, limits: limits,
-                whole: scratch.whole,
-                isCancelled: isCancelled)
+                frame ?? bytes, header: header, request, whole: scratch.whole, isCancelled: isCancelled)
         case .heic, .avif, .tiff, .gif, .bmp, .jxl:
             throw .unavailable(header.info.format, reason: "it is decoded in a separate process")
         }

@@ -18,7 +18,9 @@ public struct PixelReconstruction: Sendable, Hashable {
     /// By channel, like `scale`.
     public var bias: [Float]
 
-    /// Creates a description. Empty `scale` and `bias` stand for ones and zeros.
+    /// Creates a description.
+    ///
+    /// Wide: all but the size have defaults. Empty `scale` and `bias` stand for ones and zeros.
     public init(
         width: Int, height: Int, channelOrder: ChannelOrder = .rgb, layout: TensorLayout = .nhwc,
         element: PixelElement = .uint8, scale: [Float] = [], bias: [Float] = []

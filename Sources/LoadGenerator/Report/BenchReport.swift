@@ -15,6 +15,7 @@ package struct BenchReport: Sendable {
     /// The condition that must hold, if one was asked for.
     package var objective: ServiceObjective?
 
+    // Wide: a record, in the order of its fields.
     package init(
         url: String, isLocal: Bool, keepAlive: Bool, pictures: [(name: String, bytes: Int)], date: String,
         processors: Double, loadBefore: Double?

@@ -45,6 +45,8 @@ package enum OpenVINOReader {
         var results: [Int] = []
         /// The layers that round to 8 bits, and the constants of 8 bits.
         var bytes: Set<Int> = []
+        /// The layer whose elements are read.
+        private var layer = -1
 
         private var nodes: [(String, GraphTrace.Node)] {
             types.map { layer, type in
@@ -61,6 +63,39 @@ package enum OpenVINOReader {
             }
             for layer in bytes where types[layer] == "FakeQuantize" { layers.addQuantized("\(layer)") }
             return layers.count
+        }
+
+        /// Adds what an element says that is opened at a path: a layer, its data, a port, an edge.
+        mutating func add(_ name: String, _ attributes: [String: String], at path: [String]) throws(FormatError) {
+            // Graphs within layers (loops, conditions) have separate layers.
+            if name == "layer", path.count == 3, let id = attributes["id"].flatMap({ Int($0) }),
+                let type = attributes["type"]
+            {
+                guard types.count < mostLayers else {
+                    throw FormatError("has more than \(mostLayers) layers")
+                }
+                types[id] = type
+                layer = id
+                if type == "Result" { results.append(id) }
+            }
+            if name == "data", path.count == 4 {
+                let levels = attributes["levels"].flatMap { Int($0) }
+                let type = attributes["element_type"] ?? ""
+                let hasBytes = types[layer] == "Const" && ["i8", "u8"].contains(type)
+                if hasBytes || levels.map({ $0 <= 256 }) == true { bytes.insert(layer) }
+            }
+            if name == "port", path.count == 5, path[3] == "output", let id = attributes["id"].flatMap({ Int($0) }),
+                let names = attributes["names"]
+            {
+                self.names[layer, default: [:]][id] = names
+            }
+            if name == "edge", path.count == 3, let port = attributes["to-port"].flatMap({ Int($0) }),
+                let from = attributes["from-layer"].flatMap({ Int($0) }),
+                let to = attributes["to-layer"].flatMap({ Int($0) })
+            {
+                let fromPort = attributes["from-port"].flatMap { Int($0) } ?? 0
+                sources[to, default: [:]][port] = (from, fromPort)
+            }
         }
 
         func endings() -> [(String, GraphEnding)] {
@@ -80,7 +115,6 @@ package enum OpenVINOReader {
         var found = Found()
         var path: [String] = []
         var graph = Graph()
-        var layer = -1
         while let event = try walk.next() {
             switch event {
             case .close(let name):
@@ -98,35 +132,7 @@ package enum OpenVINOReader {
                 guard path.count <= mostDepth else {
                     throw FormatError("is nested more than \(mostDepth) deep at byte \(walk.place)")
                 }
-                // Graphs within layers (loops, conditions) have separate layers.
-                if name == "layer", path.count == 3, let id = attributes["id"].flatMap({ Int($0) }),
-                    let type = attributes["type"]
-                {
-                    guard graph.types.count < mostLayers else {
-                        throw FormatError("has more than \(mostLayers) layers")
-                    }
-                    graph.types[id] = type
-                    layer = id
-                    if type == "Result" { graph.results.append(id) }
-                }
-                if name == "data", path.count == 4 {
-                    let levels = attributes["levels"].flatMap { Int($0) }
-                    let type = attributes["element_type"] ?? ""
-                    let hasBytes = graph.types[layer] == "Const" && ["i8", "u8"].contains(type)
-                    if hasBytes || levels.map({ $0 <= 256 }) == true { graph.bytes.insert(layer) }
-                }
-                if name == "port", path.count == 5, path[3] == "output", let id = attributes["id"].flatMap({ Int($0) }),
-                    let names = attributes["names"]
-                {
-                    graph.names[layer, default: [:]][id] = names
-                }
-                if name == "edge", path.count == 3, let port = attributes["to-port"].flatMap({ Int($0) }),
-                    let from = attributes["from-layer"].flatMap({ Int($0) }),
-                    let to = attributes["to-layer"].flatMap({ Int($0) })
-                {
-                    let fromPort = attributes["from-port"].flatMap { Int($0) } ?? 0
-                    graph.sources[to, default: [:]][port] = (from, fromPort)
-                }
+                try graph.add(name, attributes, at: path)
                 if path.count > 3, path[1] == "rt_info", let value = attributes["value"] {
                     let key = path[3...].joined(separator: ".")
                     if path[2] == "model_info", found.info.count < 10_000 { found.info[key] = value }

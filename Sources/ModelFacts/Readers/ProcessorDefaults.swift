@@ -57,6 +57,7 @@ struct ProcessorDefaults {
         }
     }
 
+    // Wide: a row of the table below.
     private init(
         _ name: String, _ size: Size, crop: Int? = nil, crops: Bool? = nil, _ resample: Int, _ moments: Moments?,
         rescale: Double = 1 / 255, flips: Bool = false, normalizes: Bool = true, quirk: Quirk = .none

@@ -49,18 +49,22 @@ package enum TimmReader {
         }
     }
 
+    private static func key(_ key: String, of node: FactNode) -> String {
+        node.has(key) ? node.at(key) : "timm's default"
+    }
+
+    private static func fact<Value>(_ value: Value, _ name: String, of node: FactNode) -> Fact<Value> {
+        Fact(
+            value, source: node.source, key: key(name, of: node), basis: node.has(name) ? .stated : .preset)
+    }
+
     private static func data(_ node: FactNode, input: FactSize?, _ sheet: inout FactSheet) {
-        func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
-            Fact(
-                value, source: node.source, key: node.has(key) ? node.at(key) : "timm's default",
-                basis: node.has(key) ? .stated : .preset)
-        }
         let unsaid = node.has("input_size") ? nil : usualSize
         let usual = tensorSize(node, "input_size") ?? unsaid, test = tensorSize(node, "test_input_size")
         let isTest = test != nil && input != nil && input == test && input != usual
         guard let size = isTest ? test : usual else { return }
         let sizeKey = isTest ? "test_input_size" : "input_size"
-        sheet.inputSize = fact(size, sizeKey)
+        sheet.inputSize = fact(size, sizeKey, of: node)
         let shareKey = isTest && node.has("test_crop_pct") ? "test_crop_pct" : "crop_pct"
         let share = node.number(shareKey) ?? usualShare
         guard share > 0, share <= 1 else {
@@ -69,13 +73,13 @@ package enum TimmReader {
         func scaled(_ side: Int) -> Int { min(16_384, Int((Double(side) / share).rounded(.down))) }
         let mean = node.numbers("mean") ?? imageNetMean
         let both = FactSize(height: scaled(size.height), width: scaled(size.width))
-        func key(_ key: String) -> String { node.has(key) ? node.at(key) : "timm's default" }
         func framed(_ resize: PictureFraming.Resize) {
             sheet.framing = Fact(
-                PictureFraming(resize, crop: size, floors: false), source: node.source, key: key("crop_mode"),
+                PictureFraming(resize, crop: size, floors: false), source: node.source, key: key("crop_mode", of: node),
                 parts: [
-                    .resize: "\(key(sizeKey)), \(node.has(shareKey) ? node.at(shareKey) : "timm's default crop_pct")",
-                    .crop: key(sizeKey), .centering: "torchvision's center_crop",
+                    .resize:
+                        "\(key(sizeKey, of: node)), \(node.has(shareKey) ? node.at(shareKey) : "timm's default crop_pct")",
+                    .crop: key(sizeKey, of: node), .centering: "torchvision's center_crop",
                 ], basis: [sizeKey, shareKey, "crop_mode"].contains(where: node.has) ? .stated : .preset)
         }
         switch node.text("crop_mode") ?? "center" {
@@ -83,7 +87,7 @@ package enum TimmReader {
         case "border":
             // Where the picture is scaled to more than the input's size, its border is cut off again.
             framed(.contain(both))
-            sheet.fill = fact(mean.map { Int((max(0, min(1, $0)) * 255).rounded(.toNearestOrEven)) }, "mean")
+            sheet.fill = fact(mean.map { Int((max(0, min(1, $0)) * 255).rounded(.toNearestOrEven)) }, "mean", of: node)
         case "center":
             guard both.height == both.width else {
                 framed(.cover(both))
@@ -98,13 +102,18 @@ package enum TimmReader {
             sheet.unsupported.append(
                 fact(
                     "\"crop_border_pixels\" \(border): cutting the border off before scaling is not supported",
-                    "crop_border_pixels"))
+                    "crop_border_pixels", of: node))
         }
+        values(node, mean: mean, &sheet)
+    }
+
+    /// The filter, and how numbers of pixels become those of the tensor.
+    private static func values(_ node: FactNode, mean: [Double], _ sheet: inout FactSheet) {
         let name = node.text("interpolation") ?? "bicubic"
         if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
             filter != .area
         {
-            sheet.filter = fact(filter, "interpolation")
+            sheet.filter = fact(filter, "interpolation", of: node)
         } else {
             node.note("interpolation", "expected the name of a Pillow filter, found \"\(name)\"")
         }
@@ -115,8 +124,8 @@ package enum TimmReader {
             return node.note("std", "expected numbers greater than 0, found \(form.std)")
         }
         sheet.normalization = Fact(
-            form, source: node.source, key: key("mean"),
-            parts: [.scale: "timm's ToTensor", .mean: key("mean"), .std: key("std")],
+            form, source: node.source, key: key("mean", of: node),
+            parts: [.scale: "timm's ToTensor", .mean: key("mean", of: node), .std: key("std", of: node)],
             basis: node.has("mean") || node.has("std") ? .stated : .preset)
         sheet.order = Fact(.rgb, source: node.source, key: "RGB, as in all timm models", basis: .preset)
     }

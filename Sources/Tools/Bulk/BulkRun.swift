@@ -57,6 +57,8 @@ package struct BulkRun {
     }
 
     /// Goes on until the end of the sources.
+    ///
+    /// Long: one loop decides what is begun, read and written next, and all that it decides by is in sight.
     /// - Returns: how many pictures failed in this run.
     /// - Throws: `StartupError` where the sources or the answers cannot be opened, read or written.
     package func run() async throws -> Int {

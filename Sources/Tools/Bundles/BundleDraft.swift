@@ -47,9 +47,6 @@ package struct BundleDraft {
         let last = facts.file.split(separator: "/").last.map(String.init) ?? facts.file
         // A folder of its own names the model better than `model.onnx` does.
         let name = ModelBundle.servedName(of: folder == "." || folder == "/" ? last : folder)
-        let isQuantized = (facts.outline.inputs + facts.outline.outputs).allSatisfy {
-            $0.elementType == .uint8 || $0.elementType == .int8
-        }
         var notes: [String] = []
         let others = Self.otherModels(in: folder, than: last)
         if !others.isEmpty {
@@ -68,7 +65,21 @@ package struct BundleDraft {
         let outputs =
             facts.observedOutput.map { [writer.observation($0, &notes)] }
             ?? facts.outline.outputs.enumerated().map { writer.output($1, $0, &notes) }
-        json = """
+        json = Self.text(facts, name: name, inputs: inputs, outputs: outputs)
+        let open = [("details", facts.details), ("author", facts.author), ("license", facts.license)].filter {
+            $0.1 == nil
+        }
+        decisions =
+            (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): describe the model and its origin"])
+            + notes
+        remarks = facts.provenance.remarks + failure
+    }
+
+    private static func text(_ facts: BundleDerivation, name: String, inputs: [String], outputs: [String]) -> String {
+        let isQuantized = (facts.outline.inputs + facts.outline.outputs).allSatisfy {
+            $0.elementType == .uint8 || $0.elementType == .int8
+        }
+        return """
             {
               "name": \(DraftText.quoted(facts.name ?? name)),
               "details": \(DraftText.quoted(facts.details ?? "")),
@@ -91,13 +102,6 @@ package struct BundleDraft {
             }
 
             """
-        let open = [("details", facts.details), ("author", facts.author), ("license", facts.license)].filter {
-            $0.1 == nil
-        }
-        decisions =
-            (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): describe the model and its origin"])
-            + notes
-        remarks = facts.provenance.remarks + failure
     }
 
     /// A path without slashes at its end.

@@ -255,22 +255,25 @@ struct LayerDraft {
         } else if let sentence = activation(port, index) {
             open.append(sentence)
         }
-        if isLabelled, let scale = line("dequantize.scale"), let bias = line("dequantize.bias") {
-            members.append(
-                Member(
-                    key: "dequantize", value: "{ \"scale\": \(scale.value), \"bias\": \(bias.value) }",
-                    comment: comment(scale)))
-        } else if !port.elementType.isFloatingPoint, let fact = facts.outputQuantizations[index] {
-            members.append(
-                Member(
-                    key: "dequantize", value: "{ \"scale\": \(fact.value.scale), \"bias\": \(fact.value.bias) }",
-                    comment: "from \(fact.source): \(fact.key)"))
-        } else if port.elementType == .uint8 || port.elementType == .int8 {
-            let scores = port.elementType == .uint8 ? "\"standard\": \"[0,1]\"" : "\"scale\": 0.00390625, \"bias\": 0.5"
-            members.append(Member(key: "dequantize", value: "{ \(scores) }"))
-            open.append("dequantize: the scale and zero point of the model's output")
-        }
+        if let member = dequantization(port, index, isLabelled: isLabelled, &open) { members.append(member) }
         return Self.finish(members, path, open, &notes, remark: remark)
+    }
+
+    private func dequantization(_ port: TensorPort, _ index: Int, isLabelled: Bool, _ open: inout [String]) -> Member? {
+        if isLabelled, let scale = line("dequantize.scale"), let bias = line("dequantize.bias") {
+            return Member(
+                key: "dequantize", value: "{ \"scale\": \(scale.value), \"bias\": \(bias.value) }",
+                comment: comment(scale))
+        }
+        if !port.elementType.isFloatingPoint, let fact = facts.outputQuantizations[index] {
+            return Member(
+                key: "dequantize", value: "{ \"scale\": \(fact.value.scale), \"bias\": \(fact.value.bias) }",
+                comment: "from \(fact.source): \(fact.key)")
+        }
+        guard port.elementType == .uint8 || port.elementType == .int8 else { return nil }
+        let scores = port.elementType == .uint8 ? "\"standard\": \"[0,1]\"" : "\"scale\": 0.00390625, \"bias\": 0.5"
+        open.append("dequantize: the scale and zero point of the model's output")
+        return Member(key: "dequantize", value: "{ \(scores) }")
     }
 
     /// The decision that is left about the activation of an output that has no labels, or does not tell; nil where there is

@@ -45,12 +45,7 @@ package enum BundleComparison {
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
     ) async throws -> Bool {
-        let rows: [ExpectationFile.Row]
-        do throws(StartupError) {
-            rows = try ExpectationFile(path: request.file).rows
-        } catch {
-            throw StartupError("\(request.file): \(error.description)")
-        }
+        let rows = try rows(of: request.file)
         progress("loading the model...")
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         let model = try await ModelAtPath.load(request.bundle, plan.modelConfiguration)
@@ -72,23 +67,13 @@ package enum BundleComparison {
         for (number, row) in rows.enumerated() {
             progress("\(number + 1) of \(rows.count): \(row.picture)")
             let place = "\(request.file):\(row.line): \(row.picture)"
-            var wanted: [Int] = []
-            switch row.expected {
-            case .index(let index)?:
-                guard labels.indices.contains(index) else {
-                    tally.failed += 1
-                    complain("\(place): there is no class \(index): the model has \(labels.count)")
-                    continue
-                }
-                wanted = [index]
-            case .label(let label)?:
-                wanted = classes[label] ?? Int(label).map { labels.indices.contains($0) ? [$0] : [] } ?? []
-                guard !wanted.isEmpty else {
-                    tally.failed += 1
-                    complain("\(place): \"\(label)\" is not one of the \(labels.count) labels")
-                    continue
-                }
-            case nil: break
+            let wanted: [Int]
+            do throws(StartupError) {
+                wanted = try Self.classes(row.expected, labels, classes)
+            } catch {
+                tally.failed += 1
+                complain("\(place): \(error.description)")
+                continue
             }
             do {
                 let bytes = try InputFile.read(path(row.picture), most: settings.maxBody)
@@ -115,6 +100,34 @@ package enum BundleComparison {
         }
         progress("")
         return report(tally, rows: rows.count, atLeast: request.atLeast, output)
+    }
+
+    private static func rows(of file: String) throws(StartupError) -> [ExpectationFile.Row] {
+        do throws(StartupError) {
+            return try ExpectationFile(path: file).rows
+        } catch {
+            throw StartupError("\(file): \(error.description)")
+        }
+    }
+
+    /// The classes that a line expects, by their places; none if it expects none. `places` are those of each label.
+    private static func classes(
+        _ expected: ExpectationFile.Class?, _ labels: [String], _ places: [String: [Int]]
+    ) throws(StartupError) -> [Int] {
+        switch expected {
+        case .index(let index)?:
+            guard labels.indices.contains(index) else {
+                throw StartupError("there is no class \(index): the model has \(labels.count)")
+            }
+            return [index]
+        case .label(let label)?:
+            let wanted = places[label] ?? Int(label).map { labels.indices.contains($0) ? [$0] : [] } ?? []
+            guard !wanted.isEmpty else {
+                throw StartupError("\"\(label)\" is not one of the \(labels.count) labels")
+            }
+            return wanted
+        case nil: return []
+        }
     }
 
     /// The difference of a picture's tensor from what the original made; nil where there is none.

@@ -4,7 +4,6 @@ internal import Glibc
 internal import Inference
 internal import InferenceService
 package import Settings
-internal import Synchronization
 internal import SystemSupport
 
 /// Makes a bundle whose model computes with whole numbers from one that computes with floats: what `ocelli quantize` does.
@@ -38,9 +37,7 @@ package struct Quantization: Sendable {
     private let settings: Settings
     private let progress: @Sendable (String) -> Void
     private let complain: @Sendable (String) -> Void
-    /// Beside the new bundle, so that it is moved there whole at the end. Its name begins with a dot: a daemon that serves the folder
-    /// passes over it.
-    private let work: String
+    private let output: BundleOutput
 
     /// Does all of it.
     /// - Returns: the report's text, and whether the bundle was written: not where too few answers stay the same.
@@ -48,53 +45,21 @@ package struct Quantization: Sendable {
         _ request: Request, settings: Settings, complain: @escaping @Sendable (String) -> Void,
         progress: @escaping @Sendable (String) -> Void
     ) async throws -> (text: String, isWritten: Bool) {
-        var output = request.output
-        while output.count > 1, output.hasSuffix("/") { output.removeLast() }
-        if FileManager.default.fileExists(atPath: output) {
-            guard request.overwrites else {
-                throw StartupError("\(output) already exists: use --force to replace it, or give another folder")
-            }
-            guard FileManager.default.fileExists(atPath: output + "/model.json") else {
-                throw StartupError("\(output) is not a bundle, it has no model.json: --force replaces bundles only")
-            }
-        }
-        let name = output.split(separator: "/").last.map(String.init) ?? "bundle"
+        let output = try BundleOutput(request.output, overwrites: request.overwrites, verb: "quantizing")
         let maker = Quantization(
-            request: request, settings: settings, progress: progress, complain: complain,
-            work: "\(output.dropLast(name.count)).\(name).quantizing-\(getpid())")
+            request: request, settings: settings, progress: progress, complain: complain, output: output)
         let process = QuantizerProcess()
-        // Held for good by a signal: the run that it stops must not end the program first, nor remove the same files beside it.
-        let ending = Mutex(())
-        let ends: @Sendable (Int32) -> Void = { status in
-            ending.withLock { _ in
-                process.stop()
-                maker.removeWork()
-                Process.exit(status)
-            }
+        return try await output.run(stopping: { process.stop() }, cleared: { progress("") }) {
+            try await maker.make(process)
         }
-        try SignalReader.start(
-            deliver: { ends(128 + $0.number) },
-            // Nothing could end it any more but SIGKILL.
-            fail: { _ in ends(1) })
-        defer { ending.withLock { _ in maker.removeWork() } }
-        return try await maker.make(output, process)
     }
 
-    /// Removes the work folder. It is renamed first, so that nothing is written into it meanwhile.
-    private func removeWork() {
-        let ended = work + "-ended"
-        if rename(work, ended) == 0 { try? FileManager.default.removeItem(atPath: ended) }
-        progress("")
-    }
-
-    private func make(_ output: String, _ process: QuantizerProcess) async throws -> (text: String, isWritten: Bool) {
+    private func make(_ process: QuantizerProcess) async throws -> (text: String, isWritten: Bool) {
         // Problems of the model are reported before the pictures are searched.
-        do throws(InferenceError) {
-            _ = try ModelBundle(path: request.model)
-        } catch {
-            throw StartupError(error.message)
-        }
-        let python = try QuantizerProcess.python(named: request.python)
+        _ = try Result { () throws(InferenceError) in try ModelBundle(path: request.model) }.mapError {
+            StartupError($0.message)
+        }.get()
+        let (work, python) = (output.work, try QuantizerProcess.python(named: request.python))
         let pictures = try CalibrationPictures(folder: request.pictures)
         try OutputFile.makeFolder(work + "/tensors")
         let source = try QuantizationSource(request.model, work: work)
@@ -121,10 +86,10 @@ package struct Quantization: Sendable {
             model: source.file, calibration: calibration, validation: validation,
             output: original.description.classificationOutput?.name, at_least: request.atLeast,
             most_layers: Self.mostLayers, result: bundle + "/model.xml", log: work + "/log")
-        let (folder, show) = (work, progress)
+        let show = progress
         let outcome = try await LoaderThread.run { () -> Result<QuantizerProcess.Outcome, StartupError> in
             do throws(StartupError) {
-                return .success(try process.run(job, python: python, folder: folder) { show("\($0)...") })
+                return .success(try process.run(job, python: python, folder: work) { show("\($0)...") })
             } catch {
                 return .failure(error)
             }
@@ -134,8 +99,7 @@ package struct Quantization: Sendable {
         report.name = original.description.name
         report.labels = original.description.classificationOutput?.labels
         (report.calibration, report.validation) = (calibration.count, validation.count)
-        report.sizeBefore = Self.size(source.file)
-        report.sizeAfter = Self.size(bundle + "/model.xml")
+        (report.sizeBefore, report.sizeAfter) = (Self.size(source.file), Self.size(bundle + "/model.xml"))
         report.pairs = try await compare(original, with: load(bundle), on: parts.comparison)
         guard !report.pairs.isEmpty else {
             throw StartupError("none of the pictures for the comparison in \(request.pictures) can be decoded")
@@ -147,14 +111,7 @@ package struct Quantization: Sendable {
                     + "before, less than --at-least \(Units.decimal(least, places: 3)). More pictures may help.")
             return (text, false)
         }
-        // The old bundle is removed only after the new one has replaced it.
-        let old = work + "/replaced"
-        let isReplaced = request.overwrites && rename(output, old) == 0
-        guard rename(bundle, output) == 0 else {
-            let reason = SystemError.words(errno)
-            if isReplaced { _ = rename(old, output) }
-            throw StartupError("\(output) cannot be written: \(reason)")
-        }
+        try output.place(bundle)
         return (text, true)
     }
 
@@ -175,7 +132,7 @@ package struct Quantization: Sendable {
             progress("preparing pictures: \(done + kept.count + 1) of \(count)")
             do {
                 let bytes = try InputFile.read(picture.path, most: settings.maxBody)
-                let file = work + "/tensors/\(done + files.count).npy"
+                let file = output.work + "/tensors/\(done + files.count).npy"
                 try OutputFile.write(model.preprocess(EncodedImage(bytes)).npy(), to: file)
                 files.append(file)
                 kept.append(picture)

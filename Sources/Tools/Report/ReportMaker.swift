@@ -84,6 +84,28 @@ package struct ReportMaker: Sendable {
         report.slots = model.limiter.snapshot.limit
 
         let load = try PredictionLoad(model)
+        try await predict(load, &report, &doubts)
+        report.lone = try await lone(report, configuration)
+        progress("measuring memory...")
+        report.predictionBytes = try await model.bytesPerPrediction(count: 8) { Process.residentBytes }
+        progress("measuring layers...")
+        configuration.compile.profiling = true
+        configuration.compile.cacheDirectory = nil
+        configuration.instances = 1
+        report.setLayers(
+            try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
+        report.warnings = doubts.warnings
+        if !report.cached.isCached {
+            report.warnings.append(
+                "the engine did not use the compiled model from the cache: the line \"cached\" is not valid")
+        }
+        return report
+    }
+
+    /// Predictions one after another, and several at once.
+    private func predict(
+        _ load: PredictionLoad, _ report: inout ModelReport, _ doubts: inout MeasurementDoubts
+    ) async throws {
         // Repetitions: how far they are apart tells how quiet the machine is.
         let repetitions = 5
         var all: [UInt64] = []
@@ -105,21 +127,6 @@ package struct ReportMaker: Sendable {
             report.throughput.append(
                 ModelReport.Throughput(inFlight: inFlight, perSecond: run.perSecond, latency: latency))
         }
-        report.lone = try await lone(report, configuration)
-        progress("measuring memory...")
-        report.predictionBytes = try await model.bytesPerPrediction(count: 8) { Process.residentBytes }
-        progress("measuring layers...")
-        configuration.compile.profiling = true
-        configuration.compile.cacheDirectory = nil
-        configuration.instances = 1
-        report.setLayers(
-            try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
-        report.warnings = doubts.warnings
-        if !report.cached.isCached {
-            report.warnings.append(
-                "the engine did not use the compiled model from the cache: the line \"cached\" is not valid")
-        }
-        return report
     }
 
     /// One prediction after another on the variant for lone requests, where the daemon would have one.

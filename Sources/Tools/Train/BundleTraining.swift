@@ -30,58 +30,28 @@ package struct BundleTraining: Sendable {
 
     private let request: Request
     private let progress: @Sendable (String) -> Void
-    /// Beside the new bundle, so that it is moved there whole at the end. Its name begins with a dot: a daemon that serves the folder
-    /// passes over it.
-    private let work: String
-    private let output: String
+    private let output: BundleOutput
 
     /// Trains, and writes the new bundle.
     /// - Returns: the text to print.
     package static func run(
         _ request: Request, settings: Settings, progress: @escaping @Sendable (String) -> Void
     ) async throws -> String {
-        var output = request.output
-        while output.count > 1, output.hasSuffix("/") { output.removeLast() }
-        if FileManager.default.fileExists(atPath: output) {
-            guard request.overwrites else {
-                throw StartupError("\(output) already exists: use --force to replace it, or give another folder")
-            }
-            guard FileManager.default.fileExists(atPath: output + "/model.json") else {
-                throw StartupError("\(output) is not a bundle, it has no model.json: --force replaces bundles only")
-            }
-            guard Self.identity(output) != Self.identity(request.bundle) else {
-                throw StartupError(
-                    "\(output) is the bundle that is trained, which is never changed: give another folder")
-            }
+        let output = try BundleOutput(request.output, overwrites: request.overwrites, verb: "training")
+        if let there = Self.identity(output.path), there == Self.identity(request.bundle) {
+            throw StartupError(
+                "\(output.path) is the bundle that is trained, which is never changed: give another folder")
         }
-        let name = output.split(separator: "/").last.map(String.init) ?? "bundle"
-        let training = BundleTraining(
-            request: request, progress: progress, work: "\(output.dropLast(name.count)).\(name).training-\(getpid())",
-            output: output)
+        let training = BundleTraining(request: request, progress: progress, output: output)
         let process = TrainerProcess()
-        let ending = Mutex(())
-        let ends: @Sendable (Int32) -> Void = { status in
-            ending.withLock { _ in
-                process.stop()
-                training.removeWork()
-                Process.exit(status)
-            }
+        return try await output.run(stopping: { process.stop() }, cleared: { progress("") }) {
+            try await training.make(settings, process)
         }
-        try SignalReader.start(deliver: { ends(128 + $0.number) }, fail: { _ in ends(1) })
-        defer { ending.withLock { _ in training.removeWork() } }
-        return try await training.make(settings, process)
     }
 
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()
         return stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
-    }
-
-    /// Removes the work folder. It is renamed first, so that nothing is written into it meanwhile.
-    private func removeWork() {
-        let ended = work + "-ended"
-        if rename(work, ended) == 0 { try? FileManager.default.removeItem(atPath: ended) }
-        progress("")
     }
 
     private func make(_ settings: Settings, _ process: TrainerProcess) async throws -> String {
@@ -92,7 +62,7 @@ package struct BundleTraining: Sendable {
         } catch {
             throw StartupError(error.message)
         }
-        let python = try TrainerProcess.python(named: request.python)
+        let (work, python) = (output.work, try TrainerProcess.python(named: request.python))
         try OutputFile.makeFolder(work + "/tensors")
         let batch = try TrainingBatch(request.batch, for: bundle, tensors: work + "/tensors", most: settings.maxBody)
         let copy = work + "/bundle"
@@ -107,7 +77,7 @@ package struct BundleTraining: Sendable {
             epochs: request.epochs ?? 1, result: variables, memory: request.memory << 20,
             file_size: Self.mostFileBytes, log: work + "/log")
         let epochs = try await train(job, python, process)
-        try place(copy)
+        try output.place(copy)
         return request.isJSON ? Self.json(epochs) : text(epochs, batch.count)
     }
 
@@ -122,7 +92,7 @@ package struct BundleTraining: Sendable {
             process.stop()
         }
         defer { clock.cancel() }
-        let (folder, show) = (work, progress)
+        let (folder, show) = (output.work, progress)
         show("loading TensorFlow")
         return try await LoaderThread.run { () -> Result<[[String: JSONValue]], StartupError> in
             var epochs: [[String: JSONValue]] = []
@@ -140,24 +110,12 @@ package struct BundleTraining: Sendable {
         }.get()
     }
 
-    /// Moves the trained bundle to its place.
-    private func place(_ bundle: String) throws(StartupError) {
-        // The old bundle is removed only after the new one has replaced it.
-        let old = work + "/replaced"
-        let isReplaced = request.overwrites && rename(output, old) == 0
-        guard rename(bundle, output) == 0 else {
-            let reason = SystemError.words(errno)
-            if isReplaced { _ = rename(old, output) }
-            throw StartupError("\(output) cannot be written: \(reason)")
-        }
-    }
-
     private func text(_ epochs: [[String: JSONValue]], _ count: Int) -> String {
         let lines = epochs.enumerated().map { index, outputs in
             let values = outputs.sorted { $0.key < $1.key }.map { "\($0.key) \(Self.text($0.value))" }
             return "epoch \(index + 1): " + values.joined(separator: ", ")
         }
-        return (lines + ["wrote \(output): \(count) item\(count == 1 ? "" : "s")"]).joined(separator: "\n")
+        return (lines + ["wrote \(output.path): \(count) item\(count == 1 ? "" : "s")"]).joined(separator: "\n")
     }
 
     private static func text(_ value: JSONValue) -> String {

@@ -16,7 +16,7 @@ struct ByteBudgetTests {
         #expect(!budget.take(1, for: .small, body: ObjectIdentifier(two)))
         #expect(budget.take(40, for: .small, body: ObjectIdentifier(one)))
         #expect(!budget.take(1, for: .small, body: ObjectIdentifier(one)), "the bound is strict")
-        budget.settle(0, body: ObjectIdentifier(one))
+        budget.complete(0, body: ObjectIdentifier(one))
         #expect(!budget.take(1, for: .small, body: ObjectIdentifier(two)))
         budget.release(300, body: ObjectIdentifier(one))
         #expect(budget.used == 0)
@@ -161,7 +161,7 @@ struct ByteBudgetTests {
         budget.trim(60, body: ObjectIdentifier(one))
         #expect(!budget.take(1, for: .arrived, body: ObjectIdentifier(two)))
         #expect(budget.take(60, for: .large, body: ObjectIdentifier(one)))
-        budget.settle(0, body: ObjectIdentifier(one))
+        budget.complete(0, body: ObjectIdentifier(one))
         budget.release(250, body: ObjectIdentifier(one))
         budget.release(150, body: ObjectIdentifier(two))
         #expect(budget.take(200, for: .small, body: ObjectIdentifier(two)) && budget.used == 200)
@@ -217,10 +217,10 @@ struct ByteBudgetTests {
             !budget.take(20, for: .small, body: ObjectIdentifier(two))
                 && !budget.take(20, for: .small, body: ObjectIdentifier(two)))
         #expect(shortages.withLock { $0 } == 1)
-        budget.settle(0, body: ObjectIdentifier(two))
+        budget.complete(0, body: ObjectIdentifier(two))
         #expect(woken.withLock { $0 } == 0, "it is not the one that overdraws")
-        budget.settle(0, body: ObjectIdentifier(one))
-        budget.settle(0, body: ObjectIdentifier(one))
+        budget.complete(0, body: ObjectIdentifier(one))
+        budget.complete(0, body: ObjectIdentifier(one))
         #expect(woken.withLock { $0 } == 1)
         #expect(budget.take(20, for: .small, body: ObjectIdentifier(two)), "now it may overdraw")
         #expect(budget.used == 80 && !budget.isShort)
@@ -265,7 +265,7 @@ struct ByteBudgetTests {
                 moved = true
             }
             for done in bodies.filter({ $0.has == $0.wants }) {
-                budget.settle(0, body: ObjectIdentifier(done.body))
+                budget.complete(0, body: ObjectIdentifier(done.body))
                 budget.release(done.has, body: ObjectIdentifier(done.body))
                 finished += 1
                 moved = true

@@ -1,4 +1,4 @@
-/// Which of many boxes are kept: those with the highest scores that overlap no better one too much.
+/// The suppression of boxes: those with the highest scores that overlap no better one too much are kept.
 struct BoxSuppression {
     /// The most boxes that are kept.
     let most: Int

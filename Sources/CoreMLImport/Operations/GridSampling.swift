@@ -46,7 +46,8 @@ enum GridSampling {
         switch self {
         case .asymmetric: .asymmetric
         case .halfPixel: .halfPixel
-        case .strict, .aligned: counts.contains(1) ? nil : .alignCorners
+        case .strict: .alignCorners
+        case .aligned: counts.contains(1) ? nil : .alignCorners
         case .offset: nil
         }
     }

@@ -35,6 +35,17 @@ struct BoxCropping {
 }
 
 extension GraphBuilder {
+    /// The boxes [n, 4] of regions [n, 1, 4 or 5, 1, 1], and where there are five numbers those of the images [n], which are in front.
+    func boxes(of regions: Graph.Value) throws(Problem) -> (boxes: Graph.Value, images: Graph.Value?) {
+        guard regions.rank == 5, regions.shape[2] == 4 || regions.shape[2] == 5 else {
+            throw Problem("expected boxes of shape [boxes,1,4 or 5,1,1], found \(shapeText(regions.shape))")
+        }
+        let numbers = try squeeze(regions, [1, 3, 4])
+        guard regions.shape[2] == 5 else { return (numbers, nil) }
+        let images = convert(try gather(numbers, scalar(0), axis: 1), to: .i64)
+        return (try slice(numbers, axes: [1], starts: [1], ends: [5], steps: [1]), images)
+    }
+
     /// Boxes [n, 4] of images [batch, C, H, W]: [n, 1, C, height, width] of the images whose numbers `images` [n] has, or without it
     /// [n, batch, C, height, width].
     ///
@@ -45,12 +56,7 @@ extension GraphBuilder {
         var weights: [Graph.Value] = []
         var inside: [Graph.Value] = []
         for (direction, count) in [cropping.height, cropping.width].enumerated() {
-            let size: Graph.Value
-            if let known = x.shape[2 + direction] {
-                size = scalar(known)
-            } else {
-                size = try gather(shape(of: x), scalar(2 + direction), axis: 0)
-            }
+            let size = try scalar(of: extent(of: x, axis: 2 + direction))
             let last = try shifted(convert(size, to: .f32), by: -1)
             func coordinate(_ place: Int) throws(Problem) -> Graph.Value {
                 let column = try gather(boxes, integers([place]), axis: 1)
@@ -66,9 +72,8 @@ extension GraphBuilder {
             let isInside = try binary(
                 "LogicalAnd", 1, binary("GreaterEqual", points, float(0)), binary("LessEqual", points, last))
             inside.append(convert(isInside, to: .f32))
-            let pixels = operation(
-                "Range", 4, [scalar(0), size, scalar(1)], ["output_type": "f32"], type: .f32,
-                shape: [x.shape[2 + direction]])
+            let pixels = range(
+                from: scalar(0), to: size, by: scalar(1), type: .f32, count: x.shape[2 + direction])
             let distance = unary("Abs", try subtract(unsqueeze(points, [2]), pixels))
             weights.append(unary("ReLU", try subtract(float(1), distance)))
         }
