@@ -213,7 +213,7 @@ let package = Package(
             name: "InferenceServiceTests",
             dependencies: [
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "JSON", "Settings", "SystemSupport", "TestSupport",
+                "JSON", "Settings", "SystemSupport", "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),
@@ -231,7 +231,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "TestSupport"],
+            dependencies: [
+                "HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "SystemSupport", "TestSupport",
+            ],
             swiftSettings: waiting, linkerSettings: findEngine),
         // Teaches without end until it is killed: for TeachingTests.
         .executableTarget(

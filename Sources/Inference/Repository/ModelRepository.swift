@@ -42,6 +42,8 @@ public final class ModelRepository: Sendable {
     /// How long after a failed load a lazy version is tried again, while a lower one answers.
     private let retryTime: Duration
     let items = Mutex<[String: [ModelVersion]]>([:])
+    /// Names of models that are not served.
+    let reserved = Mutex(Reserved())
     /// The model that `classify` without a name uses, once that has been settled.
     let settledDefault = Mutex<String?>(nil)
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in the
@@ -181,7 +183,7 @@ public final class ModelRepository: Sendable {
         for path in others where !there.contains(path) { look.keep(at: path) }
         look.keepUntilReplaced()
         for name in named { look.keepIfNone(named: name) }
-        items.withLock { $0 = look.items }
+        replace(look.items)
         for item in look.dropped where item.unload() {
             onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
         }

@@ -75,12 +75,15 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         package let version: String?
         /// The label that stands for a version; nil if the path has none.
         package let versionLabel: String?
+        /// The identifier of something that the model has; nil if the path has none.
+        package let id: String?
 
-        init(_ resource: Resource, name: String = "", version: String? = nil, versionLabel: String? = nil) {
+        init(_ resource: Resource, _ names: PathTemplate.Names = .init()) {
             self.resource = resource
-            self.name = name
-            self.version = version
-            self.versionLabel = versionLabel
+            name = names.name
+            version = names.version
+            versionLabel = names.label
+            id = names.id
         }
     }
 
@@ -121,8 +124,7 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         guard parts.count < open.count else { return nil }
         for (template, index) in open[parts.count] {
             if let names = template.names(in: parts) {
-                return Match(
-                    resources[index], name: names.name, version: names.version, versionLabel: names.label)
+                return Match(resources[index], names)
             }
         }
         return nil

@@ -17,6 +17,20 @@ package struct TaughtView: Sendable {
         self.head = head
     }
 
+    /// Learns the head of a version that is kept, as it is now. Takes as long as a change.
+    package func head(of version: Int) -> TaughtHead? {
+        guard let kept = state.version(version), let set = state.exampleSet(of: version) else { return nil }
+        return TaughtHead(kept.method, set)
+    }
+
+    /// The model as if a version served; nil if that is not kept.
+    package func serving(_ version: Int, head: TaughtHead?) -> TaughtView? {
+        guard state.version(version) != nil else { return nil }
+        var state = state
+        state.serving = version
+        return TaughtView(state: state, head: head)
+    }
+
     /// True until the version that serves has its evaluation.
     package var isEvaluating: Bool { state.served.map { $0.evaluation == nil } ?? false }
 
