@@ -114,6 +114,7 @@ let package = Package(
             // One binary: the page is part of it.
             resources: [
                 "Page/index.html", "Page/ask.js", "Page/drawing.js", "Page/input.js", "Page/models.js",
+                "Page/teach.js",
                 "OpenAPI/openapi.json",
             ].map { .embedInCode($0) },
             swiftSettings: strict),
@@ -224,6 +225,10 @@ let package = Package(
         .executableTarget(
             name: "limitersim", dependencies: ["FlowControl", "SystemSupport"],
             path: "Benchmarks/overload/LimiterSimulator",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "teachbench", dependencies: ["Teaching"],
+            path: "Benchmarks/teach/TeachBench",
             swiftSettings: strict),
         .executableTarget(
             name: "observationsbench", dependencies: ["Observations"],

@@ -136,7 +136,9 @@ struct HTTPDocumentTests {
         let taught = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: taught) }
         let embedder = "embedder=" + root.path + "/Tests/Fixtures/observations/embedder"
-        let daemon = try Daemon(models + ["--model", embedder, "--taught-dir", taught.path, "--body-grace", "1s"])
+        let fasteners = "fasteners=" + root.path + "/Tests/Fixtures/updatable/dense-classifier.mlmodel"
+        let daemon = try Daemon(
+            models + ["--model", embedder, "--model", fasteners, "--taught-dir", taught.path, "--body-grace", "1s"])
         let guarded = try Daemon(["--tokens-file", tokens.path])
         for example in examples {
             let url = example.needsTokens ? guarded.url : daemon.url

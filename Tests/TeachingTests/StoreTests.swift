@@ -38,6 +38,18 @@ import Testing
         #expect(view.head?.threshold == view.state.versions.last?.evaluation?.threshold)
     }
 
+    /// Until two classes were tested, nobody is called a stranger by what was measured with one.
+    @Test func theThresholdOfOneClassIsNotThatOfTwo() throws {
+        let (_, model) = try model()
+        _ = try model.teach([.init("1", "bolt", [1, 0.1]), .init("2", "bolt", [1, 0.11])], time: 1)
+        try model.evaluate(time: 1)
+        #expect(model.view.head?.threshold != nil)
+        _ = try model.teach([.init("3", "nut", [0.1, 1]), .init("4", "nut", [0.1, 2])], time: 2)
+        #expect(model.view.head?.threshold == nil && model.view.isEvaluating)
+        try model.evaluate(time: 2)
+        #expect(model.view.head?.threshold != nil)
+    }
+
     @Test func knownPicturesMoveToAnotherClassAndAreNotCountedTwice() throws {
         let (_, model) = try model()
         _ = try model.teach([.init("1", "bolt", [1, 0]), .init("2", "nut", [0, 1])], time: 1)

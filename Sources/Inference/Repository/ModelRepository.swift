@@ -34,6 +34,8 @@ public final class ModelRepository: Sendable {
         var named: [NamedModel]
         var configuration: ModelConfiguration
         var defaultPolicy: LoadPolicy
+        /// The folder of versions that updates have made; nil: none are served.
+        var updates: String?
     }
     private let gate: LoadGate
     private let plan: Mutex<Plan>
@@ -70,6 +72,15 @@ public final class ModelRepository: Sendable {
             reader: .disk, onEvent: onEvent)
     }
 
+    /// Serves the versions that updates have made of the models, and that lie in a folder, from the next ``discover()`` on.
+    func serveUpdates(in folder: String) { plan.withLock { $0.updates = folder } }
+
+    /// The folder of versions that updates have made; nil: none are kept.
+    var updatesFolder: String? { plan.withLock { $0.updates } }
+
+    /// How models are loaded, unless their bundle specifies it.
+    var configuration: ModelConfiguration { plan.withLock { $0.configuration } }
+
     /// The same, with folders that are looked into by other means.
     /// - Parameters:
     ///   - patience: how long a load may take before it no longer holds up others.
@@ -97,7 +108,9 @@ public final class ModelRepository: Sendable {
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration, defaultPolicy: LoadPolicy,
         loadsAtOnce: Int = 1
     ) throws(RepositoryError) {
-        let next = Plan(folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy)
+        let next = Plan(
+            folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy,
+            updates: updatesFolder)
         try discover(among: nil, leavingAlone: [], by: next) {
             self.gate.use(limit: loadsAtOnce)
             self.plan.withLock { $0 = next }
@@ -213,7 +226,10 @@ public final class ModelRepository: Sendable {
             }
         }
         guard problems.isEmpty else { throw RepositoryError(message: problems.joined(separator: "; ")) }
-        return found
+        guard let updates = plan.updates else { return found }
+        // An update of a model whose own files are gone is not served.
+        let names = Set(found.map(\.name))
+        return found + scanner.updatesInTime(updates).filter { names.contains($0.name) }
     }
 
     /// The entries of the folders that are not served, each with the reason. Reads the folders: blocks.

@@ -157,7 +157,10 @@ package enum Daemon {
             compiledModels.keep(after: event)
             if case .loaded(let name, _, _) = event { relay.loaded(name) }
         }
-        if let store { repository.reserve(store.all.map(\.name) + store.problems.keys) }
+        if let store {
+            repository.reserve(store.all.map(\.name) + store.problems.keys)
+            store.count(repository.keepUpdates(in: ModelRepository.updatesFolder(in: plan.settings.taughtDirectory)))
+        }
         do throws(RepositoryError) {
             try repository.discover()
         } catch {

@@ -38,7 +38,7 @@ extension Service {
             observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
             .init(["/v1/models"], .get(.read, "models", models)),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
-            taughtList, taughtModel, taughtExamples, taughtExample, taughtClasses, taughtVersion,
+            taughtList, taughtModel, taughtExamples, taughtExample, taughtClasses, taughtVersion, modelUpdate,
             .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
             .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
             .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
@@ -98,7 +98,10 @@ extension Service {
         return answer(call, ready)
     }
 
-    private static func page(_ call: Call) -> BodyAdmission { call.service.accept(call) { _ in Page.response } }
+    private static func page(_ call: Call) -> BodyAdmission {
+        let teaches = call.service.taught != nil
+        return call.service.accept(call) { _ in Page.response(teaches: teaches) }
+    }
 
     private static func openAPI(_ call: Call) -> BodyAdmission {
         call.service.accept(call) { (_) throws(ServiceError) in try description.get() }

@@ -102,7 +102,7 @@ extension Service {
     private static func claim(of call: Call) -> Claim { Claim(client: call.client?.number ?? 0) }
 
     /// The taught models; 404 where there are none to be.
-    private func taughtModels() throws(ServiceError) -> TaughtModels {
+    func taughtModels() throws(ServiceError) -> TaughtModels {
         guard let taught else {
             throw ServiceError(
                 .notFound, "teaching is turned off: set `taught_dir` to a folder to keep taught models in")

@@ -17,6 +17,7 @@ package final class Service: HTTPResponder {
     private let vertex: VertexRoutes
     private let isDraining = Atomic<Bool>(false)
     private let clients = ClientLimits()
+    let updates = UpdateGate()
     private let server = Mutex(Watched())
 
     /// The server that `/metrics` reports; it owns the service, not the other way round.

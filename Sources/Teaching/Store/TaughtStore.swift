@@ -67,6 +67,14 @@ package final class TaughtStore: Sendable {
     /// The bytes of all files.
     package var bytes: Int { total.value }
 
+    /// Takes bytes for files that others keep in the folder, in a hidden folder of their own.
+    package func take(_ bytes: Int) throws(TeachingError) {
+        try total.take(bytes, limit: limits.withLock { $0.bytes })
+    }
+
+    /// Counts bytes of such files that are there already, or, below 0, are there no longer.
+    package func count(_ bytes: Int) { total.change(by: bytes) }
+
     /// Creates one; `isNew` is false if it is there already with the same embedder and method.
     package func create(
         _ name: String, _ embedder: Embedder, dimension: Int, _ choice: MethodChoice

@@ -1,16 +1,19 @@
 /// A taught model at one moment: what answers show, and what serves.
 package struct TaughtView: Sendable {
     package let state: TaughtState
-    /// What answers; nil without examples. Its threshold is that of the newest evaluation of the same method.
+    /// What answers; nil without examples. Its threshold is that of the newest evaluation of the same method. Distances with one class,
+    /// from which no centre is taken, say nothing of those with several.
     package let head: TaughtHead?
 
     init(state: TaughtState, head: TaughtHead?) {
         self.state = state
         var head = head
         head?.threshold = nil
-        if let method = head?.method {
-            let known = state.versions.last {
-                $0.number <= state.serving && $0.evaluation?.method == method && $0.evaluation?.threshold != nil
+        if let method = head?.method, let classes = head?.labels.count {
+            let known = state.versions.last { version in
+                guard version.number <= state.serving, let evaluation = version.evaluation else { return false }
+                return evaluation.method == method && evaluation.threshold != nil
+                    && (evaluation.classes.count > 1) == (classes > 1)
             }
             head?.threshold = known?.evaluation?.threshold
         }
