@@ -114,6 +114,7 @@ let package = Package(
             // One binary: the page is part of it.
             resources: [
                 "Page/index.html", "Page/ask.js", "Page/drawing.js", "Page/input.js", "Page/models.js",
+                "Page/teach.js",
                 "OpenAPI/openapi.json",
             ].map { .embedInCode($0) },
             swiftSettings: strict),
@@ -213,7 +214,7 @@ let package = Package(
             name: "InferenceServiceTests",
             dependencies: [
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "JSON", "Settings", "SystemSupport", "TestSupport",
+                "JSON", "Settings", "SystemSupport", "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),
@@ -226,12 +227,18 @@ let package = Package(
             path: "Benchmarks/overload/LimiterSimulator",
             swiftSettings: strict),
         .executableTarget(
+            name: "teachbench", dependencies: ["Teaching"],
+            path: "Benchmarks/teach/TeachBench",
+            swiftSettings: strict),
+        .executableTarget(
             name: "observationsbench", dependencies: ["Observations"],
             path: "Benchmarks/observations/ObservationsBench",
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "TestSupport"],
+            dependencies: [
+                "HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "SystemSupport", "TestSupport",
+            ],
             swiftSettings: waiting, linkerSettings: findEngine),
         // Teaches without end until it is killed: for TeachingTests.
         .executableTarget(

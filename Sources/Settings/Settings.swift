@@ -47,6 +47,15 @@ package struct Settings: Sendable, Hashable {
     package var maxBatch = 64
     package var tolerateTruncated = false
 
+    // Taught models.
+    package var taughtDirectory = ""
+    package var taughtKeepPictures = false
+    package var taughtKeepVersions = 10
+    package var taughtMaxModels = 100
+    package var taughtMaxClasses = 1_000
+    package var taughtMaxExamples = 100_000
+    package var taughtMaxBytes = 1 << 30
+
     // HTTP.
     package var maxBody = 20 << 20
     package var maxTotalBody: Int?

@@ -7,7 +7,7 @@ package enum SettingsTable {
     }
 
     /// All groups, in the order that a reader meets them.
-    package static let groups = [serving, running, flow, pictures, http, operation, access]
+    package static let groups = [serving, running, flow, pictures, teaching, http, operation, access]
 
     /// All settings.
     package static let all = groups.flatMap(\.settings)
@@ -22,8 +22,8 @@ package enum SettingsTable {
                 "listen", \.listen,
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
                     + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
-                    + "?routes=infer,read,admin (any of them) limits an address to predictions, to models and metrics, or to the "
-                    + "model repository; health and readiness are served everywhere. ?proxy=v1 and ?proxy=v2 expect a PROXY "
+                    + "?routes=infer,read,admin,teach (any of them) limits an address to predictions, to models and metrics, to the "
+                    + "model repository, or to teaching; health and readiness are served everywhere. ?proxy=v1 and ?proxy=v2 expect a PROXY "
                     + "protocol header of that version on each connection. "
                     + "Passed sockets replace these addresses unless \"systemd\" is among them. Under the packaged unit only this "
                     + "machine may connect: `systemctl edit ocelli` and set IPAddressAllow= for other clients (docs/operations.md)."
@@ -55,7 +55,7 @@ package enum SettingsTable {
             .needingRestart,
             .choice(
                 "repository_control", \.repositoryControl,
-                "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
+                "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload, and, without tokens_file, teach: clients on this "
                     + "machine (by loopback or a Unix-domain socket, neither forwarded by a proxy nor sent by a web page of another "
                     + "origin), all, or none."),
             .automaticDuration(
@@ -204,6 +204,37 @@ package enum SettingsTable {
                 "Classify truncated pictures by the part that arrived, instead of refusing them."),
         ])
 
+    static let teaching = Group(
+        title: "Taught models",
+        settings: [
+            .string(
+                "taught_dir", \.taughtDirectory,
+                "Folder for models that clients teach (docs/teach.md), and for updated versions of Core ML models. It is created if need be, "
+                    + "belongs to one daemon at a time, and must not be in a model folder. Empty: nothing can be taught."
+            )
+            .needingRestart,
+            .bool(
+                "taught_keep_pictures", \.taughtKeepPictures,
+                "Keep the pictures of examples, so that a taught model is rebuilt when its embedder changes. By default only their "
+                    + "embeddings and digests are kept."),
+            .integer(
+                "taught_keep_versions", \.taughtKeepVersions, 1...1000,
+                "Versions of each taught model that are kept, to go back to. Older ones are dropped with the next change."
+            ),
+            .integer(
+                "taught_max_models", \.taughtMaxModels, 1...10_000,
+                "Maximum number of taught models. More get 507."),
+            .integer(
+                "taught_max_classes", \.taughtMaxClasses, 1...100_000,
+                "Maximum number of classes of a taught model. More get 507."),
+            .integer(
+                "taught_max_examples", \.taughtMaxExamples, 1...10_000_000,
+                "Maximum number of examples of a taught model. More get 507."),
+            .bytes(
+                "taught_max_bytes", \.taughtMaxBytes, 1024...(1 << 42),
+                "Maximum size of the files of all taught models together. What would need more gets 507."),
+        ])
+
     static let http = Group(
         title: "HTTP",
         settings: [
@@ -309,7 +340,7 @@ package enum SettingsTable {
         settings: [
             .string(
                 "tokens_file", \.tokensFile,
-                "A file of bearer tokens. Each line has the classes of routes that a token grants (infer, read, admin, or all, "
+                "A file of bearer tokens. Each line has the classes of routes that a token grants (infer, read, admin, teach, or all, "
                     + "separated by commas), a space, and the token. Empty: no token is required. /healthz, /readyz and the page are "
                     + "always open. SIGHUP reloads the file."),
             .strings(

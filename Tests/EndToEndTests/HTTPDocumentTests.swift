@@ -104,7 +104,7 @@ struct HTTPDocumentTests {
 
     /// Answers that no command brings about at will; the document shows their JSON.
     private static let shown: Set<ErrorCode> = [
-        .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal,
+        .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal, .storageFull,
     ]
 
     @Test func everyRouteAndEveryErrorHasAnExample() {
@@ -133,7 +133,12 @@ struct HTTPDocumentTests {
         // The document's own command, with less patience for the example of a slow client.
         let models = ["--models", root.path + "/models", "--models", root.path + "/Tests/Fixtures/detectors"]
         #expect(document.contains("ocelli serve --models models --models Tests/Fixtures/detectors"))
-        let daemon = try Daemon(models + ["--body-grace", "1s"])
+        let taught = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: taught) }
+        let embedder = "embedder=" + root.path + "/Tests/Fixtures/observations/embedder"
+        let fasteners = "fasteners=" + root.path + "/Tests/Fixtures/updatable/dense-classifier.mlmodel"
+        let daemon = try Daemon(
+            models + ["--model", embedder, "--model", fasteners, "--taught-dir", taught.path, "--body-grace", "1s"])
         let guarded = try Daemon(["--tokens-file", tokens.path])
         for example in examples {
             let url = example.needsTokens ? guarded.url : daemon.url

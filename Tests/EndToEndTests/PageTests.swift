@@ -1,4 +1,5 @@
 import Foundation
+import ImagePipeline
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ struct PageTests {
         #expect(policy != second.headers["content-security-policy"], "the nonce is for one time")
         let nonce = try #require(policy.firstMatch(of: /nonce-([a-z0-9]+)'/)?.output.1)
         #expect(first.text.matches(of: /<(?:script|style) nonce="([a-z0-9]+)">/).allSatisfy { $0.output.1 == nonce })
-        #expect(first.text.matches(of: /nonce="/).count == 5)
+        #expect(first.text.matches(of: /nonce="/).count == 6)
         #expect(first.text.matches(of: /<script[^>]*src=/).isEmpty, "each script is in the page")
         #expect(first.text.matches(of: /(?:src|href)="([^"]*)"/).allSatisfy { !$0.output.1.contains("//") })
         #expect(!first.text.contains("NONCE"))
@@ -106,6 +107,59 @@ struct PageTests {
             root.appendingPathComponent("Tests/Tools/browse").path,
             [try #require(Self.chromium), daemon.url + "/", BadInputTests.seven.path, "7"])
         #expect(result.status == 0, "\(result.text)\(result.errors)")
+        daemon.stop()
+    }
+
+    /// Folders of five pictures for each of two colours, and one of another colour.
+    private static func pictures(in folder: URL) throws {
+        var random = SplitMix(seed: 7)
+        func picture(_ color: [Int]) throws -> Data {
+            let pixels = (0..<24 * 24).flatMap { _ in
+                color.map { UInt8(clamping: $0 + Int.random(in: -30...30, using: &random)) }
+            }
+            return Data(
+                try pixels.withUnsafeBytes { raw throws(ImageError) in
+                    try PNGEncoder.encode(width: 24, height: 24, channels: 3, pixels: raw)
+                })
+        }
+        for (label, color) in [("blue", [40, 60, 200]), ("red", [200, 50, 40])] {
+            let place = folder.appendingPathComponent(label)
+            try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+            for number in 0..<5 { try picture(color).write(to: place.appendingPathComponent("\(number).png")) }
+        }
+        try picture([230, 220, 30]).write(to: folder.appendingPathComponent("stranger.png"))
+    }
+
+    /// Classes are taught by dropping pictures, on a phone; with a token, and without.
+    @Test(
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"), arguments: [false, true])
+    func classesAreTaughtOnThePage(_ hasToken: Bool) throws {
+        let work = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-page-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: work) }
+        let models = work.appendingPathComponent("models"), tokens = work.appendingPathComponent("tokens")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        for (from, to) in [("Tests/Fixtures/observations/embedder", "embedder"), ("models/digits", "digits")] {
+            try FileManager.default.copyItem(
+                at: SharedData.packageRoot.appendingPathComponent(from), to: models.appendingPathComponent(to))
+        }
+        let pictures = work.appendingPathComponent("pictures"), token = "a-token-of-the-page-0123456789abcdef"
+        try Self.pictures(in: pictures)
+        try "infer,read,teach \(token)\n".write(to: tokens, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tokens.path)
+        let daemon = try Daemon(
+            ["--models", models.path, "--taught-dir", work.appendingPathComponent("taught").path]
+                + (hasToken ? ["--tokens-file", tokens.path] : []))
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse").path,
+            [try #require(Self.chromium), daemon.url + "/", "--teach", pictures.path] + (hasToken ? [token] : []))
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        daemon.stop()
+    }
+
+    /// Without a folder for taught models nothing about teaching is shown.
+    @Test func withoutAFolderNothingIsTaught() throws {
+        let daemon = try Daemon()
+        #expect(try Curl.run(daemon.url + "/").text.contains("<body data-teaches=\"false\">"))
         daemon.stop()
     }
 }

@@ -98,4 +98,65 @@ struct UpdateCommandTests {
         let onto = try Shell.run(Daemon.binary.path, ["update", itself, file.path, "-o", itself, "--force"])
         #expect(onto.status == 1 && onto.errors.contains("never changed"), "\(onto.errors)")
     }
+
+    /// A Python with coremltools, which is not among the tools of the tests; OCELLI_COREMLTOOLS names one.
+    private static let coremltools: String? = {
+        let named = ProcessInfo.processInfo.environment["OCELLI_COREMLTOOLS"]
+        return [named, "python3"].compactMap { $0 }.first { program in
+            (try? Shell.run(program, ["-c", "import coremltools"]))?.status == 0
+        }
+    }()
+
+    /// The library that wrote the files opens them, and finds TensorFlow's weights and nothing else changed.
+    @Test(
+        .enabled(
+            if: coremltools != nil,
+            "no Python with coremltools: python3 -m venv V && V/bin/pip install coremltools, and OCELLI_COREMLTOOLS=V/bin/python"
+        ),
+        arguments: [
+            "dense-classifier", "convolution-classifier", "pooling-regressor", "neighbors-empty", "neighbors-numbers",
+            "neighbors-pipeline",
+        ])
+    func coremltoolsOpensWhatIsWritten(_ name: String) throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let result = try update(name, data(name))
+        #expect(result.status == 0, "\(result.errors)")
+        let check = try Shell.run(
+            try #require(Self.coremltools),
+            [
+                SharedData.packageRoot.appendingPathComponent("Tests/Parity/check-updated-model").path,
+                Self.folder.appendingPathComponent(name + ".mlmodel").path, output.path,
+                Self.folder.appendingPathComponent(name + ".json").path,
+            ])
+        #expect(check.status == 0, "\(check.text)\(check.errors)")
+    }
+
+    /// What a model.json says of inputs counts, with comments or without: the pictures are scaled otherwise, and so are the losses.
+    @Test func overridesOfAModelJSONCount() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let name = "convolution-classifier", data = try data(name)
+        func losses(_ manifest: String?) throws -> [Double] {
+            let bundle = work.appendingPathComponent("bundle")
+            try? FileManager.default.removeItem(at: bundle)
+            try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(
+                at: Self.folder.appendingPathComponent(name + ".mlmodel"),
+                to: bundle.appendingPathComponent("m.mlmodel"))
+            try manifest.map { try Data($0.utf8).write(to: bundle.appendingPathComponent("model.json")) }
+            let result = try Shell.run(
+                Daemon.binary.path,
+                [
+                    "update", manifest == nil ? bundle.path + "/m.mlmodel" : bundle.path, data, "-o", output.path,
+                    "--force", "--json",
+                ])
+            #expect(result.status == 0, "\(result.errors)")
+            return (result.json["epochs"] as? [[String: Any]])?.compactMap { $0["loss"] as? Double } ?? []
+        }
+        let head = #"{"name": "m", "id": "m", "version": "1", "model": {"file": "m.mlmodel", "backend": "coreml"}"#
+        let inputs = #""inputs": [{"name": "image", "normalize": {"scale": 0.01}}]"#
+        let plain = try losses(nil), json = try losses("\(head), \(inputs)}")
+        let json5 = try losses("// By hand\n\(head), 'inputs': [{name: 'image', normalize: {scale: 0.01,},},],}")
+        #expect(json5 == json && !json.isEmpty)
+        #expect(json != plain, "the override changes what is learned")
+    }
 }

@@ -3,6 +3,7 @@ import HTTPWire
 import ImagePipeline
 import Inference
 import InferenceService
+import Teaching
 import Testing
 
 /// Every error of every module has its status and code, as API.md has them, and there is one place that says so.
@@ -44,6 +45,15 @@ import Testing
             case .cancelled: self = .cancelled
             }
         }
+    }
+
+    @Test func everyErrorOfTeachingHasItsStatusAndCode() {
+        check(ServiceError(TeachingError.invalid("x")), 400, "bad_request")
+        check(ServiceError(TeachingError.conflict("x")), 409, "conflict")
+        check(ServiceError(TeachingError.unknown("x")), 404, "not_found")
+        check(ServiceError(TeachingError.unknownVersion("x")), 404, "version_not_found")
+        check(ServiceError(TeachingError.full("x")), 507, "storage_full")
+        check(ServiceError(TeachingError.storage("x")), 500, "internal")
     }
 
     @Test func clientThatExceedsItsLimitIsToldWhenToRetry() {

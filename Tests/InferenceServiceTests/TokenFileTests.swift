@@ -20,7 +20,7 @@ import Testing
         ("infer a b", "found 3 words"),
         ("infer fifteen-letters", "at least 16"),
         ("\n\ninfer \(secret)\"", "line 3"),
-        ("infer,write \(secret)", "\"write\" is not a class: expected infer, read, admin or all"),
+        ("infer,write \(secret)", "\"write\" is not a class: expected infer, read, admin, teach or all"),
         ("Infer \(secret)", "\"Infer\" is not a class"),
         ("infer: \(secret)", "\"infer:\" is not a class"),
         ("", "contains no token"),

@@ -55,6 +55,37 @@ import Testing
             confusions == expected.confusions.prefix(10).map { [set.labels[$0[0]], set.labels[$0[1]], "\($0[2])"] })
     }
 
+    /// So many rows that all processors work on them, in blocks: the mean directions are those of the plain formula, and the same each time.
+    @Test func manyRowsGiveTheMeansOfTheFormula() throws {
+        let (dimension, count) = (512, 8_192)
+        var state: UInt64 = 1
+        let rows = (0..<count).map { _ in
+            (0..<dimension).map { _ -> Float in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return Float(state >> 40) / 16_777_216 - 0.3
+            }
+        }
+        let classes = (0..<count).map { $0 < 3_000 ? 0 : 1 }
+        let set = try #require(ExampleSet(dimension: dimension, labels: ["a", "b"], rows: rows, classes: classes))
+        let head = try #require(TaughtHead(.nearestMean, set))
+        var center = [Double](repeating: 0, count: dimension)
+        for row in rows { for index in 0..<dimension { center[index] += Double(row[index]) / Double(count) } }
+        for (index, value) in center.enumerated() { #expect(abs(Double(head.center[index]) - value) < 1e-6) }
+        var sums = [[Double]](repeating: [Double](repeating: 0, count: dimension), count: 2)
+        for (row, label) in zip(rows, classes) {
+            let direction = (0..<dimension).map { Double(row[$0]) - Double(head.center[$0]) }
+            let length = direction.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            for index in 0..<dimension { sums[label][index] += direction[index] / length }
+        }
+        for label in 0..<2 {
+            let length = sums[label].reduce(0) { $0 + $1 * $1 }.squareRoot()
+            for index in 0..<dimension {
+                #expect(abs(Double(head.means[label * dimension + index]) - sums[label][index] / length) < 1e-5)
+            }
+        }
+        #expect(TaughtHead(.nearestMean, set) == head)
+    }
+
     @Test func intervalsAreThoseOfScipy() throws {
         for row in try MethodFixture.load().intervals {
             let found = try #require(WilsonInterval.of(Int(row[0]), of: Int(row[1])))

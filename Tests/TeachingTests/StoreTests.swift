@@ -38,6 +38,18 @@ import Testing
         #expect(view.head?.threshold == view.state.versions.last?.evaluation?.threshold)
     }
 
+    /// Until two classes were tested, nobody is called a stranger by what was measured with one.
+    @Test func theThresholdOfOneClassIsNotThatOfTwo() throws {
+        let (_, model) = try model()
+        _ = try model.teach([.init("1", "bolt", [1, 0.1]), .init("2", "bolt", [1, 0.11])], time: 1)
+        try model.evaluate(time: 1)
+        #expect(model.view.head?.threshold != nil)
+        _ = try model.teach([.init("3", "nut", [0.1, 1]), .init("4", "nut", [0.1, 2])], time: 2)
+        #expect(model.view.head?.threshold == nil && model.view.isEvaluating)
+        try model.evaluate(time: 2)
+        #expect(model.view.head?.threshold != nil)
+    }
+
     @Test func knownPicturesMoveToAnotherClassAndAreNotCountedTwice() throws {
         let (_, model) = try model()
         _ = try model.teach([.init("1", "bolt", [1, 0]), .init("2", "nut", [0, 1])], time: 1)
@@ -265,5 +277,69 @@ import Testing
             #expect(model.view.state.serving == found[found.count - 1] + 1)
         }
         #expect(found == found.sorted() && found.last == 3 && Set(found).count >= 3)
+    }
+
+    @Test func damageAnywhereBeforeTheLastRecordIsNeverSilent() throws {
+        let path = URL(fileURLWithPath: folder.path + "/parts/journal")
+        var last = 0
+        do {
+            let (_, model) = try model()
+            for number in 1...4 {
+                last = try Data(contentsOf: path).count
+                _ = try model.teach([.init("\(number)", "a", [1, Float(number)])], time: 1)
+            }
+        }
+        let whole = try Data(contentsOf: path)
+        for place in 22..<last {
+            var bytes = whole
+            bytes[place] ^= 0x11
+            try bytes.write(to: path)
+            let store = try TaughtStore(folder: folder.path)
+            #expect(store.problems["parts"]?.contains("damaged at byte") == true, "byte \(place)")
+            #expect(try Data(contentsOf: path) == bytes)
+        }
+        // Zeros at the end are what a power failure leaves of a record that nobody acknowledged.
+        try (whole + Data(count: 300)).write(to: path)
+        #expect(try TaughtStore(folder: folder.path).model("parts")?.view.state.serving == 4)
+        #expect(try Data(contentsOf: path) == whole)
+    }
+
+    @Test func whatLiesBehindTheEndDoesNotStayBeforeTheNextRecord() throws {
+        do {
+            let (_, model) = try model()
+            _ = try model.teach([.init("1", "a", [1, 0])], time: 1)
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.path + "/parts/journal"))
+            try file.seekToEnd()
+            try file.write(contentsOf: Data("half a record".utf8))
+            _ = try model.teach([.init("2", "b", [0, 1])], time: 1)
+        }
+        let store = try TaughtStore(folder: folder.path)
+        #expect(store.model("parts")?.view.classes.map(\.label) == ["a", "b"])
+    }
+
+    @Test func theLimitOfBytesIsThatOfAllFilesTogether() throws {
+        var limits = TeachingLimits()
+        limits.bytes = 1_500
+        let (store, model) = try model(limits)
+        let other = try store.create("other", .test, dimension: 2, .auto).model
+        var taught = 0
+        for number in 0..<40 {
+            let example = TaughtModel.NewExample("\(number)", "a", [1, Float(number)])
+            if case .full? = error({ _ = try (number % 2 == 0 ? model : other).teach([example], time: 1) }) { break }
+            taught += 1
+        }
+        #expect(taught > 3 && taught < 40 && store.bytes <= 1_500)
+        // What is forgotten makes room.
+        try model.forget(label: "a")
+        _ = try other.teach([.init("more", "a", [1, 1])], time: 1)
+    }
+
+    @Test func classesAreSortedByTheirBytes() throws {
+        let (_, model) = try model()
+        let labels = ["ä", "b", "B", "a b", "a", "aa", "Z", "\u{1F600}", "\u{FF5E}", "10", "9"]
+        _ = try model.teach(labels.enumerated().map { .init("\($0)", $1, [1, Float($0)]) }, time: 1)
+        // As Python's sorted(labels, key=str.encode).
+        #expect(
+            model.view.head?.labels == ["10", "9", "B", "Z", "a", "a b", "aa", "b", "ä", "\u{FF5E}", "\u{1F600}"])
     }
 }

@@ -19,6 +19,8 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
     public static var processing: HTTPStatus { HTTPStatus(code: 102) }
     /// 200 OK.
     public static var ok: HTTPStatus { HTTPStatus(code: 200) }
+    /// 201 Created.
+    public static var created: HTTPStatus { HTTPStatus(code: 201) }
     /// 202 Accepted.
     public static var accepted: HTTPStatus { HTTPStatus(code: 202) }
     /// 204 No Content.
@@ -71,6 +73,8 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
     public static var gatewayTimeout: HTTPStatus { HTTPStatus(code: 504) }
     /// 505 HTTP Version Not Supported.
     public static var versionNotSupported: HTTPStatus { HTTPStatus(code: 505) }
+    /// 507 Insufficient Storage (RFC 4918 section 11.5).
+    public static var insufficientStorage: HTTPStatus { HTTPStatus(code: 507) }
 }
 
 extension HTTPStatus {
@@ -119,6 +123,7 @@ extension HTTPStatus {
         case 503: "Service Unavailable"
         case 504: "Gateway Timeout"
         case 505: "HTTP Version Not Supported"
+        case 507: "Insufficient Storage"
         default: "Status"
         }
     }

@@ -17,6 +17,9 @@ package struct FileFailure: Error, Sendable, Hashable {
     /// True if nothing exists there; links that lead nowhere, or round in a circle, count as nothing.
     package var isAbsence: Bool { code == ENOENT || code == ENOTDIR || code == ELOOP }
 
+    /// True if the disk, or the part of it that this user may fill, is full.
+    var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
+
     /// The system's own words, and what can be done: what follows "cannot be read: ".
     package var reason: String {
         if let special { return special.reason }

@@ -34,6 +34,8 @@ public final class ModelRepository: Sendable {
         var named: [NamedModel]
         var configuration: ModelConfiguration
         var defaultPolicy: LoadPolicy
+        /// The folder of versions that updates have made; nil: none are served.
+        var updates: String?
     }
     private let gate: LoadGate
     private let plan: Mutex<Plan>
@@ -42,6 +44,8 @@ public final class ModelRepository: Sendable {
     /// How long after a failed load a lazy version is tried again, while a lower one answers.
     private let retryTime: Duration
     let items = Mutex<[String: [ModelVersion]]>([:])
+    /// Names of models that are not served.
+    let reserved = Mutex(Reserved())
     /// The model that `classify` without a name uses, once that has been settled.
     let settledDefault = Mutex<String?>(nil)
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in the
@@ -67,6 +71,15 @@ public final class ModelRepository: Sendable {
             loadsAtOnce: loadsAtOnce,
             reader: .disk, onEvent: onEvent)
     }
+
+    /// Serves the versions that updates have made of the models, and that lie in a folder, from the next ``discover()`` on.
+    func serveUpdates(in folder: String) { plan.withLock { $0.updates = folder } }
+
+    /// The folder of versions that updates have made; nil: none are kept.
+    var updatesFolder: String? { plan.withLock { $0.updates } }
+
+    /// How models are loaded, unless their bundle specifies it.
+    var configuration: ModelConfiguration { plan.withLock { $0.configuration } }
 
     /// The same, with folders that are looked into by other means.
     /// - Parameters:
@@ -95,7 +108,9 @@ public final class ModelRepository: Sendable {
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration, defaultPolicy: LoadPolicy,
         loadsAtOnce: Int = 1
     ) throws(RepositoryError) {
-        let next = Plan(folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy)
+        let next = Plan(
+            folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy,
+            updates: updatesFolder)
         try discover(among: nil, leavingAlone: [], by: next) {
             self.gate.use(limit: loadsAtOnce)
             self.plan.withLock { $0 = next }
@@ -181,7 +196,7 @@ public final class ModelRepository: Sendable {
         for path in others where !there.contains(path) { look.keep(at: path) }
         look.keepUntilReplaced()
         for name in named { look.keepIfNone(named: name) }
-        items.withLock { $0 = look.items }
+        replace(look.items)
         for item in look.dropped where item.unload() {
             onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
         }
@@ -211,7 +226,10 @@ public final class ModelRepository: Sendable {
             }
         }
         guard problems.isEmpty else { throw RepositoryError(message: problems.joined(separator: "; ")) }
-        return found
+        guard let updates = plan.updates else { return found }
+        // An update of a model whose own files are gone is not served.
+        let names = Set(found.map(\.name))
+        return found + scanner.updatesInTime(updates).filter { names.contains($0.name) }
     }
 
     /// The entries of the folders that are not served, each with the reason. Reads the folders: blocks.

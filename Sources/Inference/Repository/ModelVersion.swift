@@ -106,14 +106,8 @@ final class ModelVersion: Sendable {
         state.withLock { $0.policy == .lazy && $0.idleUnload > .zero }
     }
 
-    /// Versions in the order of their numbers; others after them by name.
-    var order: Order { Order(number: UInt64(version) ?? .max, text: version) }
-
-    struct Order: Comparable {
-        let number: UInt64
-        let text: String
-        static func < (a: Order, b: Order) -> Bool { (a.number, a.text) < (b.number, b.text) }
-    }
+    /// Its place among the versions of the model.
+    var order: VersionOrder { VersionOrder(version) }
 
     func isHighest(among versions: [ModelVersion]) -> Bool { versions.allSatisfy { $0.order <= order } }
 

@@ -164,6 +164,21 @@ struct RepositoryScanner: Sendable {
             .sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
     }
 
+    /// Finds the versions that updates have made, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`); none where the
+    /// folder does not exist, or does not answer. Reads the folder: blocks.
+    func updatesInTime(_ folder: String) -> [Found] {
+        LoaderThread.wait(within: patience, on: folder) { updates(in: folder) } ?? []
+    }
+
+    private func updates(in folder: String) -> [Found] {
+        let names = ((try? files.names(folder)) ?? []).sorted().filter { !Self.isPassedOver($0) }
+        return names.flatMap { name -> [Found] in
+            let place = folder + "/" + name
+            let versions = ((try? files.names(place)) ?? []).filter { UpdatedVersion($0) != nil }
+            return versions.sorted().compactMap { version($0, of: name, at: place, in: folder) }
+        }
+    }
+
     private func names(ofModelsFolder folder: String) throws(RepositoryError) -> [String] {
         let problem: String
         do throws(FileFailure) {

@@ -5,7 +5,10 @@ package import Settings
 /// The permission to load and unload models: the setting `repository_control`.
 package enum RepositoryControl {
     /// Refuses a request that is not allowed, with the reason.
-    package static func check(_ request: HTTPRequest, settings: Settings) throws(ServiceError) {
+    /// - Parameter what: what is asked for, for the message.
+    package static func check(
+        _ request: HTTPRequest, settings: Settings, what: String = "loading and unloading models"
+    ) throws(ServiceError) {
         let reason: String
         switch settings.repositoryControl {
         case .all: return
@@ -17,7 +20,7 @@ package enum RepositoryControl {
         }
         throw ServiceError(
             .forbidden,
-            "loading and unloading models is not allowed from here: \(reason) (the setting repository_control is "
+            "\(what) is not allowed from here: \(reason) (the setting repository_control is "
                 + "\"\(settings.repositoryControl.rawValue)\")")
     }
 }

@@ -50,7 +50,7 @@ package struct TokenFile: Sendable {
                     classes.insert(known)
                 } else {
                     problems.append(
-                        "\(place): \"\(word.prefix(20))\" is not a class: expected infer, read, admin or all")
+                        "\(place): \"\(word.prefix(20))\" is not a class: expected infer, read, admin, teach or all")
                 }
             }
             entries.append(Entry(token: token, classes: classes))

@@ -9,6 +9,7 @@ struct DeepStackSceneTask: PredictionTask {
     private let run: RunRequest
 
     static var takesLists: Bool { false }
+    static var answersTaughtModels: Bool { true }
     static func fits(_ model: Model, _ query: DeepStackQuery) -> Bool { model.isImageClassifier }
 
     static func defaultName(
@@ -18,7 +19,7 @@ struct DeepStackSceneTask: PredictionTask {
     init(
         _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: Settings
     ) throws(ServiceError) {
-        guard run.model.isImageClassifier else {
+        guard run.taught != nil || run.model.isImageClassifier else {
             throw .invalidInput(
                 "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
                     + run.model.abilities)
@@ -27,7 +28,8 @@ struct DeepStackSceneTask: PredictionTask {
     }
 
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ClassificationResult, InferenceError>] {
-        await run.model.classifications(of: images, top: 1, threshold: 0, options: run.options, slot: slot)
+        await run.model.classifications(
+            of: images, top: 1, threshold: 0, options: run.options, slot: slot, head: run.taught?.head)
     }
 
     func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {

@@ -11,6 +11,7 @@ package enum ErrorCode: String, Sendable, CaseIterable {
     case modelNotFound = "model_not_found"
     case versionNotFound = "version_not_found"
     case methodNotAllowed = "method_not_allowed"
+    case conflict
     case requestTimeout = "request_timeout"
     case bodyTooLarge = "body_too_large"
     case imageTooLarge = "image_too_large"
@@ -27,6 +28,7 @@ package enum ErrorCode: String, Sendable, CaseIterable {
     case shuttingDown = "shutting_down"
     case deadlineExceeded = "deadline_exceeded"
     case versionNotSupported = "version_not_supported"
+    case storageFull = "storage_full"
 
     /// The status of an answer with this code.
     package var status: HTTPStatus {
@@ -36,6 +38,7 @@ package enum ErrorCode: String, Sendable, CaseIterable {
         case .forbidden: .forbidden
         case .notFound, .modelNotFound, .versionNotFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
+        case .conflict: .conflict
         case .requestTimeout: .requestTimeout
         case .bodyTooLarge, .imageTooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
@@ -49,6 +52,7 @@ package enum ErrorCode: String, Sendable, CaseIterable {
         case .overloaded, .modelNotReady, .shuttingDown: .serviceUnavailable
         case .deadlineExceeded: .gatewayTimeout
         case .versionNotSupported: .versionNotSupported
+        case .storageFull: .insufficientStorage
         }
     }
 

@@ -12,6 +12,16 @@ extension ServiceError {
         }
     }
 
+    /// An update that was not done.
+    init(_ error: UpdateError) {
+        switch error {
+        case .invalid(let text): self = .invalidInput(text)
+        case .inference(let error): self.init(ofInput: error)
+        case .full(let text): self.init(.storageFull, text)
+        case .failed(let text): self.init(.internal, text, label: "update")
+        }
+    }
+
     /// 400: an input is not what the model takes. The sentence names the input, what was expected and what came.
     static func invalidInput(_ message: String) -> ServiceError { ServiceError(.invalidInput, message) }
 

@@ -4,6 +4,7 @@ package import ImagePipeline
 package import Inference
 internal import JSON
 package import Settings
+package import Teaching
 
 /// An error as a client sees it: status, code, sentence. Every error of every module becomes one of these here, and
 /// nowhere else (API.md, "Errors").
@@ -122,6 +123,19 @@ package struct ServiceError: Error, Sendable {
         case .cancelled:
             self.init(.shuttingDown, error.message, retryAfter: 1, label: "cancelled_queue")
         }
+    }
+
+    package init(_ error: TeachingError) {
+        let code: ErrorCode =
+            switch error {
+            case .invalid: .badRequest
+            case .conflict: .conflict
+            case .unknown: .notFound
+            case .unknownVersion: .versionNotFound
+            case .full: .storageFull
+            case .storage: .internal
+            }
+        self.init(code, error.message)
     }
 
     package init(_ error: WireError) {

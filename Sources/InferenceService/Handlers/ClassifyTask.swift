@@ -33,6 +33,8 @@ struct ClassifyTask: PredictionTask {
     private let threshold: Float
     private let logsTopLabel: Bool
 
+    static var answersTaughtModels: Bool { true }
+
     static func fits(_ model: Model, _ query: ClassifyQuery) -> Bool { model.isImageClassifier }
 
     static func defaultName(
@@ -42,7 +44,7 @@ struct ClassifyTask: PredictionTask {
     init(
         _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
     ) throws(ServiceError) {
-        let labels = run.model.description.classLabels
+        let labels = run.classLabels
         // What the model sees of a picture can be shown without labels.
         guard run.model.description.imageInput != nil, labels != nil || query.picture.explain != nil else {
             throw .invalidInput(
@@ -61,7 +63,8 @@ struct ClassifyTask: PredictionTask {
     }
 
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ClassificationResult, InferenceError>] {
-        await run.model.classifications(of: images, top: top, threshold: threshold, options: run.options, slot: slot)
+        await run.model.classifications(
+            of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head)
     }
 
     func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {

@@ -85,7 +85,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         let end = MonotonicInstant.now
         let encode = end.nanoseconds(since: begun)
         metrics.record(
-            output.times, recv: request.receiving, encode: encode, model: request.name,
+            output.times, recv: request.receiving, encode: encode, model: request.repositoryName,
             total: end.nanoseconds(since: request.received))
         job.count(output, in: metrics)
         return Written(

@@ -16,6 +16,8 @@ struct ModelChoice: Sendable {
     let isNamed: Bool
     /// The client's, for slots.
     let claim: Claim
+    /// The taught models, where it is one of them; `ready` is then its embedder.
+    var taught: TaughtModels?
 
     /// The model of then, or the one that has its name now; waits for one that is being loaded.
     /// - Parameter deadline: until when.

@@ -10,6 +10,8 @@ internal import Teaching
 /// Answers `GET /v1/models` and `GET /v1/models/{name}`.
 struct ModelsHandler: Sendable {
     let repository: ModelRepository
+    /// Nil where teaching is turned off.
+    let taught: TaughtModels?
     let defaultModel: @Sendable () -> String?
     /// True if the description of one model has what clients of TensorFlow Serving read.
     var hasVersionStatus = false
@@ -22,20 +24,31 @@ struct ModelsHandler: Sendable {
             if let name = defaultModel() { writer.string(name) } else { writer.null() }
             writer.key("models")
             writer.array { writer in
-                for name in records.keys.sorted() { write(records[name] ?? [], to: &writer) }
+                for name in (records.keys + (taught?.names ?? [])).sorted() {
+                    if let taught, taught.owns(name) {
+                        write(taught, name, to: &writer)
+                    } else {
+                        write(records[name] ?? [], to: &writer)
+                    }
+                }
             }
         }
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 
     func describe(_ name: String, version: String?) throws(ServiceError) -> HTTPResponse {
+        var writer = JSONWriter(capacity: 4096)
+        if let taught, taught.owns(name) {
+            if let version, let model = taught.model(name) { try taught.checkVersion(version, of: model) }
+            write(taught, name, to: &writer)
+            return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
+        }
         let records: [ModelRecord]
         do throws(InferenceError) {
             records = try repository.records(of: name, version: version)
         } catch {
             throw ServiceError(error)
         }
-        var writer = JSONWriter(capacity: 4096)
         write(records, hasStatus: hasVersionStatus, to: &writer)
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
@@ -207,7 +220,7 @@ struct ModelsHandler: Sendable {
         }
     }
 
-    private func write(_ feature: FeatureDescription, to writer: inout JSONWriter) {
+    func write(_ feature: FeatureDescription, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.key("name")
             writer.string(feature.name)

@@ -16,7 +16,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
     ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         var query = query
-        var found: (model: Model, name: String)?
+        var found: Chosen?
         var form: FormParts?
         if let boundary = try FormParts.boundary(of: request) {
             // Inputs of the model go before parameters of the same name.
@@ -30,7 +30,8 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         }
         let chosen = if let found { found } else { try await model(request, query, choice) }
         let run = RunRequest(
-            request, model: chosen.model, name: chosen.name, options: options(of: request, query, choice))
+            request, model: chosen.model, name: chosen.name, options: options(of: request, query, choice),
+            taught: chosen.taught)
         let job = try Job(run, query, of: request, settings: settings)
         let items = ItemsRun(job: job, request: run, metrics: metrics, explain: query.picture.explain)
         if let count = form?.pictures.count, !Job.takesLists, count > 1 {
@@ -54,7 +55,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         do throws(ServiceError) {
             return try await items.answer([item], isList: false)
         } catch {
-            throw BodyAdvice.adding(to: error, of: request, model: run.model, name: run.name)
+            throw BodyAdvice.adding(to: error, of: request, model: run.model, name: run.repositoryName)
         }
     }
 
@@ -65,11 +66,24 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
     }
 
     /// The model of a request, and the name that it is served under.
+    private struct Chosen {
+        let model: Model
+        let name: String
+        /// The taught model whose embedder it is.
+        var taught: TaughtRun?
+    }
+
     private func model(
         _ request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
-    ) async throws(ServiceError) -> (model: Model, name: String) {
-        try await choice.model(
-            in: repository, deadline: options(of: request, query, choice).deadline, fits: { Job.fits($0, query) }
-        ) { () throws(ServiceError) in try Job.defaultName(query, in: repository, settings) }
+    ) async throws(ServiceError) -> Chosen {
+        let deadline = options(of: request, query, choice).deadline
+        if let taught = choice.taught {
+            let run = try await taught.run(choice.name, version: choice.version, deadline: deadline)
+            return Chosen(model: run.embedder, name: run.name, taught: run)
+        }
+        let (model, name) = try await choice.model(in: repository, deadline: deadline, fits: { Job.fits($0, query) }) {
+            () throws(ServiceError) in try Job.defaultName(query, in: repository, settings)
+        }
+        return Chosen(model: model, name: name)
     }
 }

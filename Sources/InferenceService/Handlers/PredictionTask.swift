@@ -17,6 +17,8 @@ protocol PredictionTask: Sendable {
     static var takesInputs: Bool { get }
     /// False if a form may have one picture only: the answer has no place for several.
     static var takesLists: Bool { get }
+    /// True if taught models do it.
+    static var answersTaughtModels: Bool { get }
     /// True if a model does what the task asks.
     static func fits(_ model: Model, _ query: Query) -> Bool
     /// The name of the model that a request without a name means.
@@ -58,6 +60,7 @@ protocol PredictionTask: Sendable {
 
 extension PredictionTask {
     static var takesLists: Bool { true }
+    static var answersTaughtModels: Bool { false }
     static func fits(_ model: Model, _ query: Query) -> Bool { true }
     static func defaultName(
         _ query: Query, in repository: ModelRepository, _ settings: Settings

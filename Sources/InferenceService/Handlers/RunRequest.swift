@@ -5,12 +5,15 @@ internal import Inference
 internal import JSON
 package import Settings
 package import SystemSupport
+internal import Teaching
 
 /// One request that runs a model: the model, the options, when it came, and the beginning and end of its answer.
 struct RunRequest: Sendable {
     let model: Model
-    /// The name that the model is served under.
+    /// The name that the model is served under; of a taught model, its own.
     let name: String
+    /// The taught model that is asked; `model` is its embedder.
+    let taught: TaughtRun?
     let requestID: String
     let options: PredictionOptions
     /// When the request's first byte came.
@@ -18,14 +21,23 @@ struct RunRequest: Sendable {
     /// Nanoseconds from the request's first byte to its last.
     let receiving: UInt64
 
-    init(_ request: HTTPRequest, model: Model, name: String, options: PredictionOptions) {
+    init(
+        _ request: HTTPRequest, model: Model, name: String, options: PredictionOptions, taught: TaughtRun? = nil
+    ) {
         self.model = model
         self.name = name
+        self.taught = taught
         requestID = request.requestID
         self.options = options
         received = request.headReceived
         receiving = request.bodyReceived.nanoseconds(since: request.headReceived)
     }
+
+    /// The name of the model in the repository, which metrics have: that of a taught model's embedder.
+    var repositoryName: String { taught?.embedderName ?? name }
+
+    /// The labels of its classes; nil if it has none.
+    var classLabels: [String]? { taught?.head.labels ?? model.description.classLabels }
 
     /// True if work on the answer should end.
     var isCancelled: Bool {
@@ -37,7 +49,7 @@ struct RunRequest: Sendable {
         writer.key("model")
         writer.string(name)
         writer.key("version")
-        writer.string(model.description.version)
+        writer.string(taught?.version ?? model.description.version)
         writer.key("request_id")
         writer.string(requestID)
     }

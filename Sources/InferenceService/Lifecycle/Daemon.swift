@@ -5,6 +5,7 @@ internal import HTTPWire
 internal import Inference
 package import Settings
 internal import SystemSupport
+internal import Teaching
 
 /// The daemon: its parts put together.
 package enum Daemon {
@@ -72,18 +73,28 @@ package enum Daemon {
                 return nil
             }
         }
-        let found = attempt { try repository(of: plan, compiledModels: compiledModels, metrics: metrics, log: log) }
+        let store = attempt { try plan.taughtStore() }
+        let relay = TaughtRelay()
+        let found = attempt {
+            try repository(
+                of: plan, reserving: store.flatMap { $0 }, relay, compiledModels: compiledModels, metrics: metrics,
+                log: log)
+        }
         let access = attempt { try AccessControl.configured(by: settings, log: log) }
         let listen = attempt { try ListenPlan(settings.listen, passed: .current) }
         let trusted = attempt { try TrustedProxies.configured(by: settings) }
         let vertex = attempt { try VertexRoutes(settings, environment: environment) }
-        guard let repository = found, let access, let listening = listen, let proxies = trusted, let vertex else {
+        guard let repository = found, let store, let access, let listening = listen, let proxies = trusted, let vertex
+        else {
             throw StartupError(problems.joined(separator: "\nocelli: "), isConfiguration: areSettingsWrong)
         }
         let live = LiveSettings(settings: settings, access: access)
+        let taught = store.map { TaughtModels(store: $0, repository: repository, metrics: metrics, log: log) }
+        taught?.use(settings)
+        relay.attach(taught)
         let service = Service(
-            repository: repository, settings: live, listenerRoutes: ListenerRoutes(classes: listening.routes),
-            vertex: vertex, metrics: metrics, log: log)
+            repository: repository, taught: taught, settings: live,
+            listenerRoutes: ListenerRoutes(classes: listening.routes), vertex: vertex, metrics: metrics, log: log)
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         if !listening.replaced.isEmpty {
             log.notice(
@@ -119,6 +130,7 @@ package enum Daemon {
         }
         if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
         LeftOut.log(repository, to: log)
+        taught?.begin()
         let reloader = Reloader(
             source: reload, environment: environment, repository: repository, service: service,
             limits: LimitsWatch(plan, server: server, log: log), accessLog: accessLog, compiledModels: compiledModels,
@@ -132,7 +144,8 @@ package enum Daemon {
 
     /// The repository of the models that there are.
     private static func repository(
-        of plan: ServicePlan, compiledModels: CompiledModelsLimit, metrics: ServiceMetrics, log: Log
+        of plan: ServicePlan, reserving store: TaughtStore?, _ relay: TaughtRelay, compiledModels: CompiledModelsLimit,
+        metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {
         try plan.settings.checkModels()
         let repository = ModelRepository(
@@ -142,6 +155,11 @@ package enum Daemon {
             metrics.count(event)
             ModelEvents.log(event, to: log)
             compiledModels.keep(after: event)
+            if case .loaded(let name, _, _) = event { relay.loaded(name) }
+        }
+        if let store {
+            repository.reserve(store.all.map(\.name) + store.problems.keys)
+            store.count(repository.keepUpdates(in: ModelRepository.updatesFolder(in: plan.settings.taughtDirectory)))
         }
         do throws(RepositoryError) {
             try repository.discover()

@@ -127,7 +127,7 @@ final class Lifecycle: Sendable {
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
         await manager.patiently("loading models") { await self.repository.loadEager() }
         await reloader.compiledModels.keep()
-        DefaultModelLog.warn(plan.settings, repository.names, log)
+        DefaultModelLog.warn(plan.settings, repository.names + service.taughtNames, log)
         repository.settleDefault()
         DefaultModelLog.tell(repository, plan.settings, log)
         let missing = repository.missing(for: plan.settings.readyCondition)

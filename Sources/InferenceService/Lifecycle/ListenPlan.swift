@@ -111,7 +111,7 @@ package struct ListenPlan: Sendable, Hashable {
                 for word in (value ?? "").split(separator: ",", omittingEmptySubsequences: false) {
                     guard let known = AccessClass(rawValue: String(word)) else {
                         throw StartupError(
-                            "\"\(text)\": \"\(word)\" is not a group of routes: expected infer, read or admin, with commas "
+                            "\"\(text)\": \"\(word)\" is not a group of routes: expected infer, read, admin or teach, with commas "
                                 + "between them (listen)")
                     }
                     classes.insert(known)

@@ -62,7 +62,7 @@ package struct Reloader: Sendable {
         await repository.reloadAll()
         compiledModels.use(next.plan)
         await compiledModels.keep()
-        DefaultModelLog.warn(settings, repository.names, log)
+        DefaultModelLog.warn(settings, repository.names + service.taughtNames, log)
         DefaultModelLog.settle(repository, settings, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)

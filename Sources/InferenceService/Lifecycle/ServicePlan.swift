@@ -72,7 +72,11 @@ package struct ServicePlan {
     /// The configuration of models that this process then serves: as ``modelConfiguration``, and tried before.
     package var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
-        if !settings.externalLinks { configuration.links = .within(folders + named.flatMap(\.roots)) }
+        if !settings.externalLinks {
+            let taught = settings.taughtDirectory
+            let updates = taught.isEmpty ? [] : [ModelRepository.updatesFolder(in: taught)]
+            configuration.links = .within(folders + named.flatMap(\.roots) + updates)
+        }
         configuration.lone = lonePolicy
         // Its trial, and what the trial has done once more. Without a trial a load that hangs must end too: reloads wait for it.
         configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)

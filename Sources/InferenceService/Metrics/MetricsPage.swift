@@ -11,6 +11,8 @@ internal import SystemSupport
 struct MetricsPage {
     let metrics: ServiceMetrics
     let records: [ModelRecord]
+    /// Nil where teaching is turned off.
+    let taught: TaughtUsage?
     let server: HTTPServerStatistics
     let decoding: DecodeBudget.Usage
     let settings: Settings
@@ -23,6 +25,7 @@ struct MetricsPage {
         var text = MetricsText()
         writeBuild(to: &text)
         writeModels(to: &text)
+        writeTaught(to: &text)
         writeFlow(to: &text)
         writeDecoding(to: &text)
         writeStages(to: &text)
@@ -114,6 +117,30 @@ struct MetricsPage {
     ) {
         text.family(name, .counter, help)
         for (model, metric) in known { text.sample(name, [("model", model)], metric[counter]) }
+    }
+
+    // MARK: Taught models
+
+    private func writeTaught(to text: inout MetricsText) {
+        let taught = taught ?? TaughtUsage()
+        text.single("ocelli_taught_models", .gauge, "Taught models.", taught.models)
+        text.single("ocelli_taught_examples", .gauge, "Examples of all taught models.", taught.examples)
+        text.single("ocelli_taught_bytes", .gauge, "Size of the files of all taught models.", taught.bytes)
+        text.single(
+            "ocelli_taught_stale", .gauge, "Taught models whose embedder is another one now, or is not served.",
+            taught.stale)
+        for (name, help, counter) in [
+            (
+                "ocelli_taught_changes_total",
+                "Changes of taught models: created, taught, forgotten, chosen, rebuilt, deleted.",
+                ServiceMetrics.Counter.taughtChanges
+            ),
+            ("ocelli_taught_new_examples_total", "Examples that were new to their taught model.", .taughtExamples),
+            ("ocelli_taught_evaluations_total", "Evaluations of taught models that ended.", .taughtEvaluations),
+        ] {
+            text.family(name, .counter, help)
+            text.sample(name, [], metrics[counter])
+        }
     }
 
     // MARK: Flow control

@@ -4,9 +4,8 @@ package final class RouteMetrics: Sendable {
     static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"]
     /// The statuses that Ocelli answers with. 0 stands for no answer: the client had disconnected before it.
     static let codes = [
-        0, 200, 204, 304, 400, 401, 403, 404, 405, 406, 408, 411, 412, 413, 414, 415, 417, 421, 422, 429, 431, 500, 501,
-        503,
-        504, 505,
+        0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 411, 412, 413, 414, 415, 417, 421, 422, 429, 431,
+        500, 501, 503, 504, 505, 507,
     ]
 
     private let requests = AtomicCounters(methods.count * (codes.count + 1))

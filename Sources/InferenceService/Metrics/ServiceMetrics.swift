@@ -25,6 +25,7 @@ package final class ServiceMetrics: Sendable {
     package enum Counter: Int, CaseIterable {
         case reloadsSucceeded, reloadsFailed, drainLost, canariesSucceeded, canariesFailed
         case lastReloadSucceeded, draining
+        case taughtChanges, taughtExamples, taughtEvaluations
     }
 
     package let models = LabelledList { ModelMetrics() }

@@ -54,6 +54,7 @@ package enum OpenAPIDocument {
                 case .name: .object(["$ref": .string("#/components/parameters/name")])
                 case .version: .object(["$ref": .string("#/components/parameters/version")])
                 case .label: nil
+                case .id: .object(["$ref": .string("#/components/parameters/id")])
                 }
             })
     }

@@ -6,7 +6,8 @@ internal import HTTPWire
 enum Page {
     /// The page with its own nonce. Only the script and the styles that carry it run; a picture's name or a label that
     /// tried to bring others along would be text.
-    static var response: HTTPResponse {
+    /// - Parameter teaches: whether the daemon has a folder for taught models: the part for teaching is shown then.
+    static func response(teaches: Bool) -> HTTPResponse {
         let nonce = fixedWidth(csys_random()) + fixedWidth(csys_random())
         let policy = [
             "default-src 'none'", "script-src 'nonce-\(nonce)'", "style-src 'nonce-\(nonce)'", "img-src blob: data:",
@@ -21,7 +22,7 @@ enum Page {
                 // The nonce is for one time.
                 ("Cache-Control", "no-store"),
             ],
-            body: Array(parts.joined(separator: nonce.utf8)))
+            body: Array((teaches ? teaching : parts).joined(separator: nonce.utf8)))
     }
 
     /// The same length for all, so that HEAD tells the length that GET will have.
@@ -31,8 +32,14 @@ enum Page {
     }
 
     /// index.html with its scripts in it, split at the places of the nonce, for which it has `NONCE`.
-    private static let parts: [ArraySlice<UInt8>] = {
+    private static let parts = page(teaches: false)
+    private static let teaching = page(teaches: true)
+
+    private static func page(teaches: Bool) -> [ArraySlice<UInt8>] {
         var page = PackageResources.index_html
+        if let range = page.firstRange(of: Array("TEACHES".utf8)) {
+            page.replaceSubrange(range, with: Array("\(teaches)".utf8))
+        }
         for (name, script) in scripts {
             guard let range = page.firstRange(of: Array(#" src="\#(name)">"#.utf8)) else { continue }
             page.replaceSubrange(range, with: Array(">\n".utf8) + script)
@@ -45,11 +52,12 @@ enum Page {
             start = range.upperBound
         }
         return parts + [page[start...]]
-    }()
+    }
 
     /// The scripts that index.html loads where it is opened as a file.
     private static let scripts = [
         ("ask.js", PackageResources.ask_js), ("drawing.js", PackageResources.drawing_js),
         ("input.js", PackageResources.input_js), ("models.js", PackageResources.models_js),
+        ("teach.js", PackageResources.teach_js),
     ]
 }

@@ -32,8 +32,8 @@ async function call(path, options) {
   const route = path.split("?")[0], isRefused = answer.code === "unauthorized" || answer.code === "forbidden";
   if (isRefused) refusals.set(route, answer.error); else refusals.delete(route);
   $("refused").textContent = [...new Set(refusals.values())].join("; ");
-  if (isRefused) $("access").hidden = false;
-  if (!response.ok) throw new Error(answer.error + " (" + answer.code + ")");
+  if (answer.code === "unauthorized") $("access").hidden = false;
+  if (!response.ok) throw Object.assign(new Error(answer.error + " (" + answer.code + ")"), { code: answer.code });
   return { response, answer };
 }
 
@@ -172,7 +172,8 @@ function summary(answer) {
   const entries = found(answer);
   if (answer.classifications) {
     if (!entries[0]) return "Nothing reaches the threshold.";
-    return entries[0].name + ", " + (entries[0].score ?? percent(entries[0].share)) + ".";
+    const stranger = answer.known === false ? "Unknown: at a distance of " + answer.distance.toFixed(3) + ", most like " : "";
+    return stranger + entries[0].name + ", " + (entries[0].score ?? percent(entries[0].share)) + ".";
   }
   if (answer.detections) return entries.length ? count(entries.length, "thing", "things") + " found." : "Nothing found.";
   if (answer.segments) return count(entries.length, "class", "classes") + " in the picture.";

@@ -6,6 +6,7 @@ async function look() {
     stored($("token").value.trim());
     $("trouble").textContent = "";
     list(answer);
+    listEmbedders();
   } catch (error) {
     $("trouble").textContent = refusals.has("v1/models") ? "" : "Cannot list the models: " + error.message;
   }
@@ -91,7 +92,7 @@ $("least").oninput = () => {
   }
 };
 $("least").onchange = ask;
-$("token").onchange = () => { look(); ask(); };
+$("token").onchange = () => { look(); ask(); listTaught(); };
 $("copy").onclick = async () => {
   try {
     await navigator.clipboard.writeText($("curl").textContent);

@@ -6,4 +6,6 @@ package enum AccessClass: String, Sendable, CaseIterable {
     case read
     /// Loading and unloading models.
     case admin
+    /// Changing taught models, and listing what they were taught.
+    case teach
 }

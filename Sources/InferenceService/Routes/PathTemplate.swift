@@ -9,6 +9,8 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         case version
         /// A label that stands for a version of it: any text but none.
         case label
+        /// The identifier of something that it has: any text but none.
+        case id
     }
 
     /// The template as it is written in the table and in the OpenAPI document.
@@ -31,17 +33,26 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
             case "{name}": .name
             case "{version}": .version
             case "{label}": .label
+            case "{id}": .id
             default: .word(String(part))
             }
         }
     }
 
     /// It has neither a name nor a version.
-    package var isFixed: Bool { !parts.contains(.name) && !parts.contains(.version) }
+    package var isFixed: Bool { !parts.contains { if case .word = $0 { false } else { true } } }
+
+    /// The names that a path has where a template has none of its own words.
+    struct Names {
+        var name = ""
+        var version: String?
+        var label: String?
+        var id: String?
+    }
 
     /// The names that a path of this form has; nil if it has another form.
     /// - Parameter path: the parts of the path, as many as the template has.
-    func names(in path: [Substring]) -> (name: String, version: String?, label: String?)? {
+    func names(in path: [Substring]) -> Names? {
         var path = path
         if let verb {
             guard let last = path.last, let colon = last.lastIndex(of: ":"), last[colon...].dropFirst() == verb else {
@@ -49,22 +60,25 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
             }
             path[path.count - 1] = last[..<colon]
         }
-        var name = "", version: String?, label: String?
+        var names = Names()
         for (part, text) in zip(parts, path) {
             switch part {
             case .word(let word): guard text == word else { return nil }
             case .name:
                 guard !text.isEmpty else { return nil }
-                name = String(text)
+                names.name = String(text)
             case .version:
                 guard !text.isEmpty else { return nil }
-                version = String(text)
+                names.version = String(text)
             case .label:
                 guard !text.isEmpty else { return nil }
-                label = String(text)
+                names.label = String(text)
+            case .id:
+                guard !text.isEmpty else { return nil }
+                names.id = String(text)
             }
         }
-        return (name, version, label)
+        return names
     }
 
     /// The three paths of a verb of what a model has: of the model, of one version, and of the version that a label stands for.

@@ -75,17 +75,17 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         package let version: String?
         /// The label that stands for a version; nil if the path has none.
         package let versionLabel: String?
+        /// The identifier of something that the model has; nil if the path has none.
+        package let id: String?
         /// True if the path ends with a verb, which may be the end of a name instead: `/v1/models/m:predict`.
         package let hasVerb: Bool
 
-        init(
-            _ resource: Resource, name: String = "", version: String? = nil, versionLabel: String? = nil,
-            hasVerb: Bool = false
-        ) {
+        init(_ resource: Resource, _ names: PathTemplate.Names = .init(), hasVerb: Bool = false) {
             self.resource = resource
-            self.name = name
-            self.version = version
-            self.versionLabel = versionLabel
+            name = names.name
+            version = names.version
+            versionLabel = names.label
+            id = names.id
             self.hasVerb = hasVerb
         }
     }
@@ -128,9 +128,7 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         guard parts.count < open.count else { return nil }
         for (template, index) in open[parts.count] where verbs || template.verb == nil {
             if let names = template.names(in: parts) {
-                return Match(
-                    resources[index], name: names.name, version: names.version, versionLabel: names.label,
-                    hasVerb: template.verb != nil)
+                return Match(resources[index], names, hasVerb: template.verb != nil)
             }
         }
         return nil

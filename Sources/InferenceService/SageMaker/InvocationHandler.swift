@@ -20,9 +20,11 @@ struct InvocationHandler: Sendable {
         }
         // A form begins with dashes, as a negative number might.
         if !type.hasPrefix("multipart/"), PredictTask.isJSON(request.body, type: type) {
+            if let taught = choice.taught { throw taught.refusal(choice.name) }
             return try await PredictHandler(repository: repository, settings: settings, metrics: metrics)
                 .respond(to: request, choice, takesList: true)
         }
+        if choice.taught != nil { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
         let model = try await choice.model(in: repository, deadline: request.deadline(nil, settings: settings))
         if model.isImageClassifier { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
         if let task = model.tasks.first {

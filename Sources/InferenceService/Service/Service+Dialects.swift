@@ -44,6 +44,7 @@ extension Service {
     }
 
     private static func signature(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        try refuseTaught(call)
         let version = try version(call)
         let handler = SignatureHandler(repository: call.service.repository, settings: call.live.settings)
         return call.service.accept(call) { (_) async throws(ServiceError) in
@@ -82,7 +83,7 @@ extension Service {
 
     private static func invocation(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let (name, version) = try InvocationHandler.attributes(call.head)
-        let choice = try choose(call, name: name, version: version) { (repository) throws(ServiceError) in
+        let choice = try choose(call, for: ClassifyTask.self, name: name, version: version) { (repository) throws(ServiceError) in
             try InvocationHandler.defaultName(repository, call.live.settings)
         }
         return call.service.accept(call) { (request) async throws(ServiceError) in

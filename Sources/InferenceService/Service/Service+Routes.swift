@@ -38,6 +38,7 @@ extension Service {
             observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
             .init(["/v1/models"], .get(.read, "models", models)),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
+            taughtList, taughtModel, taughtExamples, taughtExample, taughtClasses, taughtVersion, modelUpdate,
             .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
             .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
             .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
@@ -97,7 +98,10 @@ extension Service {
         return answer(call, ready)
     }
 
-    private static func page(_ call: Call) -> BodyAdmission { call.service.accept(call) { _ in Page.response } }
+    private static func page(_ call: Call) -> BodyAdmission {
+        let teaches = call.service.taught != nil
+        return call.service.accept(call) { _ in Page.response(teaches: teaches) }
+    }
 
     private static func openAPI(_ call: Call) -> BodyAdmission {
         call.service.accept(call) { (_) throws(ServiceError) in try description.get() }
@@ -121,7 +125,7 @@ extension Service {
 
     static func modelsHandler(_ call: Call) -> ModelsHandler {
         ModelsHandler(
-            repository: call.service.repository,
+            repository: call.service.repository, taught: call.service.taught,
             defaultModel: { try? call.service.repository.defaultName(call.live.settings) },
             hasVersionStatus: call.live.settings.dialects.contains(.tensorFlowServing))
     }
@@ -136,7 +140,7 @@ extension Service {
             var asked = query
             try asked.read(call.head.target, settings: settings)
             let query = asked
-            let choice = try choose(call) { (repository) throws(ServiceError) in
+            let choice = try choose(call, for: Job.self) { (repository) throws(ServiceError) in
                 try Job.defaultName(query, in: repository, settings)
             }
             return call.service.accept(call) { (request) async throws(ServiceError) in
@@ -150,35 +154,50 @@ extension Service {
 
     /// The model of a request, if there is one of that name and its queue has room.
     /// - Parameters:
+    ///   - job: the task; nil for what taught models do not do.
     ///   - named: the name, where it is not in the path.
     ///   - version: the version, where it is not in the path.
     ///   - fallback: the name of the model where the request has none.
     static func choose(
-        _ call: Call, name named: String? = nil, version: String? = nil,
+        _ call: Call, for job: (any PredictionTask.Type)? = nil, name named: String? = nil, version: String? = nil,
         default fallback: (ModelRepository) throws(ServiceError) -> String = { _ in "" }
     ) throws(ServiceError) -> ModelChoice {
         let given = named ?? call.match.name, version = version ?? call.match.version
         let isNamed = !given.isEmpty
         let name = if isNamed { given } else { try fallback(call.service.repository) }
+        let claim = Claim(client: call.client?.number ?? 0)
+        if let taught = call.service.taught, taught.owns(name) {
+            guard job?.answersTaughtModels ?? false else { throw taught.refusal(name) }
+            let ready = try taught.check(try taught.find(name), version: version)
+            if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
+            return ModelChoice(
+                name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, taught: taught)
+        }
         let ready: Model?
         do throws(InferenceError) {
             ready = try call.service.repository.readyModel(named: name, version: version)
         } catch {
             throw ServiceError(error)
         }
-        let claim = Claim(client: call.client?.number ?? 0)
         if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
         return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim)
     }
 
+    /// 400 where a taught model is asked for what only models of the repository have.
+    static func refuseTaught(_ call: Call) throws(ServiceError) {
+        guard let taught = call.service.taught, taught.owns(call.match.name) else { return }
+        throw taught.refusal(call.match.name)
+    }
+
     // MARK: Open Inference Protocol
 
-    private static func metadata(_ call: Call) -> MetadataHandler {
-        MetadataHandler(repository: call.service.repository, settings: call.live.settings)
+    private static func metadata(_ call: Call) throws(ServiceError) -> MetadataHandler {
+        try refuseTaught(call)
+        return MetadataHandler(repository: call.service.repository, settings: call.live.settings)
     }
 
     private static func serverMetadata(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { _ in metadata(call).server() }
+        call.service.accept(call) { (_) throws(ServiceError) in try metadata(call).server() }
     }
 
     private static func serverLive(_ call: Call) -> BodyAdmission { answer(call, MetadataHandler.live()) }
@@ -216,7 +235,8 @@ extension Service {
         }
     }
 
-    private static func statistics(_ call: Call) -> BodyAdmission {
+    private static func statistics(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        try refuseTaught(call)
         let handler = StatisticsHandler(repository: call.service.repository)
         let name = call.match.name.isEmpty ? nil : call.match.name
         return call.service.accept(call) { (_) throws(ServiceError) in
@@ -233,6 +253,7 @@ extension Service {
         let control = RepositoryHandler(repository: call.service.repository)
         return call.service.accept(call) { (request) async throws(ServiceError) in
             try RepositoryControl.check(request, settings: call.live.settings)
+            try call.service.taught?.refuseControl(of: call.match.name)
             return try await control.load(call.match.name, request)
         }
     }
@@ -241,12 +262,27 @@ extension Service {
         let control = RepositoryHandler(repository: call.service.repository)
         return call.service.accept(call) { (request) throws(ServiceError) in
             try RepositoryControl.check(request, settings: call.live.settings)
+            try call.service.taught?.refuseControl(of: call.match.name)
             return try control.unload(call.match.name, request)
         }
     }
 }
 
 extension RouteTable.Method where Handler == Service.Handler {
+    static func put(
+        _ access: AccessClass?, _ operation: String,
+        _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
+    ) -> Self {
+        .init(method: .put, access: access, operation: operation, handler: .init(decide: decide))
+    }
+
+    static func delete(
+        _ access: AccessClass?, _ operation: String,
+        _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
+    ) -> Self {
+        .init(method: .delete, access: access, operation: operation, handler: .init(decide: decide))
+    }
+
     static func get(
         _ access: AccessClass?, _ operation: String,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission

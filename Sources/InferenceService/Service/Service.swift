@@ -9,12 +9,15 @@ internal import Synchronization
 package final class Service: HTTPResponder {
     let repository: ModelRepository
     private let live: Mutex<LiveSettings>
+    /// Nil where teaching is turned off.
+    let taught: TaughtModels?
     let metrics: ServiceMetrics
     private let log: Log
     private let listenerRoutes: ListenerRoutes
     private let vertex: VertexRoutes
     private let isDraining = Atomic<Bool>(false)
     private let clients = ClientLimits()
+    let updates = UpdateGate()
     private let server = Mutex(Watched())
 
     /// The server that `/metrics` reports; it owns the service, not the other way round.
@@ -23,11 +26,12 @@ package final class Service: HTTPResponder {
     }
 
     package init(
-        repository: ModelRepository, settings: LiveSettings, listenerRoutes: ListenerRoutes = .all,
-        vertex: VertexRoutes = .none, metrics: ServiceMetrics, log: Log
+        repository: ModelRepository, taught: TaughtModels? = nil, settings: LiveSettings,
+        listenerRoutes: ListenerRoutes = .all, vertex: VertexRoutes = .none, metrics: ServiceMetrics, log: Log
     ) {
         self.vertex = vertex
         self.repository = repository
+        self.taught = taught
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
         self.metrics = metrics
@@ -37,7 +41,11 @@ package final class Service: HTTPResponder {
     /// From now on requests are answered by other settings.
     package func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
+        taught?.use(settings.settings)
     }
+
+    /// The names of the taught models.
+    package var taughtNames: [String] { taught?.names ?? [] }
 
     /// Sets the server whose numbers `/metrics` shows.
     func watch(_ server: HTTPServer) {
@@ -47,6 +55,7 @@ package final class Service: HTTPResponder {
     /// From now on `/readyz` says that no new requests should come.
     package func beginDraining() {
         isDraining.store(true, ordering: .relaxed)
+        taught?.stop()
     }
 
     // MARK: HTTPResponder
@@ -58,7 +67,7 @@ package final class Service: HTTPResponder {
         do throws(ServiceError) {
             let (match, method) = try route(of: head, live, listener: listener, &place)
             try live.access.check(head, method.access)
-            guard method.access == .infer else {
+            guard method.access == .infer || method.access == .teach else {
                 return try method.handler.decide(
                     Call(service: self, match: match, head: head, live: live, place: place))
             }
@@ -207,7 +216,7 @@ package final class Service: HTTPResponder {
 
     func metricsPage(_ settings: Settings) -> HTTPResponse {
         let page = MetricsPage(
-            metrics: metrics, records: repository.records,
+            metrics: metrics, records: repository.records, taught: taught?.usage,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
             decoding: DecodeBudget.shared.usage, settings: settings,
             isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),

@@ -6,17 +6,40 @@ struct Centering {
 
     init(center: [Float]) { self.center = center }
 
+    /// The rows that are summed by themselves: their sums are added in order, so that the same rows give the same bits on any
+    /// number of processors.
+    private static let block = 1_024
+
     /// The centre of these rows.
-    init(_ set: ExampleSet, rows: [Int]) {
+    /// - Parameter isParallel: whether all processors may work on it.
+    init(_ set: ExampleSet, rows: [Int], isParallel: Bool = false) {
         guard let first = rows.first, let last = rows.last, set.classes[first] != set.classes[last] else {
             center = [Float](repeating: 0, count: set.dimension)
             return
         }
-        var sum = [Double](repeating: 0, count: set.dimension)
-        sum.withUnsafeMutableBufferPointer { sum in
-            for row in rows { set.rows[row].withUnsafeBufferPointer { Vectors.add($0, to: sum) } }
+        let dimension = set.dimension, count = (rows.count + Self.block - 1) / Self.block
+        var sums = [Double](repeating: 0, count: count * dimension)
+        sums.withUnsafeMutableBufferPointer { sums in
+            Parallel.forEach(count, isParallel: isParallel) { block in
+                let sum = UnsafeMutableBufferPointer(rebasing: sums[block * dimension..<(block + 1) * dimension])
+                for row in rows[block * Self.block..<min((block + 1) * Self.block, rows.count)] {
+                    set.rows[row].withUnsafeBufferPointer { Vectors.add($0, to: sum) }
+                }
+            }
         }
-        center = sum.map { Float($0 / Double(rows.count)) }
+        center = (0..<dimension).map { index in
+            let sum = stride(from: index, to: sums.count, by: dimension).reduce(0) { $0 + sums[$1] }
+            return Float(sum / Double(rows.count))
+        }
+    }
+
+    /// Adds the direction of an embedding from the centre; nothing where it has none. Bit for bit as ``apply(_:_:)`` and a sum.
+    func add(directionOf embedding: UnsafeBufferPointer<Float>, to sum: UnsafeMutableBufferPointer<Double>) {
+        center.withUnsafeBufferPointer { center in
+            let square = Vectors.squaredDistance(embedding, center)
+            guard square > 1e-24, square.isFinite else { return }
+            Vectors.add(1 / square.squareRoot(), embedding, less: center, to: sum)
+        }
     }
 
     /// The direction of an embedding from the centre, in `result`; zeros where it has none.

@@ -5,38 +5,42 @@ struct ClassMeans {
     /// The length of the mean of each class's directions: 1 where all are the same; 0 for a class without a direction.
     let lengths: [Double]
 
-    init(_ set: ExampleSet, rows: [Int], centering: Centering) {
+    /// - Parameter isParallel: whether all processors may work on it.
+    init(_ set: ExampleSet, rows: [Int], centering: Centering, isParallel: Bool = false) {
         let dimension = set.dimension
+        var groups: [Range<Int>] = []
+        var first = 0
+        for next in 1...max(1, rows.count)
+        where next >= rows.count || set.classes[rows[next]] != set.classes[rows[first]] {
+            if first < rows.count { groups.append(first..<next) }
+            first = next
+        }
         var means = [Float](repeating: 0, count: set.labels.count * dimension)
         var lengths = [Double](repeating: 0, count: set.labels.count)
-        var direction = [Double](repeating: 0, count: dimension)
-        var sum = direction
-        var next = 0
-        while next < rows.count {
-            let label = set.classes[rows[next]]
-            let first = next
-            for index in sum.indices { sum[index] = 0 }
-            while next < rows.count, set.classes[rows[next]] == label {
-                Self.add(set.rows[rows[next]], centering, &direction, to: &sum)
-                next += 1
+        means.withUnsafeMutableBufferPointer { means in
+            lengths.withUnsafeMutableBufferPointer { lengths in
+                Parallel.forEach(groups.count, isParallel: isParallel) { index in
+                    let group = groups[index], label = set.classes[rows[group.lowerBound]]
+                    let mean = UnsafeMutableBufferPointer(rebasing: means[label * dimension..<(label + 1) * dimension])
+                    lengths[label] = Self.mean(of: rows[group], set, centering, mean)
+                }
             }
-            let length = sum.reduce(0) { $0 + $1 * $1 }.squareRoot()
-            guard length > 1e-12 else { continue }
-            lengths[label] = length / Double(next - first)
-            for index in 0..<dimension { means[label * dimension + index] = Float(sum[index] / length) }
         }
         self.rows = means
         self.lengths = lengths
     }
 
-    private static func add(
-        _ embedding: [Float], _ centering: Centering, _ direction: inout [Double], to sum: inout [Double]
-    ) {
-        embedding.withUnsafeBufferPointer { embedding in
-            direction.withUnsafeMutableBufferPointer { direction in
-                centering.apply(embedding, direction)
-                sum.withUnsafeMutableBufferPointer { Vectors.add(1, UnsafeBufferPointer(direction), to: $0) }
-            }
+    /// The direction of the mean of some rows' directions in `result`, and the mean's length; 0 and zeros where it has none.
+    private static func mean(
+        of rows: ArraySlice<Int>, _ set: ExampleSet, _ centering: Centering, _ result: UnsafeMutableBufferPointer<Float>
+    ) -> Double {
+        withUnsafeTemporaryAllocation(of: Double.self, capacity: set.dimension) { sum in
+            sum.initialize(repeating: 0)
+            for row in rows { set.rows[row].withUnsafeBufferPointer { centering.add(directionOf: $0, to: sum) } }
+            let length = sum.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            guard length > 1e-12 else { return 0 }
+            for index in result.indices { result[index] = Float(sum[index] / length) }
+            return length / Double(rows.count)
         }
     }
 }

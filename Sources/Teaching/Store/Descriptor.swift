@@ -70,6 +70,11 @@ final class Descriptor: Sendable {
     /// Takes the file for this process; false if another has it.
     func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
 
+    /// The error of a file that is not as it was written.
+    func damage(at place: Int) -> TeachingError {
+        .storage("\(path) is damaged at byte \(place): restore it from a copy, or delete the taught model")
+    }
+
     private func failure(_ verb: String) -> TeachingError { Self.failure(verb, path, errno) }
 
     /// A full disk has its own error: an operator can free space.

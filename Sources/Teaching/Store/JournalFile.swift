@@ -2,12 +2,13 @@ internal import Glibc
 internal import SystemSupport
 
 /// The file of a taught model's journal: records with their lengths and digests, appended and synced, or written anew beside it and
-/// renamed. A kill at any instant leaves all records that were acknowledged, and perhaps the one after them.
+/// renamed. A kill at any instant leaves all records that were acknowledged, and perhaps the one after them. Each record was synced before
+/// the next one was written, so that only the last one can be torn: what is wrong before a whole record is damage.
 struct JournalFile {
     /// The first bytes of the file.
     private static let start = Array("Ocelli taught model 1\n".utf8)
-    /// Before each record: its length (4 bytes) and the first 8 bytes of its digest.
-    private static let headLength = 12
+    /// Before each record: its length (4 bytes), the complement of that, and the first 8 bytes of the record's digest.
+    private static let headLength = 16
     /// The longest record: a form of many pictures.
     private static let longestRecord = 256 << 20
 
@@ -27,30 +28,57 @@ struct JournalFile {
         var journal = JournalFile(path: path)
         journal.length = Self.start.count
         while journal.length < size {
-            let rest = size - journal.length
-            let head = try file.read(Self.headLength)
-            guard head.count == Self.headLength else { break }
-            let count = (0..<4).reduce(0) { $0 | Int(head[$1]) << (8 * $1) }
-            let isLast = count >= rest - Self.headLength
-            guard count <= rest - Self.headLength else { break }
-            let bytes = try file.read(count)
-            guard Array(SHA256.digest(bytes).prefix(8)) == Array(head[4...]) else {
-                // A power failure may leave the length without the bytes; in the middle it is damage.
-                if isLast { break }
-                throw .storage(
-                    "\(path) is damaged at byte \(journal.length): restore it from a copy, or delete the taught model")
-            }
+            guard let bytes = try bytes(of: file, at: journal.length, size) else { break }
             guard let parsed = bytes.withUnsafeBytes({ JournalRecord($0) }), record(parsed) else {
                 throw .storage(
                     "\(path) has a record at byte \(journal.length) that this version of Ocelli does not understand")
             }
-            journal.length += Self.headLength + count
+            journal.length += headLength + bytes.count
         }
         if journal.length < size {
             try file.truncate(journal.length)
             try file.sync()
         }
         return journal
+    }
+
+    /// The bytes of the record at a place; nil if it is torn by a kill or a power failure.
+    private static func bytes(of file: Descriptor, at place: Int, _ size: Int) throws(TeachingError) -> [UInt8]? {
+        try file.seek(place)
+        let head = try file.read(headLength)
+        let rest = size - place - headLength
+        guard let count = count(head) else {
+            // A length that is wrong is not that of a torn record, if another record follows: that one came later.
+            try file.seek(place + 1)
+            let later = try file.read(size)
+            for next in later.indices where count(later[next...]) != nil { throw file.damage(at: place) }
+            return nil
+        }
+        guard count <= rest else { return nil }
+        let bytes = try file.read(count)
+        if self.head(of: bytes) == head { return bytes }
+        guard count == rest else { throw file.damage(at: place) }
+        return nil
+    }
+
+    private static func head(of record: [UInt8]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.integer(UInt32(clamping: record.count))
+        writer.integer(~UInt32(clamping: record.count))
+        writer.raw(Array(SHA256.digest(record).prefix(8)))
+        return writer.bytes
+    }
+
+    /// The length of the record whose head these bytes begin with; nil if they are no head.
+    private static func count(_ bytes: some Collection<UInt8>) -> Int? {
+        let numbers = bytes.prefix(8)
+        guard numbers.count == 8 else { return nil }
+        let (count, complement) = (number(numbers.prefix(4)), number(numbers.suffix(4)))
+        return count == ~complement && count <= longestRecord ? Int(count) : nil
+    }
+
+    private static func number(_ bytes: some Collection<UInt8>) -> UInt32 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// The bytes that a record takes in the file.
@@ -108,10 +136,6 @@ struct JournalFile {
         guard bytes.count <= longestRecord else {
             throw .invalid("a change of \(bytes.count) bytes is too large: send fewer pictures at once")
         }
-        var writer = ByteWriter()
-        writer.integer(UInt32(bytes.count))
-        writer.raw(Array(SHA256.digest(bytes).prefix(8)))
-        writer.raw(bytes)
-        return writer.bytes
+        return head(of: bytes) + bytes
     }
 }

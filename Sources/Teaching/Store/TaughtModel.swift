@@ -64,10 +64,16 @@ package final class TaughtModel: Sendable {
     // MARK: Changes
 
     /// Learns pictures; a known one with another label moves.
-    package func teach(_ examples: [NewExample], time: Int) throws(TeachingError) -> [Outcome] {
+    /// - Parameter digest: that of the embedder which made the embeddings; nil: the model's own.
+    package func teach(
+        _ examples: [NewExample], time: Int, by digest: String? = nil
+    ) throws(TeachingError) -> [Outcome] {
         for example in examples { try TaughtNames.check(label: example.label) }
         return try writing { files throws(TeachingError) in
             let (limits, old) = (limits.withLock { $0 }, view.state)
+            guard digest == nil || digest == old.embedder.digest else {
+                throw .conflict("the embedder of \(name) has changed since: send the examples again")
+            }
             guard examples.allSatisfy({ $0.embedding.count == old.dimension && $0.embedding.allSatisfy(\.isFinite) })
             else { throw .invalid("an embedding has not \(old.dimension) finite numbers") }
             let (outcomes, items) = Self.outcomes(of: examples, in: old)
@@ -138,6 +144,11 @@ package final class TaughtModel: Sendable {
             try remove()
             files.isRemoved = true
         }
+    }
+
+    /// The bytes of a kept picture; nil if it is not kept. Blocks.
+    package func picture(_ id: ExampleID) throws(TeachingError) -> [UInt8]? {
+        try KeptPictures.read(id, in: folder)
     }
 
     // MARK: Evaluation

@@ -12,7 +12,8 @@ package final class TaughtStore: Sendable {
     /// Open as long as the store: its lock keeps other processes away.
     private let lock: Descriptor
     /// Folders that could not be read, with the reason.
-    package let problems: [String: String]
+    package var problems: [String: String] { unreadable.withLock { $0 } }
+    private let unreadable: Guarded<[String: String]>
 
     /// Opens a folder, which is created if need be, and finishes what a kill interrupted.
     package init(folder: String, limits: TeachingLimits = TeachingLimits()) throws(TeachingError) {
@@ -33,7 +34,7 @@ package final class TaughtStore: Sendable {
             } catch { problems[name] = error.message }
             total.change(by: Folders.bytes(in: path))
         }
-        self.problems = problems
+        unreadable = Guarded(problems)
         let all = found
         models.withLock { $0 = all }
     }
@@ -66,6 +67,14 @@ package final class TaughtStore: Sendable {
     /// The bytes of all files.
     package var bytes: Int { total.value }
 
+    /// Takes bytes for files that others keep in the folder, in a hidden folder of their own.
+    package func take(_ bytes: Int) throws(TeachingError) {
+        try total.take(bytes, limit: limits.withLock { $0.bytes })
+    }
+
+    /// Counts bytes of such files that are there already, or, below 0, are there no longer.
+    package func count(_ bytes: Int) { total.change(by: bytes) }
+
     /// Creates one; `isNew` is false if it is there already with the same embedder and method.
     package func create(
         _ name: String, _ embedder: Embedder, dimension: Int, _ choice: MethodChoice
@@ -76,7 +85,7 @@ package final class TaughtStore: Sendable {
         changing.withLock { _ in
             do throws(TeachingError) {
                 if let old = model(name) {
-                    try Self.compare(old, embedder, choice)
+                    try Self.compare(name, old.view.state, embedder: embedder.model, choice)
                     outcome = .success(old)
                 } else {
                     let made = try make(name, embedder, dimension, choice, count: all.count)
@@ -90,17 +99,18 @@ package final class TaughtStore: Sendable {
         return (try outcome.get(), isNew)
     }
 
-    private static func compare(_ old: TaughtModel, _ embedder: Embedder, _ choice: MethodChoice) throws(TeachingError)
-    {
-        let state = old.view.state
-        guard state.embedder.model == embedder.model else {
+    /// - Throws: a conflict, if a taught model was created with another embedder or method.
+    package static func compare(
+        _ name: String, _ state: TaughtState, embedder: String, _ choice: MethodChoice
+    ) throws(TeachingError) {
+        guard state.embedder.model == embedder else {
             throw .conflict(
-                "\(old.name) is taught with the embedder \(state.embedder.model), not \(embedder.model): delete it first, or use another name"
+                "\(name) is taught with the embedder \(state.embedder.model), not \(embedder): delete it first, or use another name"
             )
         }
         guard state.choice == choice else {
             throw .conflict(
-                "\(old.name) has the method \(state.choice.name), not \(choice.name): delete it first, or use another name"
+                "\(name) has the method \(state.choice.name), not \(choice.name): delete it first, or use another name"
             )
         }
     }
@@ -146,13 +156,17 @@ package final class TaughtStore: Sendable {
     }
 
     private func removeAlone(_ name: String) throws(TeachingError) {
-        guard let model = model(name) else { throw .unknown("there is no taught model \(name)") }
+        let model = model(name)
+        // One that cannot be read can be removed too.
+        guard model != nil || problems[name] != nil else { throw .unknown("there is no taught model \(name)") }
         let path = folder + "/" + name, unfinished = folder + "/" + Self.unfinished + name
         let bytes = Folders.bytes(in: path)
-        try model.retire { () throws(TeachingError) in
+        let move = { () throws(TeachingError) in
             try Folders.remove(unfinished)
             try Folders.rename(path, unfinished)
         }
+        if let model { try model.retire(move) } else { try move() }
+        unreadable.withLock { problems in _ = problems.removeValue(forKey: name) }
         models.withLock { models in _ = models.removeValue(forKey: name) }
         try Folders.remove(unfinished)
         try Folders.sync(folder)

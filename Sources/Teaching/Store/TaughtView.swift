@@ -1,20 +1,37 @@
 /// A taught model at one moment: what answers show, and what serves.
 package struct TaughtView: Sendable {
     package let state: TaughtState
-    /// What answers; nil without examples. Its threshold is that of the newest evaluation of the same method.
+    /// What answers; nil without examples. Its threshold is that of the newest evaluation of the same method. Distances with one class,
+    /// from which no centre is taken, say nothing of those with several.
     package let head: TaughtHead?
 
     init(state: TaughtState, head: TaughtHead?) {
         self.state = state
         var head = head
         head?.threshold = nil
-        if let method = head?.method {
-            let known = state.versions.last {
-                $0.number <= state.serving && $0.evaluation?.method == method && $0.evaluation?.threshold != nil
+        if let method = head?.method, let classes = head?.labels.count {
+            let known = state.versions.last { version in
+                guard version.number <= state.serving, let evaluation = version.evaluation else { return false }
+                return evaluation.method == method && evaluation.threshold != nil
+                    && (evaluation.classes.count > 1) == (classes > 1)
             }
             head?.threshold = known?.evaluation?.threshold
         }
         self.head = head
+    }
+
+    /// Learns the head of a version that is kept, as it is now. Takes as long as a change.
+    package func head(of version: Int) -> TaughtHead? {
+        guard let kept = state.version(version), let set = state.exampleSet(of: version) else { return nil }
+        return TaughtHead(kept.method, set)
+    }
+
+    /// The model as if a version served; nil if that is not kept.
+    package func serving(_ version: Int, head: TaughtHead?) -> TaughtView? {
+        guard state.version(version) != nil else { return nil }
+        var state = state
+        state.serving = version
+        return TaughtView(state: state, head: head)
     }
 
     /// True until the version that serves has its evaluation.

@@ -16,7 +16,7 @@ struct EverySettingTests {
         .models, .named,
         .engine,
         .streams, .lone, .integerWeights, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment,
-        .twoAtOnce,
+        .twoAtOnce, .teaching, .taughtBytes,
     ]
 
     @Test func everySettingOfTheTableIsOnTrial() {

@@ -1,10 +1,13 @@
 """The client with the real daemon; expected values are the fixtures', which other programs computed."""
 import asyncio
+import hashlib
 import io
 import json
 import math
 import pickle
 import struct
+import tempfile
+import time
 import unittest
 import zlib
 
@@ -172,6 +175,69 @@ class ClientTests(unittest.TestCase):
         with self.assertRaises(OcelliError) as caught:
             self.client.taught("parts")
         self.assertEqual((caught.exception.status, caught.exception.code), (404, "not_found"))
+
+
+class TaughtTests(unittest.TestCase):
+    """Teaching, with the real daemon."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        url = self.enterContext(support.daemon(
+            f"--model=embedder={OBSERVATIONS}/embedder", "--models=models", f"--taught-dir={self.folder}/taught", "--max-batch=3"))
+        self.url = url
+        self.client = self.enterContext(Client(url))
+
+    def evaluated(self):
+        for _ in range(200):
+            taught = self.client.taught("digits-by-example")
+            if not taught.evaluating:
+                return taught
+            time.sleep(0.05)
+        self.fail("it was not evaluated")
+
+    def test_pictures_are_taught_recognized_and_evaluated(self):
+        seven = [EXAMPLES / "seven.png", OBSERVATIONS / "picture0.png", OBSERVATIONS / "picture1.png", OBSERVATIONS / "picture2.png"]
+        taught = self.client.teach("digits-by-example", "one & only", seven, embedder="embedder")
+        self.assertEqual((taught.name, taught.embedder, taught.state, taught.errors), ("digits-by-example", "embedder", "ready", ()))
+        ids = [hashlib.sha256(path.read_bytes()).hexdigest() for path in seven]
+        self.assertEqual([(one.id, one.label, one.new) for one in taught.added], [(id, "one & only", True) for id in ids])
+        again = self.client.teach("digits-by-example", "one & only", seven[0], embedder="embedder")
+        self.assertEqual(([one.new for one in again.added], again.version), ([False], taught.version))
+        other = self.client.teach("digits-by-example", "other", [EXAMPLES / "three.png", b"no picture", EXAMPLES / "nine-photo.jpg"])
+        self.assertEqual((len(other.added), [error.code for error in other.errors]), (2, ["unsupported_media_type"]))
+        self.assertEqual({one.label: one.examples for one in other.classes}, {"one & only": 4, "other": 2})
+        evaluation = self.evaluated().evaluation
+        self.assertEqual((evaluation.examples, evaluation.accuracy), (6, evaluation.correct / 6))
+        self.assertTrue(0 <= evaluation.interval[0] <= evaluation.accuracy <= evaluation.interval[1] <= 1)
+        result = self.client.classify(seven[1], model="digits-by-example")
+        self.assertEqual((result.classifications[0].label, result.model), ("one & only", "digits-by-example"))
+        self.assertEqual(result.known, result.distance <= evaluation.threshold)
+        self.assertIn("digits-by-example", [model.name for model in self.client.models()])
+
+    def test_one_example_has_no_accuracy_and_errors_can_be_read(self):
+        self.client.teach("digits-by-example", "seven", SEVEN, embedder="embedder")
+        evaluation = self.evaluated().evaluation
+        self.assertEqual((evaluation.accuracy, evaluation.interval, evaluation.threshold), (None, None, None))
+        taught = self.client.teach("digits-by-example", "seven", [b"no", b"no", b"no", EXAMPLES / "three.png"])
+        self.assertEqual((len(taught.added), len(taught.errors)), (1, 3))
+        # Of a form of which no picture could be used, and of one of which another could.
+        self.assertLessEqual({error.code for error in taught.errors}, {"invalid_image", "unsupported_media_type"})
+        for name, embedder, status, code in [
+            ("digits-by-example", "digits", 409, "conflict"), ("other", "nothing", 404, "model_not_found"),
+            ("other", "digits", 400, "invalid_input"), ("digits", "embedder", 409, "conflict"), ("other", None, 404, "not_found"),
+        ]:
+            with self.assertRaises(OcelliError) as caught:
+                self.client.teach(name, "x", SEVEN, embedder=embedder)
+            self.assertEqual((caught.exception.status, caught.exception.code), (status, code))
+
+    def test_asyncio(self):
+        async def ask():
+            async with AsyncClient(self.url) as client:
+                await client.teach("digits-by-example", "seven", [SEVEN], embedder="embedder")
+                return await client.taught("digits-by-example"), await client.classify(SEVEN, model="digits-by-example")
+
+        taught, result = asyncio.run(ask())
+        self.assertEqual((taught.classes[0].label, result.classifications[0].label), ("seven", "seven"))
 
 
 class PixelTests(unittest.TestCase):

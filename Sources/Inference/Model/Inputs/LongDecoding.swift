@@ -11,9 +11,6 @@ internal import SystemSupport
 /// priority takes what is left, which is all of it where nobody else is there. Their number is bounded by the slots that long
 /// requests hold. Nothing changes for short ones, where changing threads would cost more than it brings.
 enum LongDecoding {
-    /// Added to the nice value of the threads: others get about ten times as much of a processor that they want.
-    private static let niceness: Int32 = 10
-
     /// Does the work, and returns what it gives.
     /// - Parameter work: the work; its argument returns true if the task was cancelled.
     static func run<Value: Sendable>(
@@ -25,9 +22,7 @@ enum LongDecoding {
                 let isCancelled: @Sendable () -> Bool = { flag.isSet.load(ordering: .relaxed) }
                 do throws(SystemError) {
                     try SystemThread.start("decode") {
-                        // Of this thread only, in Linux. Where it is not allowed, the work is done all the same.
-                        let thread = __priority_which_t(PRIO_PROCESS.rawValue)
-                        _ = setpriority(thread, 0, getpriority(thread, 0) + niceness)
+                        SystemThread.giveWay()
                         continuation.resume(returning: work(isCancelled))
                     }
                 } catch {

@@ -10,6 +10,7 @@ struct ObservationPlan: Sendable {
     let spec: ImageTensorSpec
     /// Nil if shapes are known only after an inference.
     private(set) var decoder: Decoder?
+    private var embeddingLength: Int?
 
     struct Source: Sendable {
         let index: Int
@@ -57,6 +58,7 @@ struct ObservationPlan: Sendable {
         }
         self.sources = sources
         guard let shapes else { return }
+        embeddingLength = shapes["output"]?.first.flatMap { OutputTensor.count(of: $0) }
         do throws(ObservationError) {
             decoder = try makeDecoder(shapes)
         } catch {
@@ -105,6 +107,12 @@ struct ObservationPlan: Sendable {
             }
             return .embedding
         }
+    }
+
+    /// How many numbers an embedding has; nil if it is not known before an inference, or this is none.
+    var dimension: Int? {
+        guard case .embedding? = decoder else { return nil }
+        return embeddingLength
     }
 
     /// Calls `body` with the group's tensors as 32-bit floats; valid only meanwhile.

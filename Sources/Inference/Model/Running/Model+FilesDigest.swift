@@ -26,6 +26,12 @@ extension Model {
         return SHA256.text(hash.finish())
     }
 
+    /// The same, for the files that the model was loaded from; nil too where they are others now. Blocks.
+    package var loadedFilesDigest: String? {
+        guard stamp.isCurrent, let digest = filesDigest, stamp.isCurrent else { return nil }
+        return digest
+    }
+
     private static func add(_ path: String, to hash: inout SHA256) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }

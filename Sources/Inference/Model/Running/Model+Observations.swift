@@ -16,6 +16,9 @@ extension Model {
         observations.first { $0.output.task == task }?.output
     }
 
+    /// How many numbers its embeddings have; nil if it gives none.
+    package var embeddingDimension: Int? { observations.first { $0.output.task == .embed }?.dimension }
+
     /// Finds in one picture what a request asks for.
     /// - Throws: `unsupported` where the model does not do that; ``InferenceError`` as for predictions.
     package func observations(

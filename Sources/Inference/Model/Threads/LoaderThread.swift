@@ -8,9 +8,12 @@ internal import SystemSupport
 /// and keeps it afterwards.
 package enum LoaderThread {
     /// Does the work and returns what it gives; the calling task only waits.
-    package static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    /// - Parameter givingWay: whether the work only gets what other threads leave of the processors.
+    package static func run<Value: Sendable>(
+        givingWay: Bool = false, _ work: @escaping @Sendable () -> Value
+    ) async -> Value {
         await withCheckedContinuation { continuation in
-            start { continuation.resume(returning: work()) }
+            start(givingWay: givingWay) { continuation.resume(returning: work()) }
         }
     }
 
@@ -97,9 +100,12 @@ package enum LoaderThread {
         let isThere = DispatchSemaphore(value: 0)
     }
 
-    private static func start(_ body: @escaping @Sendable () -> Void) {
+    private static func start(givingWay: Bool = false, _ body: @escaping @Sendable () -> Void) {
         do throws(SystemError) {
-            try SystemThread.start("load", body)
+            try SystemThread.start("load") {
+                if givingWay { SystemThread.giveWay() }
+                body()
+            }
         } catch {
             // No further thread can be started: one of the existing ones does the work.
             DispatchQueue.global(qos: .userInitiated).async(execute: body)

@@ -50,21 +50,21 @@ package struct ModelUpdater: Sendable {
         var list: [UpdatableModel.Example] = []
         var shape: [Int] = []
         private var numbers = 0
-        /// The features of all examples: 1 GiB.
-        private static let mostNumbers = 1 << 28
+        private let mostNumbers: Int
 
-        package init() {}
+        /// - Parameter mostBytes: of the features of all examples.
+        package init(mostBytes: Int = 1 << 30) { mostNumbers = mostBytes / MemoryLayout<Float>.size }
         package var count: Int { list.count }
 
         mutating func append(_ array: MultiArray, _ goal: UpdatableModel.Goal) throws(UpdateError) {
             if list.isEmpty { shape = array.shape.dimensions }
             guard shape == array.shape.dimensions else {
-                throw .invalid(
-                    "example \(count + 1) has features of shape \(array.shape), those before of \(Shape(shape))")
+                throw .invalid("has features of shape \(array.shape), the examples before of \(Shape(shape))")
             }
             numbers += array.count
-            guard numbers <= Self.mostNumbers else {
-                throw .invalid("the features of \(count + 1) examples need more than 1 GiB: give fewer")
+            guard numbers <= mostNumbers else {
+                throw .invalid(
+                    "the features of \(count + 1) examples need more than \(mostNumbers >> 18) MiB: give fewer")
             }
             list.append(UpdatableModel.Example(features: array.doubles.map { Float($0) }, target: goal))
         }
@@ -80,16 +80,21 @@ package struct ModelUpdater: Sendable {
     /// - Parameters:
     ///   - path: a .mlmodel file, or a bundle with one.
     ///   - configuration: how models are loaded.
-    package static func load(_ path: String, _ configuration: ModelConfiguration) async throws(UpdateError)
-        -> ModelUpdater
-    {
-        let prepared = await LoaderThread.run { prepare(path) }
+    ///   - links: where links of the bundle may lead.
+    package static func load(
+        _ path: String, _ configuration: ModelConfiguration, links: LinkPolicy = .anywhere
+    ) async throws(UpdateError) -> ModelUpdater {
+        let prepared = await LoaderThread.run { prepare(path, links) }
         let (updatable, file, folder) = try prepared.get()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var configuration = configuration
-        // It is used for one update.
+        // It is used for one update, by one example at a time.
+        configuration.instances = 1
+        configuration.comparesStreams = false
+        configuration.lone = .never
         configuration.compile.cacheDirectory = nil
         configuration.trial = nil
+        configuration.links = .anywhere
         do throws(InferenceError) {
             return ModelUpdater(
                 updatable: updatable, features: try await Model.load(contentsOf: folder, configuration: configuration),
@@ -100,10 +105,14 @@ package struct ModelUpdater: Sendable {
     }
 
     /// The updatable file, its path, and a temporary bundle with its feature model.
-    private static func prepare(_ path: String) -> Result<(UpdatableModel, String, String), UpdateError> {
+    private static func prepare(
+        _ path: String, _ links: LinkPolicy
+    ) -> Result<(UpdatableModel, String, String), UpdateError> {
         do throws(UpdateError) {
             let bundle: ModelBundle
-            do throws(InferenceError) { bundle = try ModelBundle(path: path) } catch { throw .inference(error) }
+            do throws(InferenceError) { bundle = try ModelBundle(path: path, links: links) } catch {
+                throw .inference(error)
+            }
             let file = bundle.source.path
             guard CoreMLFile.isCoreML(file) else {
                 throw .invalid("is not updatable: only Core ML files (.mlmodel) can be")
@@ -132,7 +141,7 @@ package struct ModelUpdater: Sendable {
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var inputs = ""
         if case .success(let text) = BundleFile.read(path + "/model.json", most: BundleFile.largestManifest),
-            let found = ManifestInputs.text([UInt8](text))
+            let found = ManifestInputs.text(text)
         {
             inputs = ",\"inputs\":\(found)"
         }
@@ -196,7 +205,7 @@ package struct ModelUpdater: Sendable {
         case (.integer(let number), .label): target = .label(.int64(number))
         case (.integer(let number), .index): target = .numbers([Double(number)])
         case (.numbers(let numbers), _): target = .numbers(numbers)
-        case (.text, _): throw .invalid("example \(examples.count + 1): expected \(goalKind), found a string")
+        case (.text, _): throw .invalid("expected \(goalKind), found a string")
         case (.integer(let number), .numbers): target = .numbers([Double(number)])
         }
         try examples.append(array, target)
@@ -213,7 +222,7 @@ package struct ModelUpdater: Sendable {
         let flag = CancellationFlag()
         let updatable = updatable
         return try await withTaskCancellationHandler {
-            await LoaderThread.run { () -> Result<Outcome, UpdateError> in
+            await LoaderThread.run(givingWay: true) { () -> Result<Outcome, UpdateError> in
                 do throws(UpdateFailure) {
                     let outcome = try updatable.updated(
                         with: examples.list, shape: examples.shape, plan: plan.plan,
@@ -240,6 +249,8 @@ package struct ModelUpdater: Sendable {
 package enum UpdateError: Error, Sendable {
     /// The request, the examples or the file: a sentence.
     case invalid(String)
+    /// There is no room for the new version: a sentence.
+    case full(String)
     /// The model of the features, the deadline or a cancellation.
     case inference(InferenceError)
     /// The machine: a sentence.
@@ -248,26 +259,29 @@ package enum UpdateError: Error, Sendable {
     /// A sentence for the user.
     package var message: String {
         switch self {
-        case .invalid(let text), .failed(let text): text
+        case .invalid(let text), .full(let text), .failed(let text): text
         case .inference(let error): error.message
+        }
+    }
+
+    /// The same with words before the sentence, where it is not about the model that computes the features.
+    package func prefixed(_ words: String) -> UpdateError {
+        switch self {
+        case .invalid(let text): .invalid(words + text)
+        case .full(let text): .full(words + text)
+        case .failed(let text): .failed(words + text)
+        case .inference: self
         }
     }
 }
 
-/// The member "inputs" of a model.json as it is written.
+/// The member "inputs" of a model.json, which may be JSON5, as JSON.
 private enum ManifestInputs {
-    static func text(_ manifest: [UInt8]) -> String? {
-        manifest.withUnsafeBytes { raw in
-            var scanner = JSONScanner(raw)
-            var range: Range<Int>?
-            // Loading the original has found whatever is wrong with it.
-            try? scanner.object { (key, scanner) throws(JSONError) in
-                scanner.skipSpace()
-                let start = scanner.position
-                try scanner.skip()
-                if key == "inputs" { range = start..<scanner.position }
-            }
-            return range.map { String(decoding: raw[$0], as: UTF8.self) }
-        }
+    static func text(_ manifest: Data) -> String? {
+        // Loading the original has found whatever is wrong with it.
+        guard case .object(let members)? = try? JSONValue.parse(manifest), let inputs = members["inputs"],
+            let text = try? JSONEncoder().encode(inputs)
+        else { return nil }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -253,6 +253,9 @@ def _chunk(
                 limits.size = max(1, min(limits.size, sum(len(data) for data in chunk) - 1))
             first = yield from _chunk(chunk[:middle], to, retries, limits, taken)
             return first + (yield from _chunk(chunk[middle:], to, retries, limits, taken))
+        # Teaching: none of these could be used; others may be.
+        if error.status == 400 and error.code == "invalid_image":
+            return [error] * len(chunk)
         raise
     answers = taken(response, len(chunk))
     if len(answers) != len(chunk):

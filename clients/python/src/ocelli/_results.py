@@ -193,9 +193,10 @@ class Evaluation:
     method: str
     examples: int
     correct: int
-    accuracy: float
+    #: None where no example could be left out: each class has only one.
+    accuracy: Optional[float]
     #: Between which the true accuracy lies (95 %).
-    interval: tuple[float, float]
+    interval: Optional[tuple[float, float]]
     #: The greatest distance at which a picture counts as known.
     threshold: Optional[float]
     #: What would help most.
@@ -305,10 +306,10 @@ def model(answer: Mapping[str, Any]) -> Model:
 def evaluation(answer: Optional[Mapping[str, Any]]) -> Optional[Evaluation]:
     if answer is None:
         return None
-    low, high = answer["interval"]
+    interval = answer.get("interval")
     return Evaluation(
-        str(answer["version"]), str(answer["method"]), int(answer["examples"]), int(answer["correct"]), float(answer["accuracy"]),
-        (float(low), float(high)), answer.get("threshold"), str(answer.get("advice") or ""), answer)
+        str(answer["version"]), str(answer["method"]), int(answer["examples"]), int(answer["correct"]), answer.get("accuracy"),
+        None if interval is None else (float(interval[0]), float(interval[1])), answer.get("threshold"), str(answer.get("advice") or ""), answer)
 
 
 def taught(answers: list[Mapping[str, Any]], errors: list[OcelliError]) -> Taught:

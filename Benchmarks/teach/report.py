@@ -1,0 +1,37 @@
+"""Reads teachbench's lines, and writes tables in Markdown."""
+import json
+import sys
+
+lines = [json.loads(line) for line in sys.stdin]
+
+
+def table(head, rows):
+    print("| " + " | ".join(head) + " |\n" + "| --- " * len(head) + "|")
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print()
+
+
+def percent(value):
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+accuracy = [one for one in lines if one["kind"] == "accuracy"]
+if accuracy:
+    print("Accuracy on pictures that were not taught, and what leave-one-out said of it.\n")
+    table(["set", "examples a class", "method", "accuracy", "leave-one-out less held-out, points", "Wilson's interval holds", "chosen"],
+          [[one["set"], one["each"], one["method"], percent(one["accuracy"]),
+            "–" if one["difference"] is None else f"{100 * one['difference']:+.1f}", percent(one["held"]),
+            ", ".join(f"{name} {count}" for name, count in one["chosen"].items()) if one["method"] == "auto" else ""] for one in accuracy])
+strangers = [one for one in lines if one["kind"] == "strangers"]
+if strangers:
+    print("Half of the classes taught, the others strangers: pictures beyond the threshold. \"Possible\": found where exactly 5 % of the known are rejected.\n")
+    table(["set", "examples a class", "accuracy", "known rejected", "strangers found", "possible"],
+          [[one["set"], one["each"], percent(one["accuracy"]), percent(one["rejected"]), percent(one["found"]), percent(one["possible"])]
+           for one in strangers])
+cost = [one for one in lines if one["kind"] == "cost"]
+if cost:
+    print("What a change costs beyond the embedding, the journal and its fsync included, until the new class answers.\n")
+    table(["method", "classes", "examples a class", "numbers", "change, median ms", "most ms", "answer, ms", "memory, MB"],
+          [[one["method"], one["classes"], one["each"], one["dimension"], f"{one['change_ms']:.1f}", f"{one['change_most_ms']:.1f}",
+            f"{one['answer_ms']:.2f}", f"{one['memory_mb']:.0f}"] for one in cost])

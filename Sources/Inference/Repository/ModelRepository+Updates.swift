@@ -1,0 +1,175 @@
+internal import FoundationEssentials
+internal import Glibc
+package import SystemSupport
+
+/// Versions of models that updates have made. They lie in a folder of their own, never among the models' own files:
+/// `NAME/VERSION/`, each with the model file and the other files of the bundle that it comes from.
+extension ModelRepository {
+    /// The version that an update goes on from.
+    package struct UpdateSource: Sendable {
+        package let name: String
+        package let version: String
+        /// The bundle or file.
+        let path: String
+    }
+
+    /// The room that updates have on disk.
+    package struct UpdateRoom: Sendable {
+        /// Versions that are kept of each model, at least one.
+        let versions: Int
+        /// Takes some bytes, or says why there are none.
+        let take: @Sendable (Int) -> UpdateError?
+        /// Gives bytes back.
+        let give: @Sendable (Int) -> Void
+
+        package init(
+            versions: Int, take: @escaping @Sendable (Int) -> UpdateError?, give: @escaping @Sendable (Int) -> Void
+        ) {
+            (self.versions, self.take, self.give) = (versions, take, give)
+        }
+    }
+
+    /// The folder of updates within a folder of taught models; no taught model can have its name.
+    package static func updatesFolder(in folder: String) -> String { folder + "/.updates" }
+
+    /// Keeps updates in a folder, which need not exist, serves those that are there from the next ``discover()`` on, and removes what a
+    /// kill left of others. Blocks.
+    /// - Returns: the bytes of the files of those that are there.
+    @discardableResult
+    package func keepUpdates(in folder: String) -> Int {
+        for name in (try? FolderReader.disk.names(folder)) ?? [] where name.hasPrefix(Self.unfinished) {
+            try? FileManager.default.removeItem(atPath: folder + "/" + name)
+        }
+        serveUpdates(in: folder)
+        return UpdatedBundle.bytes(in: folder)
+    }
+
+    /// The version that an update of a model goes on from: the one that answers.
+    package func updateSource(of name: String) throws(InferenceError) -> UpdateSource {
+        let highest = try highest(of: name)
+        let ascending = versions(of: name).sorted { $0.order < $1.order }
+        let item = VersionSituation.answering(ascending.map(\.situation)).map { ascending[$0] } ?? highest
+        return UpdateSource(name: name, version: item.version, path: item.path)
+    }
+
+    /// Loads what an update of a version needs.
+    package func updater(for source: UpdateSource) async throws(UpdateError) -> ModelUpdater {
+        do throws(UpdateError) {
+            return try await ModelUpdater.load(source.path, configuration, links: configuration.links)
+        } catch {
+            throw error.prefixed("model \"\(source.name)\" ")
+        }
+    }
+
+    /// Keeps the result of an update as a new version, loads it, and serves it from now on; the version before is unloaded. What cannot
+    /// be loaded, or not until the deadline, is not kept.
+    /// - Returns: the version.
+    package func serve(
+        _ outcome: ModelUpdater.Outcome, of source: UpdateSource, by updater: ModelUpdater, _ room: UpdateRoom,
+        deadline: MonotonicInstant?
+    ) async throws(UpdateError) -> String {
+        let kept = await LoaderThread.run { [self] () -> Result<UpdatedVersion, UpdateError> in
+            Result { () throws(UpdateError) in
+                try keep(outcome.bytes, updateOf: source, file: updater.file, room)
+            }
+        }
+        let version = try kept.get()
+        do throws(InferenceError) {
+            _ = try await model(named: source.name, version: version.text, deadline: deadline)
+            if Task.isCancelled { throw .cancelled(stage: .postprocess) }
+        } catch {
+            await LoaderThread.run { [self] in remove([version], of: source.name, room) }
+            throw .inference(error)
+        }
+        await LoaderThread.run { [self] in dropOldest(of: source.name, room) }
+        for item in versions(of: source.name) where item.version == source.version && item.unload() {
+            onEvent(.unloaded(name: item.name, version: item.version, why: "version \(version.text) replaces it"))
+        }
+        return version.text
+    }
+
+    // MARK: Files
+
+    private static let unfinished = ".unfinished-"
+
+    /// Writes the files of a new version, and makes it known: it is not loaded yet. Blocks.
+    private func keep(
+        _ bytes: [UInt8], updateOf source: UpdateSource, file: String, _ room: UpdateRoom
+    ) throws(UpdateError) -> UpdatedVersion {
+        guard let folder = updatesFolder else { throw .failed("there is no folder for updates (taught_dir)") }
+        let version = try nextVersion(after: source)
+        let bundle: UpdatedBundle
+        do throws(FileFailure) {
+            bundle = try UpdatedBundle(bytes, replacing: file, in: source.path)
+        } catch {
+            throw .failed("the files of \(source.name) cannot be read: \(error.reason)")
+        }
+        if let problem = room.take(bundle.bytes) { throw problem }
+        let work = folder + "/" + Self.unfinished + source.name + "-" + version.text
+        do throws(FileFailure) {
+            try DurableFiles.create(folder: folder + "/" + source.name)
+            try DurableFiles.sync(folder: folder)
+            try bundle.write(to: work)
+            try DurableFiles.rename(work, to: folder + "/" + source.name + "/" + version.text)
+        } catch {
+            try? FileManager.default.removeItem(atPath: work)
+            room.give(bundle.bytes)
+            guard error.isFullDisk else { throw .failed("the update cannot be written: \(error.reason)") }
+            throw .full("the disk of `taught_dir` is full: make room on it; nothing was changed")
+        }
+        do throws(RepositoryError) {
+            try discover(among: [folder + "/" + source.name + "/" + version.text], leavingAlone: [])
+        } catch {
+            remove([version], of: source.name, room)
+            throw .failed(error.message)
+        }
+        return version
+    }
+
+    /// The version that the next update of a version makes.
+    private func nextVersion(after source: UpdateSource) throws(UpdateError) -> UpdatedVersion {
+        let kept = keptUpdates(of: source.name)
+        let base = kept.first { $0.text == source.version }?.base ?? source.version
+        let known = kept + versions(of: source.name).compactMap { UpdatedVersion($0.version) }
+        let (number, overflow) = (known.filter { $0.base == base }.map(\.number).max() ?? 0).addingReportingOverflow(1)
+        guard !overflow else { throw .failed("there are no more numbers for updates of version \(base)") }
+        let version = UpdatedVersion(base: base, number: number)
+        // They become names of folders.
+        for name in [source.name, version.text]
+        where name.utf8.count > 200 || name.contains("/") || name.first == "." || name.first == "_" {
+            throw .invalid("\"\(name.prefix(60))\" cannot be updated: it can be no name of a folder")
+        }
+        return version
+    }
+
+    /// The versions of a model that updates have made, the oldest first. Blocks.
+    private func keptUpdates(of name: String) -> [UpdatedVersion] {
+        guard let folder = updatesFolder else { return [] }
+        return ((try? FolderReader.disk.names(folder + "/" + name)) ?? []).compactMap(UpdatedVersion.init)
+            .sorted { VersionOrder($0.text) < VersionOrder($1.text) }
+    }
+
+    /// Removes the oldest updates of a model beyond those that are kept. Blocks.
+    private func dropOldest(of name: String, _ room: UpdateRoom) {
+        let kept = keptUpdates(of: name)
+        let old = kept.dropLast(max(1, room.versions))
+        if !old.isEmpty { remove(Array(old), of: name, room) }
+    }
+
+    /// Removes versions that updates have made, and serves them no longer. Blocks.
+    private func remove(_ versions: [UpdatedVersion], of name: String, _ room: UpdateRoom) {
+        guard let folder = updatesFolder else { return }
+        for version in versions {
+            let path = folder + "/" + name + "/" + version.text, gone = folder + "/" + Self.unfinished + name + "-gone"
+            let bytes = UpdatedBundle.bytes(in: path)
+            try? FileManager.default.removeItem(atPath: gone)
+            // Gone at once: half a bundle is nothing to serve after a kill.
+            guard rename(path, gone) == 0 else { continue }
+            try? FileManager.default.removeItem(atPath: gone)
+            room.give(bytes)
+        }
+        rmdir(folder + "/" + name)
+        // Where the model folders cannot be read now, the next look finds it.
+        try? discover(among: Set(versions.map { folder + "/" + name + "/" + $0.text }), leavingAlone: [])
+    }
+}

@@ -1,0 +1,70 @@
+internal import Glibc
+
+/// The files of a version that an update has made: the new model file, and the other files of the bundle that it comes from.
+struct UpdatedBundle {
+    private let source: String
+    /// The model file within the bundle.
+    private let file: String
+    private let model: [UInt8]
+    /// The other files, and the folders that they lie in, each after the one around it.
+    private var others: [String] = [], folders: [String] = []
+    /// The bytes of all files.
+    private(set) var bytes: Int
+
+    /// Files and folders of a bundle, and how deep they may be nested: as many as ``BundleWalk`` looks at.
+    private static let most = BundleWalk.most, deepest = 8
+
+    /// Looks through the bundle. Blocks.
+    /// - Parameters:
+    ///   - model: the new bytes of the model file.
+    ///   - path: the model file that was updated.
+    ///   - source: the bundle's folder, or the bare model file.
+    init(_ model: [UInt8], replacing path: String, in source: String) throws(FileFailure) {
+        self.source = source
+        self.model = model
+        bytes = model.count
+        guard path.hasPrefix(source + "/") else {
+            file = path.split(separator: "/").last.map(String.init) ?? path
+            return
+        }
+        file = String(path.dropFirst(source.count + 1))
+        try add("", depth: 0)
+    }
+
+    /// Hidden entries, such as the `..data` of a ConfigMap, are passed over: links lead to what matters in them.
+    private mutating func add(_ folder: String, depth: Int) throws(FileFailure) {
+        guard depth <= Self.deepest else { throw FileFailure(code: ELOOP) }
+        let names = try FolderReader.disk.names(source + "/" + folder).sorted()
+        for name in names where !name.hasPrefix(".") {
+            guard others.count + folders.count < Self.most else { throw FileFailure(code: E2BIG) }
+            let entry = folder + name
+            switch try FolderReader.disk.kind(source + "/" + entry) {
+            case .missing: continue
+            case .folder:
+                folders.append(entry)
+                try add(entry + "/", depth: depth + 1)
+            case .file where entry != file:
+                bytes += try OpenFile(source + "/" + entry).size
+                others.append(entry)
+            case .file: continue
+            }
+        }
+    }
+
+    /// Writes the files into a new folder, and returns when the disk has them. Blocks.
+    func write(to folder: String) throws(FileFailure) {
+        try DurableFiles.create(folder: folder)
+        for inner in folders { try DurableFiles.create(folder: folder + "/" + inner) }
+        for other in others { try DurableFiles.copy(source + "/" + other, to: folder + "/" + other) }
+        try DurableFiles.write(model, to: folder + "/" + file)
+        for inner in folders.reversed() { try DurableFiles.sync(folder: folder + "/" + inner) }
+        try DurableFiles.sync(folder: folder)
+    }
+
+    /// The bytes of the files in a folder and its folders. Blocks.
+    static func bytes(in folder: String) -> Int {
+        BundleWalk(folder).entries.reduce(0) { sum, entry in
+            entry.status.st_mode & S_IFMT == S_IFREG ? sum + Int(entry.status.st_size) : sum
+        }
+    }
+}

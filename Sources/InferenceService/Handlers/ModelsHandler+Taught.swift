@@ -1,0 +1,76 @@
+internal import Inference
+internal import JSON
+internal import Teaching
+
+/// Taught models among the others.
+extension ModelsHandler {
+    func write(_ taught: TaughtModels, _ name: String, to writer: inout JSONWriter) {
+        let problem = taught.store.problems[name].map { "its files cannot be read: \($0)" }
+        guard let model = taught.model(name) else {
+            return writer.object { writer in
+                writer.member("name", name)
+                writer.member("state", ModelState.failed(reason: "").name)
+                writer.member("reason", problem ?? "it was deleted")
+                writer.key("versions")
+                writer.array { _ in }
+            }
+        }
+        let view = model.view
+        let embedder = taught.readyEmbedder(view.state.embedder)
+        let (state, reason) = Self.state(of: model, isReady: embedder != nil, taught)
+        let hidden = taught.repository.hiddenModel(named: name).map {
+            "\($0) is not served: a taught model has its name"
+        }
+        writer.object { writer in
+            writer.member("name", name)
+            writer.member("version", view.state.serving == 0 ? "" : String(view.state.serving))
+            writer.member("state", state.name)
+            let reasons = [reason, hidden].compactMap { $0 }.joined(separator: "; ")
+            if !reasons.isEmpty { writer.member("reason", reasons) }
+            writer.key("versions")
+            writer.array { writer in
+                for version in view.state.versions {
+                    writer.object { writer in
+                        writer.member("version", String(version.number))
+                        writer.member("state", state.name)
+                    }
+                }
+            }
+            writer.key("metadata")
+            writer.object { writer in
+                writer.member("name", name)
+                writer.member("description", "taught with the embedder \(view.state.embedder.model)")
+                writer.member("backend", "taught")
+            }
+            writer.key("inputs")
+            writer.array { writer in
+                for input in embedder?.description.inputs ?? [] { write(input, to: &writer) }
+            }
+            writer.key("outputs")
+            writer.array { _ in }
+            writer.member("labels", view.head?.labels.count ?? 0)
+            writer.key("taught")
+            writer.object { writer in
+                writer.member("embedder", view.state.embedder.model)
+                writer.member("state", taught.knownCondition(of: model).name)
+                writer.member("examples", view.state.examples.count)
+            }
+        }
+    }
+
+    /// In the words of other models' states: it answers if there is something to answer with.
+    private static func state(
+        of model: TaughtModel, isReady: Bool, _ taught: TaughtModels
+    ) -> (state: ModelState, reason: String?) {
+        switch taught.knownCondition(of: model) {
+        case .empty: return (.unloaded, "it has no examples yet")
+        case .stale(let reason): return (isReady ? .ready : .failed(reason: reason), reason)
+        case .ready:
+            let name = model.view.state.embedder.model
+            if isReady { return (.ready, nil) }
+            let records = (try? taught.repository.records(of: name)) ?? []
+            let state = records.last { $0.model != nil }?.state ?? records.last?.state ?? .unloaded
+            return (state, state == .ready ? nil : "its embedder \(name) is \(state.name)")
+        }
+    }
+}

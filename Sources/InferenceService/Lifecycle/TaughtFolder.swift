@@ -1,0 +1,46 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Settings
+internal import Synchronization
+internal import Teaching
+
+extension ServicePlan {
+    /// The taught models' files; nil where teaching is turned off. Reads them: blocks.
+    func taughtStore() throws(StartupError) -> TaughtStore? {
+        guard !settings.taughtDirectory.isEmpty else { return nil }
+        let folder = settings.taughtDirectory
+        do throws(TeachingError) {
+            let store = try TaughtStore(folder: folder, limits: TeachingLimits(settings))
+            let own = Self.real(folder)
+            for other in folders where Self.isInside(own, Self.real(other)) || Self.isInside(Self.real(other), own) {
+                throw .invalid("\(folder) and the model folder \(other) must not lie in each other")
+            }
+            return store
+        } catch {
+            throw StartupError("\(error.message) (taught_dir)", isConfiguration: true)
+        }
+    }
+
+    private static func isInside(_ path: String, _ folder: String) -> Bool {
+        path == folder || path.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
+    }
+
+    /// The path without links.
+    private static func real(_ path: String) -> String {
+        guard let found = realpath(path, nil) else { return path }
+        defer { free(found) }
+        return String(cString: found)
+    }
+}
+
+/// Tells taught models which models are loaded: the repository is there before they are.
+final class TaughtRelay: Sendable {
+    private struct Held: Sendable {
+        weak var taught: TaughtModels?
+    }
+
+    private let held = Mutex(Held())
+
+    func attach(_ taught: TaughtModels?) { held.withLock { $0.taught = taught } }
+    func loaded(_ name: String) { held.withLock { $0.taught }?.loaded(name) }
+}

@@ -1,0 +1,53 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import Teaching
+
+/// The row of the table of routes for updates of models, and what it decides when a request's head has come.
+extension Service {
+    static let modelUpdate = Table.Resource(
+        ["/v1/models/{name}/update"], .post(.teach, "update_model", update))
+
+    private static func update(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let service = call.service, settings = call.live.settings
+        let taught = try service.taughtModels()
+        try refuseTaught(call)
+        var asked = UpdateQuery()
+        try asked.read(call.head.target, settings: settings)
+        let query = asked
+        do throws(InferenceError) {
+            _ = try service.repository.updateSource(of: call.match.name)
+        } catch {
+            throw ServiceError(error)
+        }
+        // Before a body is sent for nothing.
+        try service.updates.check()
+        let handler = UpdateHandler(
+            repository: service.repository,
+            room: taught.store.room(forVersions: settings.taughtKeepVersions), log: { taught.log.info($0) })
+        return service.accept(call) { (request) async throws(ServiceError) in
+            try TeachingControl.check(request, hasTokens: call.live.access.hasTokens, settings: settings)
+            try service.updates.enter()
+            defer { service.updates.leave() }
+            return try await handler.respond(
+                call.match.name, request, query.picture.options(of: request, settings: settings))
+        }
+    }
+}
+
+extension TaughtStore {
+    /// The room that updates of models have: what taught models leave of the folder's.
+    fileprivate func room(forVersions versions: Int) -> ModelRepository.UpdateRoom {
+        ModelRepository.UpdateRoom(
+            versions: versions,
+            take: { [self] bytes in
+                do throws(TeachingError) {
+                    try take(bytes)
+                    return nil
+                } catch {
+                    return .full(error.message)
+                }
+            },
+            give: { [self] bytes in count(-bytes) })
+    }
+}

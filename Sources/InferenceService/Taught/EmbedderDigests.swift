@@ -1,0 +1,48 @@
+internal import Inference
+internal import Synchronization
+
+/// The digests of the files of models that are loaded. Each is computed once, on a thread that may block.
+final class EmbedderDigests: Sendable {
+    private struct Entry: Sendable {
+        weak var model: Model?
+        let digest: Task<String?, Never>
+        /// The digest once it is there; the inner nil where the files are no longer those that were loaded.
+        var value: String??
+    }
+
+    private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    /// The digest, if it has been computed.
+    func known(_ model: Model) -> String? {
+        entries.withLock { entries -> String? in
+            guard let entry = entries[ObjectIdentifier(model)], entry.model === model else { return nil }
+            return entry.value ?? nil
+        }
+    }
+
+    /// What came of computing the digest, if that has ended: the inner nil where the files are others now.
+    func outcome(_ model: Model) -> String?? {
+        entries.withLock { entries -> String?? in
+            guard let entry = entries[ObjectIdentifier(model)], entry.model === model else { return nil }
+            return entry.value
+        }
+    }
+
+    /// The digest, as taught models have it; nil where the files are no longer those that the model was loaded from.
+    func digest(of model: Model) async -> String? {
+        let task = entries.withLock { entries -> Task<String?, Never> in
+            let id = ObjectIdentifier(model)
+            if let entry = entries[id], entry.model === model { return entry.digest }
+            entries = entries.filter { $0.value.model != nil }
+            let task = Task { await LoaderThread.run { model.loadedFilesDigest.map { "sha256:" + $0 } } }
+            entries[id] = Entry(model: model, digest: task)
+            return task
+        }
+        let value = await task.value
+        entries.withLock { entries in
+            guard entries[ObjectIdentifier(model)]?.model === model else { return }
+            entries[ObjectIdentifier(model)]?.value = .some(value)
+        }
+        return value
+    }
+}

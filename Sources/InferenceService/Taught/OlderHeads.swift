@@ -1,0 +1,46 @@
+internal import Dispatch
+internal import Synchronization
+internal import Teaching
+
+/// The heads of versions that are kept but do not serve: learned when a request asks for one, one at a time, and a few are kept.
+final class OlderHeads: Sendable {
+    private struct Entry: Sendable {
+        let model: TaughtModel
+        let version: Int
+        let head: Task<TaughtHead?, Never>
+    }
+
+    private static let most = 8
+    private let entries = Mutex<[Entry]>([])
+    private let queue = DispatchQueue(label: "ocelli.taught-heads", qos: .utility)
+
+    /// The model as if a version served; nil if that version is not kept.
+    func view(of model: TaughtModel, version: Int) async -> TaughtView? {
+        let view = model.view
+        if view.state.serving == version { return view }
+        guard view.state.version(version) != nil else { return nil }
+        let task = entries.withLock { entries -> Task<TaughtHead?, Never> in
+            if let index = entries.firstIndex(where: { $0.model === model && $0.version == version }) {
+                let entry = entries.remove(at: index)
+                entries.append(entry)
+                return entry.head
+            }
+            let task = Task { [queue] in
+                await withCheckedContinuation { continuation in
+                    queue.async { continuation.resume(returning: view.head(of: version)) }
+                }
+            }
+            entries.append(Entry(model: model, version: version, head: task))
+            if entries.count > Self.most { entries.removeFirst() }
+            return task
+        }
+        let head = await task.value
+        // It may have been forgotten meanwhile, and its threshold may be known now.
+        return model.view.serving(version, head: head)
+    }
+
+    /// Drops what is no longer kept: a head has what it was taught in it.
+    func drop(_ isGone: (TaughtModel, Int) -> Bool) {
+        entries.withLock { entries in entries.removeAll { isGone($0.model, $0.version) } }
+    }
+}

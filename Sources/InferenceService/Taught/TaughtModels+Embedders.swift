@@ -1,0 +1,99 @@
+internal import FlowControl
+internal import Inference
+internal import Synchronization
+internal import SystemSupport
+internal import Teaching
+
+extension TaughtModels {
+    /// The model that makes the embeddings of a taught model, if it is loaded and known to be that one.
+    func readyEmbedder(_ embedder: Embedder) -> Model? {
+        let serving = try? repository.readyModel(named: embedder.model)
+        if let serving, digests.known(serving) == embedder.digest { return serving }
+        return loaded(embedder.model).first { digests.known($0) == embedder.digest }
+    }
+
+    private func loaded(_ name: String) -> [Model] {
+        ((try? repository.records(of: name)) ?? []).compactMap(\.model)
+    }
+
+    /// The same; one that is not loaded is loaded first. 503 if another model has its name now.
+    func embedder(of taught: String, _ embedder: Embedder, deadline: MonotonicInstant?) async throws(ServiceError)
+        -> Model
+    {
+        if let model = readyEmbedder(embedder) { return model }
+        for model in loaded(embedder.model) where await digests.digest(of: model) == embedder.digest { return model }
+        let model: Model
+        do throws(InferenceError) {
+            model = try await repository.model(named: embedder.model, deadline: deadline)
+        } catch .modelNotFound {
+            throw ServiceError(.modelNotReady, Self.absence(taught, embedder), retryAfter: 5)
+        } catch {
+            throw ServiceError(error)
+        }
+        guard await digests.digest(of: model) == embedder.digest else {
+            throw ServiceError(.modelNotReady, Self.change(taught, embedder, isKept: false), retryAfter: 5)
+        }
+        return model
+    }
+
+    /// The model that new examples are embedded with: the one that its embedder's name stands for. 409 if that is another one now.
+    func teacher(of model: TaughtModel, deadline: MonotonicInstant?) async throws(ServiceError) -> Model {
+        let embedder = model.view.state.embedder
+        let serving: Model
+        do throws(InferenceError) {
+            serving = try await repository.model(named: embedder.model, deadline: deadline)
+        } catch .modelNotFound {
+            throw ServiceError(.conflict, Self.absence(model.name, embedder))
+        } catch {
+            throw ServiceError(error)
+        }
+        let digest = await digests.digest(of: serving)
+        if digest == embedder.digest { return serving }
+        guard model.view.state.examples.isEmpty, let digest, let dimension = serving.embeddingDimension else {
+            throw ServiceError(
+                .conflict, Self.change(model.name, embedder, isKept: keepsPictures.load(ordering: .relaxed)))
+        }
+        // Nothing was taught with the old one.
+        let next = Embedder(model: embedder.model, version: serving.description.version, digest: digest)
+        try await change(model, deadline: deadline ?? .now + .seconds(60), claim: .usual) {
+            (model) throws(TeachingError) in
+            guard model.view.state.examples.isEmpty else { return }
+            try model.rebuild(next, dimension: dimension, embeddings: [:])
+        }
+        return serving
+    }
+
+    /// How a taught model stands now.
+    func condition(of model: TaughtModel) async -> TaughtCondition {
+        if let serving = try? repository.readyModel(named: model.view.state.embedder.model) {
+            _ = await digests.digest(of: serving)
+        }
+        return knownCondition(of: model)
+    }
+
+    /// The same as far as it is known: a digest that was not computed yet counts as the right one.
+    func knownCondition(of model: TaughtModel) -> TaughtCondition {
+        let state = model.view.state
+        guard !state.examples.isEmpty else { return .empty }
+        let serving: Model?
+        do throws(InferenceError) {
+            serving = try repository.readyModel(named: state.embedder.model)
+        } catch {
+            return .stale(Self.absence(model.name, state.embedder))
+        }
+        guard let serving, let digest = digests.outcome(serving), digest != state.embedder.digest else {
+            return .ready
+        }
+        return .stale(Self.change(model.name, state.embedder, isKept: keepsPictures.load(ordering: .relaxed)))
+    }
+
+    private static func absence(_ name: String, _ embedder: Embedder) -> String {
+        "\"\(name)\" is taught with the embedder \"\(embedder.model)\", which is not served any more: bring it back"
+    }
+
+    private static func change(_ name: String, _ embedder: Embedder, isKept: Bool) -> String {
+        "\"\(name)\" is taught with another \"\(embedder.model)\" (version \(embedder.version)) than the one that is served now: bring the old "
+            + "one back, or delete \"\(name)\" and teach it again"
+            + (isKept ? "; with the pictures that are kept (taught_keep_pictures) it is rebuilt in the background" : "")
+    }
+}

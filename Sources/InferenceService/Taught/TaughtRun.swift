@@ -1,0 +1,74 @@
+internal import FlowControl
+internal import Inference
+internal import SystemSupport
+internal import Teaching
+
+/// A taught model as one request asks it.
+struct TaughtRun: Sendable {
+    let name: String
+    let version: String
+    let head: TaughtHead
+    /// The model that makes the embedding, under the name that it is served by.
+    let embedder: Model
+    let embedderName: String
+}
+
+extension TaughtModels {
+    /// Refuses a request as soon as its head has come, if that can be said without waiting.
+    /// - Returns: the embedder, if it is ready.
+    func check(_ model: TaughtModel, version: String?) throws(ServiceError) -> Model? {
+        let view = model.view
+        _ = try number(of: version, in: view, model.name)
+        guard view.head != nil else { throw Self.empty(model.name) }
+        return readyEmbedder(view.state.embedder)
+    }
+
+    /// What answers a request now.
+    func run(_ name: String, version: String?, deadline: MonotonicInstant?) async throws(ServiceError) -> TaughtRun {
+        // Its files cannot be read: 503. Deleted since the head came: as if it had come later.
+        guard let model = store.problems[name] == nil ? store.model(name) : try find(name) else {
+            throw ServiceError(.modelNotFound, "there is no model \"\(name.prefix(80))\"; /v1/models lists the models")
+        }
+        var view = model.view
+        if let number = try number(of: version, in: view, name), number != view.state.serving {
+            guard let other = await older.view(of: model, version: number) else { throw Self.missing(version, name) }
+            view = other
+        }
+        guard let head = view.head else { throw Self.empty(name) }
+        let embedder = view.state.embedder
+        return TaughtRun(
+            name: name, version: String(view.state.serving), head: head,
+            embedder: try await self.embedder(of: name, embedder, deadline: deadline), embedderName: embedder.model)
+    }
+
+    private static func empty(_ name: String) -> ServiceError {
+        ServiceError(
+            .modelNotReady,
+            "the taught model \"\(name)\" has no examples yet: POST some to /v1/taught/\(name)/examples?label=",
+            retryAfter: 5)
+    }
+
+    /// The number of a version of a path; nil without one.
+    private func number(of version: String?, in view: TaughtView, _ name: String) throws(ServiceError) -> Int? {
+        guard let version else { return nil }
+        guard let number = Self.number(version), view.state.version(number) != nil else {
+            throw Self.missing(version, name)
+        }
+        return number
+    }
+
+    /// A version as answers write it.
+    static func number(_ version: String) -> Int? { Int(version).flatMap { String($0) == version ? $0 : nil } }
+
+    /// 404 for a version of a path that is not kept.
+    func checkVersion(_ version: String, of model: TaughtModel) throws(ServiceError) {
+        _ = try number(of: version, in: model.view, model.name)
+    }
+
+    private static func missing(_ version: String?, _ name: String) -> ServiceError {
+        ServiceError(
+            .versionNotFound,
+            "the taught model \"\(name)\" keeps no version \"\((version ?? "").prefix(40))\"; /v1/taught/\(name) lists them"
+        )
+    }
+}

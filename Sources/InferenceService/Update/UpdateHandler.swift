@@ -1,0 +1,128 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import JSON
+internal import Synchronization
+
+/// Answers `POST /v1/models/{name}/update`: examples in, a new version of an updatable Core ML model out.
+struct UpdateHandler: Sendable {
+    let repository: ModelRepository
+    let room: ModelRepository.UpdateRoom
+    /// Where the line of an update goes.
+    let log: @Sendable (String) -> Void
+
+    /// Bytes of the features of all examples.
+    private static let mostFeatures = 256 << 20
+
+    func respond(
+        _ name: String, _ request: HTTPRequest, _ options: PredictionOptions
+    ) async throws(ServiceError) -> HTTPResponse {
+        try request.head.refuseContentCodings()
+        let body = try Self.reading(request.body) { (text) throws(JSONError) in try UpdateBody(text) }
+        let source: ModelRepository.UpdateSource, updater: ModelUpdater, plan: ModelUpdater.Plan
+        do throws(InferenceError) { source = try repository.updateSource(of: name) } catch { throw ServiceError(error) }
+        do throws(UpdateError) {
+            updater = try await repository.updater(for: source)
+            plan = try updater.plan(body.choices)
+        } catch {
+            throw ServiceError(error)
+        }
+        let examples = try await examples(of: body, request, updater, options)
+        let outcome: ModelUpdater.Outcome, version: String
+        do throws(UpdateError) {
+            outcome = try await updater.updated(with: examples, plan: plan, deadline: options.deadline)
+            version = try await repository.serve(
+                outcome, of: source, by: updater, room, deadline: options.deadline)
+        } catch {
+            throw ServiceError(error)
+        }
+        log(
+            "model \(name) version \(version) is version \(source.version) updated with \(examples.count) "
+                + "example\(examples.count == 1 ? "" : "s")\(outcome.losses.isEmpty ? "" : " in \(outcome.losses.count) epochs")"
+        )
+        return Self.answer(name, version, outcome.losses)
+    }
+
+    /// The examples with their features. Read one at a time: as values they need many times the memory of the text.
+    private func examples(
+        of body: UpdateBody, _ request: HTTPRequest, _ updater: ModelUpdater, _ options: PredictionOptions
+    ) async throws(ServiceError) -> ModelUpdater.Examples {
+        let reader = UpdateExampleReader(updater)
+        var examples = ModelUpdater.Examples(mostBytes: Self.mostFeatures)
+        for (index, place) in body.examples.enumerated() {
+            do throws(ServiceError) {
+                let example = try Self.reading(request.body) { (text) throws(JSONError) in
+                    var scanner = JSONScanner(text).moved(to: place)
+                    return try reader.read(&scanner)
+                }
+                do throws(UpdateError) {
+                    try await updater.add(example.inputs, example.goal, to: &examples, options: options)
+                } catch {
+                    throw ServiceError(error)
+                }
+            } catch {
+                throw error.prefixed("example \(index + 1): ")
+            }
+        }
+        return examples
+    }
+
+    private static func reading<R>(
+        _ body: HTTPBody, _ read: (UnsafeRawBufferPointer) throws(JSONError) -> R
+    ) throws(ServiceError) -> R {
+        do throws(JSONError) { return try body.withUnsafeBytes(read) } catch { throw ServiceError(error) }
+    }
+
+    /// `{"model", "version", "epochs": [{"loss"}]}`
+    private static func answer(_ name: String, _ version: String, _ losses: [Double]) -> HTTPResponse {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("model", name)
+            writer.member("version", version)
+            writer.key("epochs")
+            writer.array { writer in
+                for loss in losses {
+                    writer.object { writer in
+                        writer.key("loss")
+                        writer.number(loss)
+                    }
+                }
+            }
+        }
+        return HTTPResponse(status: .created, fields: [("Content-Type", "application/json")], body: writer.bytes)
+    }
+}
+
+/// Lets one update through at a time: it computes for long, and holds its examples.
+final class UpdateGate: Sendable {
+    private let isTaken = Atomic(false)
+
+    /// - Throws: where another update is under way.
+    func enter() throws(ServiceError) {
+        try check()
+        guard !isTaken.exchange(true, ordering: .acquiring) else { throw Self.refusal }
+    }
+
+    func leave() { isTaken.store(false, ordering: .releasing) }
+
+    /// Throws where another update is under way now: before a body is sent for nothing.
+    func check() throws(ServiceError) {
+        guard !isTaken.load(ordering: .relaxed) else { throw Self.refusal }
+    }
+
+    private static var refusal: ServiceError {
+        ServiceError(.overloaded, "another update is under way: one is done at a time", retryAfter: 5)
+    }
+}
+
+/// The parameters of an update: those of its pictures, and `timeout_ms`.
+struct UpdateQuery: TaskQuery {
+    var picture = PictureQuery()
+    var ownNames: [String] { [] }
+    func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+        guard parameter.name != "explain" else {
+            throw .badRequest("\(parameter.place) \"explain\": an update has nothing to explain; /predict has")
+        }
+        return false
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+
+extension SettingsTrial {
+    /// Settings of taught models.
+    static let teaching = SettingsTrial(
+        title: "taught models",
+        settings: [
+            "taught_dir": "{}/taught", "taught_keep_pictures": "true", "taught_keep_versions": "2",
+            "taught_max_models": "2", "taught_max_classes": "2", "taught_max_examples": "4",
+        ],
+        also: ["models": "\(TaughtDaemon.embedder.path)"],
+        checks: [
+            "taught_dir": { running in
+                let answer = try create("parts", running)
+                let isThere = FileManager.default.fileExists(atPath: running.folder.path + "/taught/parts")
+                return unless(answer.status == 201 && isThere, answer.text)
+            },
+            "taught_keep_pictures": { running in
+                _ = try create("parts", running)
+                let answer = try teach("a", 0, running)
+                let id = (answer.json["added"] as? [[String: Any]])?.first?["id"] as? String ?? "none"
+                let kept = running.folder.path + "/taught/parts/pictures/\(id)"
+                let isKept = FileManager.default.contents(atPath: kept) == TaughtPicture.png(kind: 0, number: 0)
+                return unless(isKept, answer.text)
+            },
+            "taught_keep_versions": { running in
+                _ = try create("parts", running)
+                for number in 0..<3 { _ = try teach("a", number, running) }
+                let count = try Curl.run(running.url + "/v1/taught/parts").json["versions"] as? [Any]
+                return unless(count?.count == 2, "\(count?.count ?? 0) versions")
+            },
+            "taught_max_models": { running in
+                for name in ["parts", "two"] { _ = try create(name, running) }
+                return try refused(create("three", running), "taught_max_models")
+            },
+            "taught_max_classes": { running in
+                _ = try create("parts", running)
+                // Known pictures move: the number of examples stays below its own limit.
+                for (label, number) in [("a", 0), ("b", 1)] { _ = try teach(label, number, running) }
+                return try refused(teach("c", 2, running), "taught_max_classes")
+            },
+            "taught_max_examples": { running in
+                _ = try create("two", running)
+                for number in 0..<4 { _ = try teach("a", number, running, to: "two") }
+                return try refused(teach("a", 4, running, to: "two"), "taught_max_examples")
+            },
+        ])
+
+    /// A limit of its own daemon: nothing could be taught beside it.
+    static let taughtBytes = SettingsTrial(
+        title: "the size of taught models", settings: ["taught_max_bytes": "2KiB"],
+        also: ["models": "\(TaughtDaemon.embedder.path)", "taught_dir": "{}/taught"],
+        checks: [
+            "taught_max_bytes": { running in
+                _ = try create("parts", running)
+                var answer = try teach("a", 0, running)
+                for number in 1..<100 where answer.status == 201 { answer = try teach("a", number, running) }
+                return refused(answer, "taught_max_bytes")
+            }
+        ])
+
+    private static func create(_ name: String, _ running: Running) throws -> Answer {
+        try Curl.run(running.url + "/v1/taught/\(name)", ["-X", "PUT", "--data", "{\"embedder\": \"embedder\"}"])
+    }
+
+    private static func teach(_ label: String, _ number: Int, _ running: Running, to name: String = "parts") throws
+        -> Answer
+    {
+        try Curl.run(
+            running.url + "/v1/taught/\(name)/examples?label=\(label)", ["--data-binary", "@-"],
+            input: TaughtPicture.png(kind: 0, number: number))
+    }
+
+    private static func refused(_ answer: Answer, _ setting: String) -> String? {
+        unless(answer.status == 507 && answer.error.contains("`\(setting)`"), answer.text)
+    }
+}
