@@ -1,5 +1,6 @@
 import Foundation
 import Observations
+import TestSupport
 import Testing
 
 /// Heads described by parts: what the families' fixtures (`Tests/EndToEndTests/HeadFixturesTests.swift`) do not reach.
@@ -161,6 +162,83 @@ import Testing
         let logits: [Float] = [8, 8, 4, 4, 0, log(3), 0]
         let found = try Self.find(decoding, [1, 1, 7], logits).map(\.confidence)
         #expect(found.count == 1 && abs((found.first ?? 0) - 0.375) < 1e-6)
+    }
+
+    /// Every class of a box whose product with the objectness reaches the threshold, and no other.
+    @Test(
+        arguments: [ScoreWeights.product, .root, ScoreWeights(objectness: 0.6, classes: 0.4)],
+        [ScoreForm.probabilities, .sigmoid])
+    func severalClassesBesideAnObjectness(_ weights: ScoreWeights, _ form: ScoreForm) throws {
+        let seed = SplitMix.seed(for: "severalClassesBesideAnObjectness")
+        var random = SplitMix(seed: seed)
+        var decoding = BoxDecoding()
+        decoding.tensors = [HeadTensor("output", [.box, .objectness, .scores])]
+        (decoding.weights, decoding.scores, decoding.multiLabel) = (weights, form, true)
+        (decoding.suppression, decoding.maxDetections) = (.none, 10_000)
+        let count = 400
+        let rows = (0..<count).map { _ in
+            (0..<3).map { _ in Float.random(in: form == .sigmoid ? -6...6 : 0...1, using: &random) }
+        }
+        for threshold: Float in [0, 0.05, 0.5, 0.9, 0.99] {
+            decoding.threshold = threshold
+            let found = try Self.find(decoding, [1, count, 7], rows.flatMap { [8, 8, 4, 4] + $0 })
+            let places = Set(found.map { $0.row * 2 + $0.index })
+            func probability(_ value: Float) -> Double {
+                form == .sigmoid ? 1 / (1 + exp(-Double(value))) : Double(value)
+            }
+            for (row, values) in rows.enumerated() {
+                for label in 0..<2 {
+                    let score =
+                        pow(probability(values[0]), Double(weights.objectness))
+                        * pow(probability(values[label + 1]), Double(weights.classes))
+                    guard abs(score - Double(threshold)) > 1e-5 else { continue }
+                    #expect(places.contains(row * 2 + label) == (score > Double(threshold)), "\(values), \(threshold)")
+                }
+            }
+        }
+    }
+
+    /// Cells at the edges have fewer neighbours, the next row's first cell is none, and of equals both stay.
+    @Test func aPeakHasNoGreaterNeighbour() throws {
+        var decoding = Self.head()
+        (decoding.suppression, decoding.threshold) = (.peaks, 0.1)
+        // 3 cells by 2, of class 0: the last of the first row is greater than the first of the second, which is no neighbour.
+        let scores: [Float] = [0.2, 0.3, 0.9, 0.5, 0.4, 0.9]
+        let values = scores.flatMap { [Float](repeating: 1, count: 4) + [$0, 0] }
+        #expect(try Self.find(decoding, [1, 2, 3, 6], values).map(\.row) == [2, 5, 3])
+        // Each class has its own.
+        var other = values
+        other[5] = 0.8
+        #expect(
+            try Self.find(decoding, [1, 2, 3, 6], other).map { [$0.row, $0.index] } == [
+                [2, 0], [5, 0], [0, 1], [3, 0],
+            ])
+    }
+
+    /// Cut to the picture of 24 by 16, the two overlap by half.
+    @Test func boxesAreCutBeforeTheySuppressEachOther() throws {
+        var decoding = BoxDecoding()
+        decoding.tensors = [HeadTensor("output", [.box, .scores])]
+        (decoding.form, decoding.threshold, decoding.iou) = (.corners, 0.1, 0.45)
+        let values: [Float] = [-100, 0, 8, 16, 0.9, 0, 0, 0, 16, 32, 0.8, 0]
+        #expect(try Self.find(decoding, [1, 2, 6], values).count == 2)
+        decoding.coding.clips = true
+        let found = try Self.find(decoding, [1, 2, 6], values)
+        #expect(found.map(\.box) == [Box(left: 0, top: 0, right: 8, bottom: 16)])
+    }
+
+    /// An engine may give another shape than it said.
+    @Test func anotherShapeThanPlanned_isRefusedByName() throws {
+        let decoder = try BoxDecoder(
+            Self.head(), shapes: ["output": [[1, 6, 2, 3]]], width: 24, height: 16, classes: 2)
+        for shape in [[1, 6, 2, 2], [1, 6], [0]] {
+            let values = [Float](repeating: .nan, count: shape.reduce(1, *))
+            let error = #expect(throws: ObservationError.self) {
+                try OwnedTensors([("output", shape, values)]).withTensors { try decoder.detections(in: $0) }
+            }
+            #expect(error?.message == "output: expected the planned shape, found [\(shape)]")
+        }
+        #expect(throws: ObservationError.self) { try decoder.detections(in: [:]) }
     }
 
     @Test(arguments: ["x", "x y x", "x y depth", "", "score", "y z", String(repeating: "x ", count: 20)])

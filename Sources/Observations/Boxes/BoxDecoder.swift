@@ -30,8 +30,10 @@ package struct BoxDecoder: Sendable {
     private let nothing: Int?
     /// True if a row has the four numbers of a finished box.
     private let isPlain: Bool
-    /// Centre x, centre y, width and height of each prior, in pixels; the side of its cell, where offsets are counted in cells.
-    private let priors: [Float], cells: [Float]
+    /// What boxes are counted from; none for finished boxes, and where a tensor of the model holds them.
+    private let priors: [Prior]
+    /// The factors of offsets.
+    private let variances: SIMD4<Float>
 
     /// The most boxes that suppression is done for: the best ones.
     package static let mostCandidates = 10_000
@@ -57,14 +59,11 @@ package struct BoxDecoder: Sendable {
             case .last: classes
             }
         isPlain = decoding.coding.kind == .boxes && plan.levels.allSatisfy { $0.field(.sizes) == nil }
+        variances = decoding.variances.count == 4 ? SIMD4(decoding.variances) : SIMD4(repeating: 1)
         let grid = decoding.grid
-        guard decoding.coding.kind != .boxes else {
-            (priors, cells) = ([], [])
-            return
-        }
-        guard let boxes = decoding.priors ?? (grid.isEmpty ? nil : .grid(grid)) else {
-            (priors, cells) = ([], [])
-            try Self.check(shapes["priors"]?.first, rows: plan.rows)
+        guard decoding.coding.kind != .boxes, let boxes = decoding.priors ?? (grid.isEmpty ? nil : .grid(grid)) else {
+            priors = []
+            if decoding.coding.kind != .boxes { try Self.check(shapes["priors"]?.first, rows: plan.rows) }
             return
         }
         let count = boxes.count(width: width, height: height)
@@ -74,7 +73,6 @@ package struct BoxDecoder: Sendable {
                 found: "\(plan.rows)")
         }
         priors = boxes.pixels(width: width, height: height)
-        cells = decoding.coding.inCells ? boxes.cells(width: width, height: height) : []
     }
 
     /// Priors that are a tensor: `[n, 4]`, or with variances `[2, n * 4]`.
@@ -98,7 +96,8 @@ package struct BoxDecoder: Sendable {
     package func detections(
         in tensors: [String: [OutputTensor]], options: BoxOptions = BoxOptions(), isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {
-        let levels = try bind(tensors)
+        var levels: [Bound] = []
+        for level in plan.levels { levels.append(try Bound(level, tensors)) }
         var candidates = Candidates(most: Self.mostCandidates)
         // What is past the end is not wanted. Numbers come from requests: the largest has no successor.
         let wanted = options.classes.map { asked in
@@ -153,11 +152,8 @@ package struct BoxDecoder: Sendable {
         /// The size, where it is apart from the centre.
         let sizes: Plane?
         let objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
-    }
 
-    private func bind(_ tensors: [String: [OutputTensor]]) throws(ObservationError) -> [Bound] {
-        var bound: [Bound] = []
-        for level in plan.levels {
+        init(_ level: HeadPlan.Level, _ tensors: [String: [OutputTensor]]) throws(ObservationError) {
             func plane(_ part: RowPart, or other: RowPart? = nil) throws(ObservationError) -> Plane? {
                 guard let field = level.field(part) ?? other.flatMap(level.field) else { return nil }
                 guard let plane = field.plane(in: tensors, rows: level.rows) else {
@@ -170,13 +166,11 @@ package struct BoxDecoder: Sendable {
             guard let boxes = try plane(.box, or: .centers), let scores = try plane(.scores, or: .score) else {
                 throw .unexpected(role: "tensors", expected: "boxes and scores", found: "not both")
             }
-            bound.append(
-                Bound(
-                    rows: level.rows, across: level.across, firstPrior: level.firstPrior, priorStep: level.priorStep,
-                    boxes: boxes, scores: scores, sizes: try plane(.sizes), objectness: try plane(.objectness),
-                    extras: try plane(.extras), label: try plane(.label), end: try plane(.picture)))
+            (rows, across, firstPrior, priorStep) = (level.rows, level.across, level.firstPrior, level.priorStep)
+            (self.boxes, self.scores, sizes) = (boxes, scores, try plane(.sizes))
+            (objectness, extras) = (try plane(.objectness), try plane(.extras))
+            (label, end) = (try plane(.label), try plane(.picture))
         }
-        return bound
     }
 
     /// The number of rows that the model says are valid.
@@ -187,99 +181,93 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Priors
 
-    /// Priors in pixels, and their variances.
-    private struct BoundPriors {
-        var boxes: UnsafeBufferPointer<Float>?
-        /// One set for all, or one for each.
-        var variances: UnsafeBufferPointer<Float>?
-        /// The factors that the boxes are multiplied by: a tensor's are fractions.
-        var scaleX: Float = 1, scaleY: Float = 1
-        /// True if a tensor's boxes are corners.
-        var areCorners = false
+    /// Priors that a tensor of the model holds: boxes in fractions of the input's sides, or, as Caffe's PriorBox, corners with a set of
+    /// variances for each.
+    private struct TensorPriors {
+        let boxes: UnsafeBufferPointer<Float>
+        let variances: UnsafeBufferPointer<Float>?
     }
 
-    private func priors(in tensors: [String: [OutputTensor]]) throws(ObservationError) -> BoundPriors {
-        var bound = BoundPriors()
-        guard decoding.coding.kind != .boxes, priors.isEmpty, let tensor = tensors["priors"]?.first else {
-            return bound
-        }
+    private func priors(in tensors: [String: [OutputTensor]]) throws(ObservationError) -> TensorPriors? {
+        guard decoding.coding.kind != .boxes, priors.isEmpty, let tensor = tensors["priors"]?.first else { return nil }
         try Self.check(tensor.shape, rows: plan.rows)
-        let boxes = plan.rows * 4
-        bound.boxes = UnsafeBufferPointer(rebasing: tensor.values[..<boxes])
-        if tensor.values.count == 2 * boxes {
-            // Caffe's PriorBox: corners, then a set of variances for each.
-            bound.variances = UnsafeBufferPointer(rebasing: tensor.values[boxes...])
-            bound.areCorners = true
-        }
-        bound.scaleX = Float(width)
-        bound.scaleY = Float(height)
-        return bound
+        let count = plan.rows * 4
+        return TensorPriors(
+            boxes: UnsafeBufferPointer(rebasing: tensor.values[..<count]),
+            variances: tensor.values.count == count ? nil : UnsafeBufferPointer(rebasing: tensor.values[count...]))
     }
 
-    private func prior(_ place: Int, _ bound: BoundPriors) -> (x: Float, y: Float, width: Float, height: Float) {
-        let first = place * 4
-        guard let boxes = bound.boxes else {
-            guard first >= 0, first + 3 < priors.count else { return (0, 0, 0, 0) }
-            return (priors[first], priors[first + 1], priors[first + 2], priors[first + 3])
-        }
-        guard first >= 0, first + 3 < boxes.count else { return (0, 0, 0, 0) }
-        let (a, b) = (boxes[first] * bound.scaleX, boxes[first + 1] * bound.scaleY)
-        let (c, d) = (boxes[first + 2] * bound.scaleX, boxes[first + 3] * bound.scaleY)
-        return bound.areCorners ? ((a + c) / 2, (b + d) / 2, c - a, d - b) : (a, b, c, d)
+    private func prior(_ place: Int, _ tensor: TensorPriors?) -> Prior {
+        guard let tensor else { return priors.indices.contains(place) ? priors[place] : Prior() }
+        let boxes = tensor.boxes, first = place * 4, across = Float(width), down = Float(height)
+        guard first >= 0, first + 3 < boxes.count else { return Prior() }
+        let (a, b, c, d) = (
+            boxes[first] * across, boxes[first + 1] * down, boxes[first + 2] * across, boxes[first + 3] * down
+        )
+        return tensor.variances == nil
+            ? Prior(x: a, y: b, width: c, height: d)
+            : Prior(x: (a + c) / 2, y: (b + d) / 2, width: c - a, height: d - b)
     }
 
-    private func variance(_ place: Int, _ element: Int, _ bound: BoundPriors) -> Float {
-        if let own = bound.variances, place * 4 + element < own.count { return own[place * 4 + element] }
-        return decoding.variances.count == 4 ? decoding.variances[element] : 1
+    private func variances(_ place: Int, _ tensor: TensorPriors?) -> SIMD4<Float> {
+        guard let own = tensor?.variances, place >= 0, place * 4 + 3 < own.count else { return variances }
+        return SIMD4(own[place * 4], own[place * 4 + 1], own[place * 4 + 2], own[place * 4 + 3])
+    }
+
+    /// What centres and points are multiples of.
+    private func unit(_ prior: Prior) -> (x: Float, y: Float) {
+        decoding.coding.inCells && prior.cell > 0 ? (prior.cell, prior.cell) : (prior.width, prior.height)
     }
 
     // MARK: Boxes
 
-    private func box(_ row: Int, _ level: Bound, _ priors: BoundPriors) -> Box? {
-        if isPlain {
-            let boxes = level.boxes
-            return finished(boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 3])
-        }
-        let (a, b, c, d) = numbers(row, level)
-        let coding = decoding.coding
-        guard coding.kind != .boxes else { return finished(a, b, c, d) }
-        let place = level.firstPrior + row * level.priorStep
-        let prior = prior(place, priors)
-        if coding.kind == .distances {
+    /// - Parameter place: of its prior.
+    private func box(_ row: Int, _ boxes: Plane, _ sizes: Plane?, _ place: Int, _ tensor: TensorPriors?) -> Box? {
+        if isPlain { return finished(boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 3]) }
+        let (a, b, c, d) = numbers(row, boxes, sizes)
+        switch decoding.coding.kind {
+        case .boxes: return finished(a, b, c, d)
+        case .distances:
+            let prior = prior(place, tensor)
             return Box(
                 left: prior.x - a * prior.width, top: prior.y - b * prior.height, right: prior.x + c * prior.width,
                 bottom: prior.y + d * prior.height
             ).bounded
+        case .offsets:
+            let prior = prior(place, tensor), unit = unit(prior), variances = variances(place, tensor)
+            let whole = decoding.coding.ofPicture ? (Float(width), Float(height)) : (prior.width, prior.height)
+            // Offsets of TensorFlow's models begin with y.
+            let (x, y, w, h) = decoding.form == .centersYX ? (b, a, d, c) : (a, b, c, d)
+            return Self.centered(
+                prior.x + center(x, variances[0]) * unit.x, prior.y + center(y, variances[1]) * unit.y,
+                size(w, variances[2]) * whole.0, size(h, variances[3]) * whole.1)
         }
-        // Offsets of TensorFlow's models begin with y.
-        let (x, y, w, h) = decoding.form == .centersYX ? (b, a, d, c) : (a, b, c, d)
-        func center(_ value: Float, _ element: Int) -> Float {
-            switch coding.centers {
-            case .linear: value * variance(place, element, priors)
-            case .tanh: tanh(value)
-            case .sigmoid: ScoreScan.sigmoid(value) * coding.centerScale - (coding.centerScale - 1) / 2
-            }
+    }
+
+    private func center(_ value: Float, _ variance: Float) -> Float {
+        switch decoding.coding.centers {
+        case .linear: return value * variance
+        case .tanh: return tanh(value)
+        case .sigmoid:
+            let scale = decoding.coding.centerScale
+            return ScoreScan.sigmoid(value) * scale - (scale - 1) / 2
         }
-        func size(_ value: Float, _ element: Int) -> Float {
-            switch coding.sizes {
-            case .exponential: return exp(min(value * variance(place, element, priors), coding.largestExponent))
-            case .linear: return value * variance(place, element, priors)
-            case .sigmoid: return ScoreScan.sigmoid(value)
-            case .squaredSigmoid:
-                let double = 2 * ScoreScan.sigmoid(value)
-                return double * double
-            }
+    }
+
+    private func size(_ value: Float, _ variance: Float) -> Float {
+        switch decoding.coding.sizes {
+        case .exponential: return exp(min(value * variance, decoding.coding.largestExponent))
+        case .linear: return value * variance
+        case .sigmoid: return ScoreScan.sigmoid(value)
+        case .squaredSigmoid:
+            let double = 2 * ScoreScan.sigmoid(value)
+            return double * double
         }
-        let unit = unit(place, prior)
-        let whole = coding.ofPicture ? (Float(width), Float(height)) : (prior.width, prior.height)
-        return Self.centered(
-            prior.x + center(x, 0) * unit.x, prior.y + center(y, 1) * unit.y, size(w, 2) * whole.0,
-            size(h, 3) * whole.1)
     }
 
     /// A row's four numbers as the model gives them; of distributions the means.
-    private func numbers(_ row: Int, _ level: Bound) -> (Float, Float, Float, Float) {
-        let boxes = level.boxes, bins = decoding.coding.bins
+    private func numbers(_ row: Int, _ boxes: Plane, _ sizes: Plane?) -> (Float, Float, Float, Float) {
+        let bins = decoding.coding.bins
         if bins > 1 {
             func mean(_ side: Int) -> Float {
                 var highest = -Float.infinity, sum: Float = 0, weighted: Float = 0
@@ -293,7 +281,7 @@ package struct BoxDecoder: Sendable {
             }
             return (mean(0), mean(1), mean(2), mean(3))
         }
-        if let sizes = level.sizes { return (boxes[row, 0], boxes[row, 1], sizes[row, 0], sizes[row, 1]) }
+        if let sizes { return (boxes[row, 0], boxes[row, 1], sizes[row, 0], sizes[row, 1]) }
         return (boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 3])
     }
 
@@ -310,23 +298,15 @@ package struct BoxDecoder: Sendable {
         }
     }
 
-    /// What centres and points are multiples of.
-    private func unit(_ place: Int, _ prior: (x: Float, y: Float, width: Float, height: Float)) -> (x: Float, y: Float)
-    {
-        place < cells.count ? (cells[place], cells[place]) : (prior.width, prior.height)
-    }
-
     private static func centered(_ x: Float, _ y: Float, _ width: Float, _ height: Float) -> Box? {
         Box(left: x - width / 2, top: y - height / 2, right: x + width / 2, bottom: y + height / 2).bounded
     }
 
     /// The numbers beside box and classes; points that count from the prior become pixels.
-    private func extras(_ row: Int, _ level: Bound, _ priors: BoundPriors) -> [Float] {
-        guard let plane = level.extras else { return [] }
+    private func extras(_ row: Int, _ plane: Plane, _ place: Int, _ tensor: TensorPriors?) -> [Float] {
         var extras = (0..<plane.count).map { plane[row, $0] }
         guard let points = decoding.points else { return extras }
-        let place = level.firstPrior + row * level.priorStep
-        let prior = prior(place, priors), unit = unit(place, prior)
+        let prior = prior(place, tensor), unit = unit(prior)
         for first in stride(from: points.first, to: extras.count - points.order.count + 1, by: points.order.count) {
             let x = first + points.order.x, y = first + points.order.y
             extras[x] = prior.x + extras[x] * unit.x * points.scale
@@ -351,7 +331,7 @@ package struct BoxDecoder: Sendable {
     // MARK: Suppression
 
     private func suppress(
-        _ candidates: [Candidate], _ levels: [Bound], _ priors: BoundPriors, _ options: BoxOptions,
+        _ candidates: [Candidate], _ levels: [Bound], _ tensor: TensorPriors?, _ options: BoxOptions,
         _ isCancelled: () -> Bool
     ) throws(ObservationError) -> [Detection] {
         var starts: [Int] = []
@@ -364,23 +344,27 @@ package struct BoxDecoder: Sendable {
         var chosen: [(candidate: Candidate, level: Int, row: Int)] = []
         boxes.reserveCapacity(candidates.count)
         chosen.reserveCapacity(candidates.count)
+        func place(_ row: Int, _ level: Int) -> Int { levels[level].firstPrior + row * levels[level].priorStep }
         let arePeaks = decoding.suppression == .peaks, clips = decoding.coding.clips
         for candidate in candidates {
-            let row = Int(candidate.row)
-            guard let level = starts.lastIndex(where: { $0 <= row }) else { continue }
-            if arePeaks, !isPeak(row - starts[level], Int(candidate.label), levels[level]) { continue }
-            guard var box = box(row - starts[level], levels[level], priors) else { continue }
+            guard let level = starts.lastIndex(where: { $0 <= Int(candidate.row) }) else { continue }
+            let row = Int(candidate.row) - starts[level]
+            if arePeaks, !isPeak(row, Int(candidate.label), levels[level]) { continue }
+            guard var box = box(row, levels[level].boxes, levels[level].sizes, place(row, level), tensor) else {
+                continue
+            }
             if clips { box = box.cut(width: Float(width), height: Float(height)) }
             boxes.append(box)
-            chosen.append((candidate, level, row - starts[level]))
+            chosen.append((candidate, level, row))
         }
         let most = max(1, min(options.most ?? decoding.maxDetections, decoding.maxDetections))
         let iou = options.iou ?? decoding.iou
-        func detection(_ place: Int) -> Detection {
-            let (candidate, level, row) = chosen[place]
+        func detection(_ index: Int) -> Detection {
+            let (candidate, level, row) = chosen[index]
             return Detection(
-                box: boxes[place], index: Int(candidate.label), confidence: candidate.score,
-                extras: extras(row, levels[level], priors), row: Int(candidate.row))
+                box: boxes[index], index: Int(candidate.label), confidence: candidate.score,
+                extras: levels[level].extras.map { extras(row, $0, place(row, level), tensor) } ?? [],
+                row: Int(candidate.row))
         }
         switch decoding.suppression {
         case .none, .peaks: return boxes.indices.prefix(most).map(detection)

@@ -60,27 +60,26 @@ package enum PriorBoxes: Sendable, Hashable {
         }
     }
 
-    /// Centre x, centre y, width, height of each in pixels of the input.
-    func pixels(width: Int, height: Int) -> [Float] {
+    /// Each one in pixels of the input.
+    func pixels(width: Int, height: Int) -> [Prior] {
+        guard let count = count(width: width, height: height) else { return [] }
         switch self {
         case .given(let numbers):
-            let sides = [Float(width), Float(height)]
-            return numbers.enumerated().map { $1 * sides[$0 & 1] }
+            let (across, down) = (Float(width), Float(height))
+            return stride(from: 0, to: 4 * count, by: 4).map {
+                Prior(
+                    x: numbers[$0] * across, y: numbers[$0 + 1] * down, width: numbers[$0 + 2] * across,
+                    height: numbers[$0 + 3] * down)
+            }
         case .grid(let levels):
-            guard let count = count(width: width, height: height) else { return [] }
-            var pixels: [Float] = []
-            pixels.reserveCapacity(count * 4)
+            var pixels: [Prior] = []
+            pixels.reserveCapacity(count)
             for level in levels {
+                let side = Float(level.stride)
                 for row in 0..<Self.cells(height, level.stride) {
                     for column in 0..<Self.cells(width, level.stride) {
-                        let x = (Float(column) + level.offset) * Float(level.stride)
-                        let y = (Float(row) + level.offset) * Float(level.stride)
-                        for box in level.boxes {
-                            pixels.append(x)
-                            pixels.append(y)
-                            pixels.append(box[0])
-                            pixels.append(box[1])
-                        }
+                        let x = (Float(column) + level.offset) * side, y = (Float(row) + level.offset) * side
+                        pixels += level.boxes.lazy.map { Prior(x: x, y: y, width: $0[0], height: $0[1], cell: side) }
                     }
                 }
             }
@@ -88,15 +87,14 @@ package enum PriorBoxes: Sendable, Hashable {
         }
     }
 
-    /// The side of each one's cell in pixels of the input; none for boxes that are given one by one.
-    func cells(width: Int, height: Int) -> [Float] {
-        guard case .grid(let levels) = self else { return [] }
-        return levels.flatMap { level in
-            let count = Self.cells(width, level.stride) * Self.cells(height, level.stride) * level.boxes.count
-            return [Float](repeating: Float(level.stride), count: count)
-        }
-    }
-
     /// Cells along a side: a last one that is not whole counts.
     static func cells(_ side: Int, _ stride: Int) -> Int { stride > 0 && side > 0 ? (side - 1) / stride + 1 : 0 }
+}
+
+/// A prior in pixels of the input.
+struct Prior {
+    /// Its centre, and its size.
+    var x: Float = 0, y: Float = 0, width: Float = 0, height: Float = 0
+    /// The side of its cell; 0 for one that is not of a grid.
+    var cell: Float = 0
 }

@@ -119,10 +119,24 @@ struct ScoreScan {
             let raw = objectness[row, 0]
             guard raw >= leastObjectness else { continue }
             let gate = probability(raw)
+            let least = multiLabel ? least(beside: gate) : -.infinity
             each(scores, row, range) { place, value in
+                guard value >= least else { return }
                 add(combine(gate, probability(value)), firstRow &+ row, place &- shift, &candidates)
             }
         }
+    }
+
+    /// The least raw score of a class that can be enough beside an objectness: where a box may have several, most exponentials are saved.
+    private func least(beside gate: Float) -> Float {
+        let share =
+            switch weights {
+            case .product: threshold / gate
+            case .root: threshold * threshold / gate
+            default: pow(threshold / pow(gate, weights.objectness), 1 / weights.classes)
+            }
+        let least = form == .sigmoid ? Self.logit(share * 0.999) - 1e-3 : share * 0.999
+        return least.isNaN ? -.infinity : least
     }
 
     /// Calls `body` with the best class of a row, or with every class where a box may have several.
