@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Settings
 internal import Teaching
 
 /// The row of the table of routes for updates of models, and what it decides when a request's head has come.
