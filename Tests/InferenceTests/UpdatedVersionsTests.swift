@@ -56,9 +56,11 @@ import Testing
 
         /// The bytes of the files of updates.
         var bytes: Int {
-            let files = FileManager.default.enumerator(at: updates, includingPropertiesForKeys: [.fileSizeKey])
-            return (files?.allObjects as? [URL] ?? []).reduce(0) { sum, file in
-                sum + (((try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize) ?? 0)
+            let files = (try? FileManager.default.subpathsOfDirectory(atPath: updates.path)) ?? []
+            return files.reduce(0) { sum, file in
+                let status = try? FileManager.default.attributesOfItem(atPath: updates.path + "/" + file)
+                guard status?[.type] as? FileAttributeType == .typeRegular else { return sum }
+                return sum + ((status?[.size] as? NSNumber)?.intValue ?? 0)
             }
         }
 
