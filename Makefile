@@ -68,6 +68,7 @@ format: ## format the sources
 lint: ## check the format of sources, the order of targets and folders, and the paths in documents
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	scripts/check-layers-test
+	scripts/check-lengths --self-test
 	scripts/check-paths --self-test
 	scripts/check-paths
 

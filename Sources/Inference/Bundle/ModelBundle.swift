@@ -60,6 +60,8 @@ package struct ModelBundle: Sendable {
     ///   - name: what it is served under; nil takes it from the path.
     ///   - links: where links may lead.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong.
+    ///
+    /// Long: the checks of a bundle in their order, each with what the ones before have found.
     package init(path: String, name: String? = nil, links: LinkPolicy = .anywhere) throws(InferenceError) {
         let name = name ?? Self.servedName(of: path)
         let isFolder: Bool

@@ -167,6 +167,7 @@ extension ModelPlanner {
 
     // MARK: Outputs
 
+    // Long: one case for each type of an output.
     private func output(
         _ feature: FeatureSpecification, file: any CoreMLModelFile, layer: ModelManifest.Layer?, givenLabels: [String]?
     ) -> OutputPlan? {

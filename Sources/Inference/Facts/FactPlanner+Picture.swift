@@ -95,6 +95,7 @@ extension FactPlanner {
         return layer
     }
 
+    // Long: one case for each way to frame a picture.
     private func frame(
         _ image: inout ModelManifest.ImageLayer, _ sheet: FactSheet, height: Int, width: Int,
         _ provenance: inout ModelProvenance, _ missing: inout Missing

@@ -12,6 +12,7 @@ extension HeadReading {
         let prototypes: (port: TensorPort, count: Int)?
     }
 
+    // Long: one case for each generation.
     static func yolo(
         _ head: Fact<ModelHead>, _ sheet: FactSheet, _ ports: OutputPorts
     ) throws(HeadProblem) -> HeadReading? {

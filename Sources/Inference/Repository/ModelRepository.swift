@@ -87,6 +87,7 @@ public final class ModelRepository: Sendable {
     ///   - answerTime: how long a folder may take to be read.
     ///   - retryTime: how long after a failed load a lazy version is tried again, while a lower one answers.
     // Many because tests choose the times; the public one has the settings.
+    // Wide: the options of a repository, most with defaults.
     package init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
         defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1, patience: Duration = .seconds(5),

@@ -96,6 +96,7 @@ struct ModelsHandler: Sendable {
         }
     }
 
+    // Long: the members of one object in their order.
     private func write(_ model: Model, to writer: inout JSONWriter) {
         let description = model.description
         writer.key("metadata")

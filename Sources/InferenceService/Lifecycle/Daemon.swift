@@ -50,6 +50,7 @@ package enum Daemon {
         let isLoading: Bool
     }
 
+    // Long: the start in its order; what is made first is used by all that follows.
     private static func serve(
         _ settings: Settings, reload: @escaping @Sendable () throws -> Settings, signals: SignalRelay, log: Log
     ) async throws -> Ending {

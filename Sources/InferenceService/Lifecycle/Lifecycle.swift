@@ -29,6 +29,7 @@ final class Lifecycle: Sendable {
     private let ending: (stream: AsyncStream<Daemon.Ending>, continuation: AsyncStream<Daemon.Ending>.Continuation)
 
     // Many because these are the daemon's parts, which only Daemon.serve puts together.
+    // Wide: the parts of the daemon, each under its name, from one place.
     init(
         plan: ServicePlan, addresses: [String], start: MonotonicInstant, server: HTTPServer, service: Service,
         repository: ModelRepository, reloader: Reloader, manager: ServiceManager, signals: SignalRelay,

@@ -17,6 +17,7 @@ package struct Reloader: Sendable {
     let log: Log
 
     // Many because these are the daemon's parts, which only Daemon.serve puts together.
+    // Wide: the parts that a reload changes, each under its name, from one place.
     package init(
         source: @escaping @Sendable () throws -> Settings, environment: [String: String], repository: ModelRepository,
         service: Service, limits: LimitsWatch, accessLog: AccessLog, compiledModels: CompiledModelsLimit,

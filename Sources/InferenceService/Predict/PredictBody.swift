@@ -22,6 +22,8 @@ struct PredictBody {
     let isBatch: Bool
 
     /// - Parameter isWhole: whether inputs that cannot be left out must be there, where they are given by name.
+    ///
+    /// Long: the members of a body in the order in which they may come.
     init(
         _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], isWhole: Bool = true, settings: Settings
     ) throws(JSONError) {

@@ -20,6 +20,7 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         /// The methods of the resource; GET answers HEAD too.
         package let methods: [Method]
 
+        // Wide: a row of the table of routes.
         package init(
             _ templates: [PathTemplate], aliases: [PathTemplate] = [], isProbe: Bool = false, isSuggested: Bool = true,
             dialect: Dialect? = nil, label: String? = nil, _ methods: Method...

@@ -31,6 +31,8 @@ extension BoxDecoding {
     private static let points = HeadTensor("points", [.extras], isOptional: true)
 
     /// The description that a family's name stands for.
+    ///
+    /// Long: a flat table, a case for each family.
     package init(layout: BoxLayout) {
         self.init()
         tensors = Self.pairs

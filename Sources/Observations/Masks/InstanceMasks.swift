@@ -34,6 +34,8 @@ package struct InstanceMaskDecoder: Sendable {
     ///
     /// - Parameters:
     ///   - most: runs that the mask may have; nil is the answer where it would have more.
+    ///
+    /// Long: one pass over the pixels of a mask, whose sums stay in registers.
     package func mask(
         of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
         in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }

@@ -26,6 +26,8 @@ package struct TaughtHead: Sendable, Equatable {
     package static let mostNeighbors = 5
 
     /// A head from its numbers, as a file has them; nil if they do not fit each other.
+    ///
+    /// Wide: a record, in the order of its fields.
     package init?(
         method: TeachingMethod, labels: [String], dimension: Int, center: [Float], means: [Float], weights: [Float],
         intercepts: [Float], examples: [Float], exampleClasses: [Int], threshold: Float?

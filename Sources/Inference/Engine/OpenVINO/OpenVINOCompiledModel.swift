@@ -18,6 +18,8 @@ final class OpenVINOCompiledModel: CompiledModel {
     ///   - isDynamic: whether the shape of anything within the model is known only when it runs.
     ///   - shapes: what checks the shapes that callers bring; nil if they are not checked.
     ///   - wasImported: whether it was compiled before, and exported.
+    ///
+    /// Wide: the parts of a compiled model, each under its name.
     init(
         _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], isDynamic: Bool, shapes: OpenVINOShapes?,
         threads: OpenVINOThreads, wasImported: Bool = false

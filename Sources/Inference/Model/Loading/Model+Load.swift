@@ -108,6 +108,7 @@ extension Model {
         let reference: Reference?
     }
 
+    // Long: the stages of a load in their order.
     private static func loadBlocking(
         _ path: String, name: String?, configuration: ModelConfiguration, version: String?, answers: ReferenceAnswers?
     ) throws(InferenceError) -> Loaded {

@@ -61,6 +61,7 @@ public final class Model: Sendable {
     /// The results of trying the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
 
+    // Wide: the parts of a loaded model, each under its name, from one place.
     init(
         bundle: ModelBundle, manifest: ModelManifest?, provenance: ModelProvenance? = nil, version: String? = nil,
         plan: ModelPlan, observations: [ObservationPlan] = [], compiled: any CompiledModel,

@@ -38,6 +38,8 @@ package struct SuppressionSplit {
 
     /// Splits at the first such operator; nil if the file has none.
     /// - Throws: for a file that has the operator, but not in a form that is known.
+    ///
+    /// Long: one walk over the graph; its steps share what they have found.
     package init?(_ file: [UInt8]) throws(DetectionOperator.Unreadable) {
         guard Self.mentions(file) else { return nil }
         guard let graph = TFLiteGraph(file) else {
