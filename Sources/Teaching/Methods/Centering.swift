@@ -6,13 +6,11 @@ struct Centering {
 
     init(center: [Float]) { self.center = center }
 
-    /// The rows that are summed by themselves: their sums are added in order, so that the same rows give the same bits on any
-    /// number of processors.
+    /// The rows that are summed by themselves, and their sums then: many small numbers are added to few large ones less often.
     private static let block = 1_024
 
     /// The centre of these rows.
-    /// - Parameter isParallel: whether all processors may work on it.
-    init(_ set: ExampleSet, rows: [Int], isParallel: Bool = false) {
+    init(_ set: ExampleSet, rows: [Int]) {
         guard let first = rows.first, let last = rows.last, set.classes[first] != set.classes[last] else {
             center = [Float](repeating: 0, count: set.dimension)
             return
@@ -20,7 +18,7 @@ struct Centering {
         let dimension = set.dimension, count = (rows.count + Self.block - 1) / Self.block
         var sums = [Double](repeating: 0, count: count * dimension)
         sums.withUnsafeMutableBufferPointer { sums in
-            Parallel.forEach(count, isParallel: isParallel) { block in
+            for block in 0..<count {
                 let sum = UnsafeMutableBufferPointer(rebasing: sums[block * dimension..<(block + 1) * dimension])
                 for row in rows[block * Self.block..<min((block + 1) * Self.block, rows.count)] {
                     set.rows[row].withUnsafeBufferPointer { Vectors.add($0, to: sum) }

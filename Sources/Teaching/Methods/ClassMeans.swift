@@ -5,8 +5,7 @@ struct ClassMeans {
     /// The length of the mean of each class's directions: 1 where all are the same; 0 for a class without a direction.
     let lengths: [Double]
 
-    /// - Parameter isParallel: whether all processors may work on it.
-    init(_ set: ExampleSet, rows: [Int], centering: Centering, isParallel: Bool = false) {
+    init(_ set: ExampleSet, rows: [Int], centering: Centering) {
         let dimension = set.dimension
         var groups: [Range<Int>] = []
         var first = 0
@@ -19,8 +18,8 @@ struct ClassMeans {
         var lengths = [Double](repeating: 0, count: set.labels.count)
         means.withUnsafeMutableBufferPointer { means in
             lengths.withUnsafeMutableBufferPointer { lengths in
-                Parallel.forEach(groups.count, isParallel: isParallel) { index in
-                    let group = groups[index], label = set.classes[rows[group.lowerBound]]
+                for group in groups {
+                    let label = set.classes[rows[group.lowerBound]]
                     let mean = UnsafeMutableBufferPointer(rebasing: means[label * dimension..<(label + 1) * dimension])
                     lengths[label] = Self.mean(of: rows[group], set, centering, mean)
                 }

@@ -57,16 +57,14 @@ package struct TaughtHead: Sendable, Equatable {
     /// Learns from a part of the examples; nil if it was cancelled.
     init?(_ method: TeachingMethod, _ set: ExampleSet, part: ExampleSet.Part, isCancelled: () -> Bool) {
         let rows = set.rows(of: part)
-        // What serves is waited for; tests, which leave a part out, give way to requests.
-        let isParallel = part.folds == nil && rows.count * set.dimension >= Parallel.worthIt
-        let centering = Centering(set, rows: rows, isParallel: isParallel)
+        let centering = Centering(set, rows: rows)
         self.method = method
         labels = set.labels
         dimension = set.dimension
         center = centering.center
         threshold = nil
         guard method == .nearestNeighbors else {
-            means = ClassMeans(set, rows: rows, centering: centering, isParallel: isParallel).rows
+            means = ClassMeans(set, rows: rows, centering: centering).rows
             (examples, exampleClasses) = ([], [])
             if method == .logistic {
                 guard let found = LogisticRegression(set, rows: rows, centering: centering, isCancelled: isCancelled)
