@@ -237,7 +237,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "SystemSupport", "TestSupport",
+                "HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "SystemSupport",
+                "TestSupport",
             ],
             swiftSettings: waiting, linkerSettings: findEngine),
         // Teaches without end until it is killed: for TeachingTests.

@@ -83,7 +83,8 @@ extension Service {
 
     private static func invocation(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let (name, version) = try InvocationHandler.attributes(call.head)
-        let choice = try choose(call, for: ClassifyTask.self, name: name, version: version) { (repository) throws(ServiceError) in
+        let choice = try choose(call, for: ClassifyTask.self, name: name, version: version) {
+            (repository) throws(ServiceError) in
             try InvocationHandler.defaultName(repository, call.live.settings)
         }
         return call.service.accept(call) { (request) async throws(ServiceError) in

@@ -59,7 +59,8 @@ struct TaughtBundleTests {
         for file in files {
             let bytes = try Data(contentsOf: bundle.appendingPathComponent(file))
             for id in ids {
-                #expect(bytes.range(of: Data(id)) == nil && bytes.range(of: Data(SHA256.text(id).utf8)) == nil, "\(file)")
+                #expect(
+                    bytes.range(of: Data(id)) == nil && bytes.range(of: Data(SHA256.text(id).utf8)) == nil, "\(file)")
             }
         }
         #expect(server.daemon.stop() == 0)

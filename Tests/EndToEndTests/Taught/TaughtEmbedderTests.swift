@@ -69,7 +69,8 @@ struct TaughtEmbedderTests {
             if isOther {
                 server.daemon.signal(SIGHUP)
                 #expect(
-                    try eventually(within: 30) { try server.get("/v1/models/pair").json["state"] as? String == "ready" })
+                    try eventually(within: 30) { try server.get("/v1/models/pair").json["state"] as? String == "ready" }
+                )
                 #expect(try server.put("parts", "{\"embedder\": \"pair\"}").status == 201)
                 try server.teachKinds(2, 3)
             }

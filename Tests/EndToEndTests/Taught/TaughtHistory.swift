@@ -103,7 +103,9 @@ struct TaughtHistory {
         let model = try server.get("/v1/taught/\(name)").json
         var state = State(version: (model["version"] as? String).flatMap { Int($0) } ?? -1)
         for example in list { state.labels[example["id"] as? String ?? ""] = example["label"] as? String }
-        let serving = (model["versions"] as? [[String: Any]])?.first { $0["version"] as? String == String(state.version) }
+        let serving = (model["versions"] as? [[String: Any]])?.first {
+            $0["version"] as? String == String(state.version)
+        }
         let classes = (model["classes"] as? [[String: Any]] ?? []).map { $0["examples"] as? Int ?? 0 }
         #expect(classes.reduce(0, +) == serving?["examples"] as? Int)
         kept = Self.versions(model)
@@ -156,7 +158,8 @@ struct TaughtHistory {
         }
         func digest(_ bytes: Data) -> Data { Data(SHA256.digest(Array(bytes))) }
         for (id, picture) in gone {
-            #expect(!files.contains { $0.contains(id) } && !isThere(Data(id.utf8)) && !isThere(digest(picture)), "\(id)")
+            #expect(
+                !files.contains { $0.contains(id) } && !isThere(Data(id.utf8)) && !isThere(digest(picture)), "\(id)")
             #expect(try !isThere(embedding(picture)), "the embedding of \(id)")
         }
         // What is looked for is what is there for the others.

@@ -27,9 +27,11 @@ struct TaughtRoutesTests {
         #expect(made.json["state"] as? String == "empty" && made.json["version"] is NSNull)
         #expect(made.json["method"] as? String == "auto" && made.json["evaluation"] is NSNull)
         #expect(made.json["evaluating"] as? Bool == false)
-        let dimension = try Curl.run(
-            server.url + "/v1/models/embedder/embed", ["--data-binary", "@-"], input: TaughtPicture.png(kind: 0, number: 0)
-        ).json["dimension"] as? Int
+        let dimension =
+            try Curl.run(
+                server.url + "/v1/models/embedder/embed", ["--data-binary", "@-"],
+                input: TaughtPicture.png(kind: 0, number: 0)
+            ).json["dimension"] as? Int
         #expect(made.json["dimension"] as? Int == dimension)
         #expect(try server.create().status == 200)
         #expect(try server.put("parts", "{\"embedder\": \"embedder\"}").status == 200)
@@ -48,7 +50,7 @@ struct TaughtRoutesTests {
             (".hidden", "{\"embedder\": \"embedder\"}", 400, "bad_request"),
             (String(repeating: "n", count: 65), "{\"embedder\": \"embedder\"}", 400, "bad_request"),
             ("a%20b", "{\"embedder\": \"embedder\"}", 400, "bad_request"),
-            ("%2E%2E%2Fx", "{\"embedder\": \"embedder\"}", 404, "not_found"),
+            ("%2E%2E%2Fx", "{\"embedder\": \"embedder\"}", 400, "bad_request"),
         ] {
             let answer = try server.put(name, body)
             #expect(answer.status == status && answer.code == code, "PUT \(name) \(body): \(answer.text)")
@@ -136,7 +138,8 @@ struct TaughtRoutesTests {
         for (path, status, code) in [
             ("parts/examples", 400, "bad_request"), ("parts/examples?label=", 400, "bad_request"),
             ("parts/examples?label=\(long)", 400, "bad_request"), ("parts/examples?label=a%0Ab", 400, "bad_request"),
-            ("parts/examples?label=a&lable=b", 400, "bad_request"), ("parts/examples?label=a&label=b", 400, "bad_request"),
+            ("parts/examples?label=a&lable=b", 400, "bad_request"),
+            ("parts/examples?label=a&label=b", 400, "bad_request"),
             ("parts/examples?label=a&explain=png", 400, "bad_request"),
             ("nothing/examples?label=a", 404, "not_found"),
         ] {
@@ -149,7 +152,10 @@ struct TaughtRoutesTests {
         #expect(cut.status == 400 && cut.code == "invalid_image", "\(cut.text)")
         let many = try server.teach("a", form: pictures(1, 0..<4))
         #expect(many.status == 400 && many.error.contains("max_batch"), "\(many.text)")
-        for path in ["nothing", "parts/examples/" + String(repeating: "0", count: 64), "parts/examples/seven", "parts/classes?label=nut"] {
+        for path in [
+            "nothing", "parts/examples/" + String(repeating: "0", count: 64), "parts/examples/seven",
+            "parts/classes?label=nut",
+        ] {
             let answer = try server.delete(path)
             #expect(answer.status == 404 && answer.code == "not_found", "\(path): \(answer.text)")
         }
@@ -186,7 +192,8 @@ struct TaughtRoutesTests {
         #expect(try server.post("parts/versions/3/serve").code == "version_not_found")
         #expect(try server.delete("parts/examples/\(id)").status == 404)
         let classes = try server.delete("parts/classes?label=kind1")
-        #expect((classes.json["classes"] as? [[String: Any]])?.compactMap { $0["label"] as? String } == ["kind0", "kind2"])
+        #expect(
+            (classes.json["classes"] as? [[String: Any]])?.compactMap { $0["label"] as? String } == ["kind0", "kind2"])
         for number in 0..<4 { #expect(try !files(server, contain: sha256(TaughtPicture.png(kind: 1, number: number)))) }
         // What is left answers as if it had been taught alone.
         try server.create("alone")
@@ -196,7 +203,8 @@ struct TaughtRoutesTests {
         _ = try (server.evaluated(), server.evaluated("alone"))
         for number in 20..<24 {
             let picture = TaughtPicture.png(kind: number % 3, number: number)
-            let left = try server.classify(picture).json, alone = try server.classify(picture, "/v1/models/alone/classify").json
+            let left = try server.classify(picture).json,
+                alone = try server.classify(picture, "/v1/models/alone/classify").json
             for member in ["classifications", "distance", "known"] {
                 #expect(left[member] as? NSObject == alone[member] as? NSObject, "\(member)")
             }
@@ -210,10 +218,11 @@ struct TaughtRoutesTests {
 
     /// True if a file of the store has an id, as bytes or as text, or is named by it.
     private func files(_ server: TaughtDaemon, contain id: String) throws -> Bool {
-        let bytes = Data(stride(from: 0, to: 64, by: 2).map { place in
-            let start = id.index(id.startIndex, offsetBy: place)
-            return UInt8(id[start..<id.index(start, offsetBy: 2)], radix: 16) ?? 0
-        })
+        let bytes = Data(
+            stride(from: 0, to: 64, by: 2).map { place in
+                let start = id.index(id.startIndex, offsetBy: place)
+                return UInt8(id[start..<id.index(start, offsetBy: 2)], radix: 16) ?? 0
+            })
         let paths = FileManager.default.enumerator(atPath: server.store.path)?.allObjects as? [String] ?? []
         return try paths.contains { path in
             if path.contains(id) { return true }
@@ -265,7 +274,8 @@ struct TaughtRoutesTests {
         let taught = try server.evaluated()
         let evaluation = try #require(taught["evaluation"] as? [String: Any])
         #expect(evaluation["version"] as? String == taught["version"] as? String)
-        let examples = try #require(evaluation["examples"] as? Int), correct = try #require(evaluation["correct"] as? Int)
+        let examples = try #require(evaluation["examples"] as? Int),
+            correct = try #require(evaluation["correct"] as? Int)
         #expect(examples == 15)
         #expect(abs((evaluation["accuracy"] as? Double ?? 0) - Double(correct) / 15) < 1e-9)
         // Wilson's interval by its definition.

@@ -22,16 +22,20 @@ struct TaughtServingTests {
     }
 
     @Test func aTaughtModel_isListed_andAnswersEveryClassifyRoute() throws {
-        let server = try TaughtDaemon(["--default-model", "parts"])
+        let server = try TaughtDaemon(["--default-model", "parts", "--dialects", "deepstack,sagemaker"])
         try server.create()
         let empty = try server.classify(Self.picture)
-        #expect(empty.status == 503 && empty.code == "model_not_ready" && empty.headers["retry-after"] != nil, "\(empty.text)")
+        #expect(
+            empty.status == 503 && empty.code == "model_not_ready" && empty.headers["retry-after"] != nil,
+            "\(empty.text)")
         #expect(try server.get("/v1/models/parts").json["state"] as? String == "unloaded")
         try server.teachKinds(2, 3)
         _ = try server.evaluated()
         for path in ["/v1/classify", "/v1/models/parts/classify", "/v1/models/parts/versions/2/classify"] {
             let answer = try server.classify(Self.picture, path + "?top=1")
-            #expect(answer.status == 200 && answer.topLabel == "kind0" && answer.classifications.count == 1, "\(answer.text)")
+            #expect(
+                answer.status == 200 && answer.topLabel == "kind0" && answer.classifications.count == 1,
+                "\(answer.text)")
             #expect(answer.json["model"] as? String == "parts" && answer.json["version"] as? String == "2")
             #expect(answer.json["distance"] is Double && answer.json["known"] is Bool)
         }
@@ -40,14 +44,25 @@ struct TaughtServingTests {
         let models = try server.get("/v1/models").json
         #expect(models["default"] as? String == "parts")
         let listed = try #require((models["models"] as? [[String: Any]])?.first { $0["name"] as? String == "parts" })
-        #expect(listed["state"] as? String == "ready" && listed["labels"] as? Int == 2 && listed["version"] as? String == "2")
+        #expect(
+            listed["state"] as? String == "ready" && listed["labels"] as? Int == 2
+                && listed["version"] as? String == "2")
         #expect(((listed["inputs"] as? [[String: Any]])?.first?["type"] as? String) == "image")
         #expect(try server.get("/v1/models/parts/versions/1").status == 200)
         #expect(try server.get("/v1/models/parts/versions/9").code == "version_not_found")
-        for path in ["/v1/models/parts/embed", "/v1/models/parts/predict", "/v1/models/parts/detect", "/v2/models/parts/infer"] {
+        for path in [
+            "/v1/models/parts/embed", "/v1/models/parts/predict", "/v1/models/parts/detect", "/v2/models/parts/infer",
+        ] {
             let answer = try server.classify(Self.picture, path)
             #expect(answer.status == 400 && answer.code == "invalid_input", "\(path): \(answer.text)")
         }
+        for path in ["/v2/models/parts", "/v2/models/parts/config", "/v2/models/parts/stats"] {
+            #expect(try server.get(path).status == 400, "\(path)")
+        }
+        // Other servers' routes that classify.
+        let scene = try server.classify(Self.picture, "/v1/vision/scene").json
+        #expect(scene["label"] as? String == "kind0" && scene["success"] as? Bool == true, "\(scene)")
+        #expect(try server.classify(Self.picture, "/invocations").topLabel == "kind0")
         for verb in ["load", "unload"] {
             let answer = try Curl.run(server.url + "/v2/repository/models/parts/\(verb)", ["--data", "{}"])
             #expect(answer.status == 400 && answer.error.contains("taught"), "\(answer.text)")
@@ -86,7 +101,8 @@ struct TaughtServingTests {
 
     @Test func tokens_openTeachingByTheirClass() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
-        try "infer infer-token-0123456789\nread read-token-0123456789\nteach teach-token-0123456789\nadmin admin-token-0123456789\n"
+        try
+            "infer infer-token-0123456789\nread read-token-0123456789\nteach teach-token-0123456789\nadmin admin-token-0123456789\n"
             .write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
         let server = try TaughtDaemon(["--tokens-file", file.path])
@@ -129,11 +145,18 @@ struct TaughtServingTests {
             ] {
                 let answer = try Curl.run(
                     server.url + "/v1/taught" + path, ["-X", method, "-H", field, "--data-binary", body])
-                #expect(answer.status == 403 && answer.code == "forbidden", "\(field) \(method) \(path): \(answer.text)")
+                #expect(
+                    answer.status == 403 && answer.code == "forbidden", "\(field) \(method) \(path): \(answer.text)")
                 #expect(answer.error.contains("teaching is not allowed"), "\(answer.error)")
             }
             #expect(try server.get("/v1/taught/parts", ["-H", field]).status == 200)
         }
+        // Pages that may ask for predictions may not teach.
+        let page = "http://page.example", shared = try TaughtDaemon(["--cors-origins", page])
+        let refused = try shared.put("other", body, ["-H", "Origin: \(page)"])
+        #expect(refused.status == 403 && refused.headers["access-control-allow-origin"] == nil, "\(refused.text)")
+        #expect(try shared.get("/v1/taught", ["-H", "Origin: \(page)"]).status == 200)
+        #expect(shared.daemon.stop() == 0)
         let open = try TaughtDaemon(["--repository-control", "all"])
         #expect(try open.put("parts", body, ["-H", "X-Forwarded-For: 203.0.113.7"]).status == 201)
         #expect(open.daemon.stop() == 0 && server.daemon.stop() == 0)
@@ -143,7 +166,8 @@ struct TaughtServingTests {
 
     @Test func limits_are507_andNothingIsChanged() throws {
         let server = try TaughtDaemon([
-            "--taught-max-models", "1", "--taught-max-classes", "2", "--taught-max-examples", "3", "--taught-max-bytes", "20KiB",
+            "--taught-max-models", "1", "--taught-max-classes", "2", "--taught-max-examples", "3", "--taught-max-bytes",
+            "20KiB",
         ])
         try server.create()
         let models = try server.create("second")
@@ -154,7 +178,10 @@ struct TaughtServingTests {
         let before = try server.evaluated()
         for (answer, setting) in [
             (try server.teach("c", TaughtPicture.png(kind: 2, number: 0)), "taught_max_classes"),
-            (try server.teach("a", form: [1, 2, 3].map { TaughtPicture.png(kind: 0, number: $0) }), "taught_max_examples"),
+            (
+                try server.teach("a", form: [1, 2, 3].map { TaughtPicture.png(kind: 0, number: $0) }),
+                "taught_max_examples"
+            ),
         ] {
             #expect(answer.status == 507 && answer.code == "storage_full", "\(answer.text)")
             #expect(answer.error.contains("`\(setting)`"), "\(answer.error)")
@@ -168,7 +195,8 @@ struct TaughtServingTests {
             let answer = try bytes.teach("a", TaughtPicture.png(kind: 0, number: number))
             if answer.status != 201 { full = answer }
         }
-        #expect(full?.status == 507 && full?.error.contains("`taught_max_bytes`") == true, "\(full?.text ?? "no limit")")
+        #expect(
+            full?.status == 507 && full?.error.contains("`taught_max_bytes`") == true, "\(full?.text ?? "no limit")")
         let size = FileManager.default.enumerator(atPath: bytes.store.path)?.compactMap { _ in 1 }.count
         #expect(size != nil)
         #expect(try bytes.classify(Self.picture).status == 200)

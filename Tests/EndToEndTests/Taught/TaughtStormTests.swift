@@ -121,7 +121,8 @@ struct TaughtStormTests {
         for answer in all {
             // A version that an evaluation made has the classes of the one before.
             guard let expected = known[answer.version] else { continue }
-            #expect(answer.labels.isSubset(of: expected), "version \(answer.version): \(answer.labels), not \(expected)")
+            #expect(
+                answer.labels.isSubset(of: expected), "version \(answer.version): \(answer.labels), not \(expected)")
             #expect(answer.top == "0 kind0" || answer.top == "1 kind1", "\(answer)")
         }
         #expect(server.daemon.stop() == 0)
