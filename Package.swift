@@ -100,7 +100,7 @@ let package = Package(
             name: "Inference",
             dependencies: [
                 "COpenVINO", "ConfinedDecoding", "CoreMLImport", "FileFormats", "ModelFacts", "ImagePipeline",
-                "FlowControl", "JSON", "Observations", "SystemSupport", "Teaching",
+                "FlowControl", "JSON", "Observations", "Rollout", "SystemSupport", "Teaching",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
@@ -109,7 +109,7 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations", "Settings", "SystemSupport", "Teaching",
+                "Observations", "Rollout", "Settings", "SystemSupport", "Teaching",
             ],
             // One binary: the page is part of it.
             resources: [
@@ -123,8 +123,8 @@ let package = Package(
             name: "Tools",
             dependencies: [
                 "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference",
-                "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Settings", "SystemSupport",
-                "Teaching",
+                "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Rollout", "Settings",
+                "SystemSupport", "Teaching",
             ],
             resources: [.embedInCode("Quantize/quantize.py"), .embedInCode("Train/train.py")],
             swiftSettings: strict),
@@ -205,7 +205,7 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: [
-                "CoreMLImport", "FileFormats", "FlowControl", "Inference", "Observations", "SystemSupport",
+                "CoreMLImport", "FileFormats", "FlowControl", "Inference", "Observations", "Rollout", "SystemSupport",
                 "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,

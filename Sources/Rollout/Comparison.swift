@@ -31,6 +31,8 @@ package struct Comparison: Sendable {
     package private(set) var skipped = 0
     /// Pictures for which one version gave an error and the other did not.
     package private(set) var failures = 0
+    /// The first error that the candidate gave where the version that serves answered; nil if there was none.
+    package private(set) var candidateError: String?
     package private(set) var classes: [String: ClassCounts] = [:]
     /// Those that differ most first.
     package private(set) var differences: [Difference] = []
@@ -63,7 +65,10 @@ package struct Comparison: Sendable {
         if case .classes(let a) = serving, case .classes(let b) = candidate { compare(a, b) }
         switch (serving, candidate) {
         case (.failure, .failure): break
-        case (.failure, _), (_, .failure): failures &+= 1
+        case (.failure, _): failures &+= 1
+        case (_, .failure(_, let message)):
+            failures &+= 1
+            candidateError = candidateError ?? message
         default: break
         }
         if !agreement.agrees {

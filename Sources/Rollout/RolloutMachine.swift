@@ -36,21 +36,6 @@ package struct RolloutMachine: Sendable, Hashable {
         package init() {}
     }
 
-    /// A version as it is loaded at the moment.
-    package struct Version: Sendable, Hashable {
-        package var number: String
-        /// Of its files; nil until it was loaded once.
-        package var digest: String?
-        /// True if it answers, or would after a load that a request starts.
-        package var isGood: Bool
-
-        package init(number: String, digest: String?, isGood: Bool) {
-            self.number = number
-            self.digest = digest
-            self.isGood = isGood
-        }
-    }
-
     package enum Event: Sendable {
         /// An operator's wish. The digests are those of the versions that it names.
         case put(RolloutPlan, digests: [String: String])
@@ -101,19 +86,16 @@ package struct RolloutMachine: Sendable, Hashable {
     /// The candidate, as long as it is compared.
     package var candidate: RolloutPlan.Candidate? { state == .comparing ? plan.candidate : nil }
 
-    /// The version that answers requests that name none.
-    /// - Parameter versions: the lowest first.
-    /// - Returns: its place; nil if none may answer. A version that the plan names is the answer even if it is not good: then nobody answers.
-    package func serving(_ versions: [Version]) -> Int? {
-        if let serve = plan.serve { return versions.lastIndex { $0.number == serve } }
-        return versions.lastIndex { $0.isGood && isAllowed($0) } ?? versions.lastIndex { isAllowed($0) }
+    /// True if a version may answer requests that name none. If the plan names one, no other may, whatever has become of it; otherwise all
+    /// but the candidate and those that were rolled back.
+    /// - Parameter digest: of its files; nil where it is not known.
+    package func mayServe(_ version: String, digest: String?) -> Bool {
+        if let serve = plan.serve { return version == serve }
+        return plan.candidate?.version != version && !isRolledBack(digest)
     }
 
-    /// True if a version may serve without being named: it was not rolled back, and is not the one that is to prove itself.
-    package func isAllowed(_ version: Version) -> Bool {
-        if let candidate = plan.candidate, candidate.version == version.number { return false }
-        return version.digest.map { !record.rolledBack.contains($0) } ?? true
-    }
+    /// True if the version with these files was rolled back, and no put has named it since.
+    package func isRolledBack(_ digest: String?) -> Bool { digest.map(record.rolledBack.contains) ?? false }
 
     package mutating func handle(_ event: Event) -> [Action] {
         switch event {

@@ -60,6 +60,7 @@ package struct RolloutPlan: Sendable, Hashable {
     package static let answered: Set<String> = [
         "state", "reason", "compared", "skipped", "agreement", "latency_ratio", "decision", "differences", "classes",
         "top5_overlap", "confidence_difference", "failures", "rolled_back", "judged",
+        "serving", "over",
     ]
 
     // MARK: Reading
@@ -221,14 +222,15 @@ package struct RolloutPlan: Sendable, Hashable {
         Set(labels.values).union([serve, candidate?.version].compactMap { $0 })
     }
 
-    /// The version that a word of a URL stands for: a label, `stable` for the version that serves where no label says otherwise,
-    /// `candidate` for the candidate, or the version itself.
-    package func version(for word: String) -> String {
-        if let version = labels[word] { return version }
-        switch word {
-        case "stable": return serve ?? word
-        case "candidate": return candidate?.version ?? word
-        default: return word
+    /// The version that a label stands for: one of ``labels``, `stable` for the version that serves, `candidate` for the candidate.
+    /// - Parameter serving: the version that serves where the plan names none.
+    /// - Returns: nil if it is no label.
+    package func version(labelled label: String, serving: String?) -> String? {
+        if let version = labels[label] { return version }
+        switch label {
+        case "stable": return serve ?? serving
+        case "candidate": return candidate?.version
+        default: return nil
         }
     }
 }

@@ -42,7 +42,8 @@ extension RolloutMachine.Record {
     }
 
     /// The text of the file, with a line's end.
-    package var text: [UInt8] {
+    /// - Parameter over: the digest of the operator's file that this one takes the place of; nil if it is that file.
+    package func text(over: String? = nil) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             plan.write(to: &writer)
@@ -50,6 +51,7 @@ extension RolloutMachine.Record {
             if let reason { writer.member("reason", reason) }
             if let judged { writer.member("judged", judged) }
             if !rolledBack.isEmpty { writer.member("rolled_back", rolledBack) }
+            if let over { writer.member("over", over) }
         }
         return writer.bytes + [0x0A]
     }

@@ -10,6 +10,8 @@ package struct Settings: Sendable, Hashable {
     package var top = 5
     package var repositoryControl = RepositoryControl.local
     package var repositoryPoll: Double?
+    package var stateDirectory = "auto"
+    package var keepDifferences = false
 
     // How models run.
     package var device = "CPU"

@@ -65,6 +65,16 @@ package enum SettingsTable {
                     + "auto: every second where `model` is set, else only on SIGHUP."
             )
             .needingRestart,
+            .string(
+                "state_dir", \.stateDirectory,
+                "Folder for what the daemon must not lose: the rollouts of models whose own folder it cannot write to. auto: "
+                    + "$STATE_DIRECTORY (systemd), else none. Empty: none."
+            )
+            .needingRestart,
+            .bool(
+                "keep_differences", \.keepDifferences,
+                "Keep the pictures that the versions of a rollout answer most differently, ten of a model, in state_dir "
+                    + "(differences/MODEL/DIGEST). They are pictures of clients."),
             .integer(
                 "top", \.top, 1...100_000, "How many classes an answer contains when the request does not set `top`."),
         ])

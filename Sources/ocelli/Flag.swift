@@ -86,6 +86,18 @@ extension Flag {
         return share
     }
 
+    /// A number above 0, such as 1.2.
+    static func positive(
+        _ name: String, _ value: String, _ path: WritableKeyPath<Request, Double?>, _ help: String
+    ) -> Flag {
+        Flag(name, value, help) { request, flag, text in
+            guard !text.contains(where: { $0 == "x" || $0 == "X" }), let number = Double(text), number > 0,
+                number.isFinite
+            else { throw UsageError("\(flag): expected a number above 0, found \"\(text)\"") }
+            request[keyPath: path] = number
+        }
+    }
+
     /// A time, such as 500ms or 10s, in seconds.
     static func duration(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, Double>, in range: ClosedRange<Double>,

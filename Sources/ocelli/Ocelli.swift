@@ -41,7 +41,8 @@ enum Ocelli {
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, SegmentCommand.self, KeypointsCommand.self,
         EmbedCommand.self, BenchCommand.self, LoadCommand.self,
-        ReportCommand.self, CheckCommand.self, InitCommand.self, QuantizeCommand.self, TeachCommand.self,
+        ReportCommand.self, CheckCommand.self, CompareCommand.self, InitCommand.self, QuantizeCommand.self,
+        TeachCommand.self,
         UpdateCommand.self, TrainCommand.self, CompileCommand.self, LimitsCommand.self, DevicesCommand.self,
         ReadyCommand.self, HelpCommand.self,
     ]

@@ -9,6 +9,7 @@ final class RepositoryEvents: Sendable {
         let text =
             switch event {
             case .loaded(let name, let version, _): "loaded \(name) \(version)"
+            case .rollout(let name, let state, _): "rollout \(name) \(state)"
             case .loneVariant(let name, let version, _): "variant for lone \(name) \(version)"
             case .failed(let name, let version, _, _): "failed \(name) \(version)"
             case .advice(let name, let version, let text): "advice \(name) \(version): \(text)"

@@ -36,7 +36,7 @@ import Testing
 
     enum Event: String, CaseIterable {
         case request, requestLate, requestAgain, bringBack, turn, success, failure, unload, unloadAndHold, release,
-            forget
+            forget, wrong
     }
 
     /// The next state after each event in each state, and the answer after an arrow. `=`: nothing changes.
@@ -50,6 +50,7 @@ import Testing
                 .request: "loading > begin", .requestLate: "loading > begin", .requestAgain: "loading > begin",
                 .bringBack: "loading > begin", .turn: "=", .success: "= > lost", .failure: "=", .unload: "= > none",
                 .unloadAndHold: "unloaded, held back > none", .release: "=", .forget: "=",
+                .wrong: "= > none",
             ])
         row(
             "unloaded, served",
@@ -58,6 +59,7 @@ import Testing
                 .requestAgain: "loading, served > begin", .bringBack: "loading, served > begin", .turn: "=",
                 .success: "= > lost", .failure: "=", .unload: "= > none",
                 .unloadAndHold: "unloaded, held back, served > none", .release: "=", .forget: "=",
+                .wrong: "= > none",
             ])
         // Held back: only a load on request brings it back.
         row(
@@ -66,6 +68,7 @@ import Testing
                 .request: "= > impossible", .requestLate: "= > impossible", .requestAgain: "= > impossible",
                 .bringBack: "loading > begin", .turn: "=", .success: "= > lost", .failure: "=", .unload: "= > none",
                 .unloadAndHold: "= > none", .release: "unloaded", .forget: "=",
+                .wrong: "= > none",
             ])
         row(
             "unloaded, held back, served",
@@ -74,6 +77,7 @@ import Testing
                 .bringBack: "loading, served > begin", .turn: "=", .success: "= > lost", .failure: "=",
                 .unload: "= > none",
                 .unloadAndHold: "= > none", .release: "unloaded, served", .forget: "=",
+                .wrong: "= > none",
             ])
         // Failed: requests get the reason for a while, then begin a load; reloads begin one at once.
         row(
@@ -83,6 +87,7 @@ import Testing
                 .requestAgain: "loading after failure > begin", .bringBack: "loading after failure > begin", .turn: "=",
                 .success: "= > lost", .failure: "=", .unload: "unloaded > none",
                 .unloadAndHold: "unloaded, held back > none", .release: "=", .forget: "unloaded",
+                .wrong: "= > none",
             ])
         row(
             "failed, served",
@@ -92,6 +97,7 @@ import Testing
                 .bringBack: "loading after failure, served > begin", .turn: "=", .success: "= > lost", .failure: "=",
                 .unload: "unloaded, served > none", .unloadAndHold: "unloaded, held back, served > none", .release: "=",
                 .forget: "unloaded, served",
+                .wrong: "= > none",
             ])
         row(
             "failed, held back",
@@ -100,6 +106,7 @@ import Testing
                 .bringBack: "loading after failure > begin", .turn: "=", .success: "= > lost", .failure: "=",
                 .unload: "unloaded, held back > none", .unloadAndHold: "unloaded, held back > none", .release: "failed",
                 .forget: "unloaded, held back",
+                .wrong: "= > none",
             ])
         // Loading: requests join.
         row(
@@ -108,6 +115,7 @@ import Testing
                 .request: "= > join", .requestLate: "= > join", .requestAgain: "= > join", .bringBack: "= > join",
                 .turn: "=", .success: "ready > kept", .failure: "failed", .unload: "loading, dropped > none",
                 .unloadAndHold: "loading, dropped, held back > none", .release: "=", .forget: "=",
+                .wrong: "= > none",
             ])
         row(
             "loading, served",
@@ -116,6 +124,7 @@ import Testing
                 .turn: "=", .success: "ready > kept", .failure: "failed, served",
                 .unload: "loading, dropped, served > none",
                 .unloadAndHold: "loading, dropped, held back, served > none", .release: "=", .forget: "=",
+                .wrong: "= > none",
             ])
         row(
             "loading after failure",
@@ -123,6 +132,7 @@ import Testing
                 .request: "= > join", .requestLate: "= > join", .requestAgain: "= > join", .bringBack: "= > join",
                 .turn: "=", .success: "ready > kept", .failure: "failed", .unload: "loading, dropped > none",
                 .unloadAndHold: "loading, dropped, held back > none", .release: "=", .forget: "loading",
+                .wrong: "= > none",
             ])
         // Dropped: what is loaded is not kept, unless somebody asks for it meanwhile.
         row(
@@ -131,6 +141,7 @@ import Testing
                 .request: "loading > join", .requestLate: "loading > join", .requestAgain: "loading > join",
                 .bringBack: "loading > join", .turn: "=", .success: "unloaded > lost", .failure: "failed",
                 .unload: "= > none", .unloadAndHold: "loading, dropped, held back > none", .release: "=", .forget: "=",
+                .wrong: "= > none",
             ])
         row(
             "loading, dropped, held back",
@@ -139,6 +150,7 @@ import Testing
                 .bringBack: "loading > join", .turn: "=", .success: "unloaded, held back > lost",
                 .failure: "failed, held back", .unload: "= > none", .unloadAndHold: "= > none",
                 .release: "loading, dropped", .forget: "=",
+                .wrong: "= > none",
             ])
         // Ready: only a reload begins a load, and the model answers meanwhile.
         row(
@@ -148,6 +160,7 @@ import Testing
                 .bringBack: "reloading > begin, replacing", .turn: "=", .success: "= > lost", .failure: "=",
                 .unload: "unloaded, served > released", .unloadAndHold: "unloaded, held back, served > released",
                 .release: "=", .forget: "=",
+                .wrong: "failed, served > released",
             ])
         row(
             "ready, stale",
@@ -156,6 +169,7 @@ import Testing
                 .bringBack: "reloading, stale > begin, replacing", .turn: "=", .success: "= > lost", .failure: "=",
                 .unload: "unloaded, served > released", .unloadAndHold: "unloaded, held back, served > released",
                 .release: "=", .forget: "ready",
+                .wrong: "failed, served > released",
             ])
         row(
             "reloading",
@@ -164,6 +178,7 @@ import Testing
                 .turn: "=", .success: "ready > kept, replaced", .failure: "ready, stale",
                 .unload: "loading, dropped, served > released",
                 .unloadAndHold: "loading, dropped, held back, served > released", .release: "=", .forget: "=",
+                .wrong: "loading after failure, served > released",
             ])
         row(
             "reloading, stale",
@@ -172,6 +187,7 @@ import Testing
                 .turn: "=", .success: "ready > kept, replaced", .failure: "ready, stale",
                 .unload: "loading, dropped, served > released",
                 .unloadAndHold: "loading, dropped, held back, served > released", .release: "=", .forget: "reloading",
+                .wrong: "loading after failure, served > released",
             ])
         return table
     }()
@@ -218,6 +234,7 @@ import Testing
         case .unloadAndHold: return machine.unload(holdsBack: true) == nil ? " > none" : " > released"
         case .release: machine.release()
         case .forget: machine.forgetFailure()
+        case .wrong: return machine.modelFails("broken", at: failedAt) == nil ? " > none" : " > released"
         }
         return ""
     }
@@ -320,6 +337,10 @@ import Testing
             case .forget:
                 failure = nil
                 return ""
+            case .wrong:
+                guard ready != nil else { return " > none" }
+                (ready, failure) = (nil, "broken")
+                return " > released"
             }
         }
     }

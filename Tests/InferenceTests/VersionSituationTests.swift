@@ -61,4 +61,21 @@ import Inference
         for version in [loading, failed] { #expect(VersionSituation.isUpToDate([version, leaving])) }
         #expect(VersionSituation.answering([]) == nil)
     }
+
+    /// Versions that may not serve are as good as absent, in every combination.
+    @Test func versionsThatMayNotServeArePassedOver() {
+        for first in Self.all {
+            for second in Self.all {
+                var barred = second
+                barred.mayServe = false
+                #expect(
+                    VersionSituation.answering([first, barred]) == 0
+                        && VersionSituation.answering([barred, first]) == 1)
+                #expect(VersionSituation.isServing([first, barred]) == VersionSituation.isServing([first]))
+                #expect(VersionSituation.isUpToDate([first, barred]) == VersionSituation.isUpToDate([first]))
+                #expect(VersionSituation.answering([barred, barred]) == nil && !VersionSituation.isServing([barred]))
+                #expect(VersionSituation.isUpToDate([barred]) == barred.isHeldBack)
+            }
+        }
+    }
 }

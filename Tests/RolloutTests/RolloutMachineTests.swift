@@ -86,8 +86,8 @@ import Testing
         }
     }
 
-    private func version(_ number: String, _ digest: String? = nil, good: Bool = true) -> Machine.Version {
-        Machine.Version(number: number, digest: digest ?? "d\(number)", isGood: good)
+    private func version(_ number: String, _ digest: String? = nil, good: Bool = true) -> LoadedVersion {
+        LoadedVersion(number: number, digest: digest ?? "d\(number)", isGood: good)
     }
 
     @Test func aPromotionMakesTheCandidateServe() {
@@ -218,7 +218,7 @@ import Testing
                     // One of both is on disk.
                     if !isCrash || random.chance(50) { saved = machine.record }
                     if isCrash {
-                        let again = try Machine(Machine.Record(JSONTree.read(saved.text, .json).value))
+                        let again = try Machine(Machine.Record(JSONTree.read(saved.text(), .json).value))
                         #expect(again == Machine(saved))
                         machine = again
                         continue
@@ -259,5 +259,20 @@ import Testing
                 SequentialTest.Decision.allCases.randomElement(using: &random) ?? .notYet,
                 compared: Int.random(in: 1...4_000, using: &random), agreement: 0.9, digest: digest)
         }
+    }
+}
+
+/// A version of a model, lowest first in lists.
+private struct LoadedVersion {
+    let number: String
+    let digest: String?
+    let isGood: Bool
+}
+
+extension RolloutMachine {
+    /// The place of the version that answers: the highest good one of those that may.
+    fileprivate func serving(_ versions: [LoadedVersion]) -> Int? {
+        let allowed = versions.indices.filter { mayServe(versions[$0].number, digest: versions[$0].digest) }
+        return allowed.last { versions[$0].isGood } ?? allowed.last
     }
 }

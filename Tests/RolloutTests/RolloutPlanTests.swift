@@ -83,11 +83,12 @@ import Testing
     @Test func wordsStandForVersions() throws {
         let plan = try Self.plan(
             #"{"serve": "2", "candidate": {"version": "3"}, "labels": {"canary": "3", "stable": "1"}}"#)
-        #expect(plan.version(for: "stable") == "1", "what is written counts")
-        #expect(plan.version(for: "canary") == "3" && plan.version(for: "candidate") == "3")
-        #expect(plan.version(for: "7") == "7")
-        #expect(try Self.plan(#"{"serve": "2"}"#).version(for: "stable") == "2")
-        #expect(try Self.plan("{}").version(for: "stable") == "stable")
+        func version(_ label: String, _ plan: RolloutPlan) -> String? { plan.version(labelled: label, serving: "9") }
+        #expect(version("stable", plan) == "1", "what is written counts")
+        #expect(version("canary", plan) == "3" && version("candidate", plan) == "3")
+        #expect(version("7", plan) == nil)
+        #expect(version("stable", try Self.plan(#"{"serve": "2"}"#)) == "2")
+        #expect(version("stable", RolloutPlan()) == "9" && version("candidate", RolloutPlan()) == nil)
     }
 
     @Test func whatIsWrittenIsReadAgain() throws {
@@ -99,7 +100,7 @@ import Testing
         record.reason = "it \"errs\""
         record.judged = "3"
         record.rolledBack = ["ab", "cd"]
-        let again = try RolloutMachine.Record(JSONTree.read(record.text, .json).value)
+        let again = try RolloutMachine.Record(JSONTree.read(record.text(), .json).value)
         #expect(again == record)
         #expect(RolloutMachine(again).state == .rolledBack)
         #expect(throws: RolloutPlan.Problem.self) { try RolloutMachine.Record(Self.value(#"{"state": "lost"}"#)) }

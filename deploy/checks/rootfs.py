@@ -216,6 +216,17 @@ def compiled(folder, binary, search):
     return {"var/cache/ocelli": (USER, 0)}
 
 
+def check_goldens(folder, binary, search):
+    """Refuses a version whose answers are not those of its folder golden (docs/rollout.md): the daemon would not serve it."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("OCELLI_")}
+    for expected in sorted(pathlib.Path(folder).rglob("golden/expected.jsonl")):
+        run = subprocess.run(
+            [binary, "check", str(expected.parent.parent)], capture_output=True, text=True,
+            env=variables | {"LD_LIBRARY_PATH": search})
+        if run.returncode:
+            raise SystemExit(f"image: {expected.parent.parent.relative_to(folder)}: {(run.stderr or run.stdout).strip()}")
+
+
 def check_links(path):
     """A link that leads out of the bundle would lead nowhere in the image."""
     for root, names, found in os.walk(path):

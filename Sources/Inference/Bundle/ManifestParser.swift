@@ -50,8 +50,18 @@ struct ManifestParser {
         (manifest.outputs, manifest.observations) = layers(
             of: root, key: "outputs", isInput: false, backend: manifest.backend)
         if let runtime = root.object("runtime") { manifest.runtime = parseRuntime(runtime) }
+        if let golden = root.object("golden") { manifest.goldenAgreement = parseGolden(golden) }
         root.refuseUnknownKeys()
         return manifest
+    }
+
+    private func parseGolden(_ object: ManifestObject) -> Double {
+        let agreement = object.number("agreement") ?? 1
+        if !(0...1).contains(agreement) {
+            problems.add(object.path(of: "agreement"), "expected a number from 0 to 1, found \(agreement)")
+        }
+        object.refuseUnknownKeys()
+        return agreement
     }
 
     private func parseModel(_ model: ManifestObject, into manifest: inout ModelManifest) {

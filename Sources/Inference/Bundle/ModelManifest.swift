@@ -19,6 +19,8 @@ package struct ModelManifest: Sendable {
     /// The entries of model.json that are marked as not decided yet (`$decide`), each with its place.
     package var undecided: [String] = []
     package var runtime = ModelRuntime()
+    /// The share of the goldens that must be answered as expected; nil if model.json does not speak of them.
+    package var goldenAgreement: Double?
 
     /// True if it takes one picture and gives labels, as image classifiers do.
     package var classifiesPictures: Bool {

@@ -4,6 +4,8 @@ public struct BundleProblem: Sendable, Hashable, CustomStringConvertible {
     public let path: String
     /// The problem: what was expected and what was found.
     public let reason: String
+    /// True if the bundle is whole, and the model answers its goldens otherwise than they say.
+    package var isOfGoldens = false
 
     /// A problem.
     public init(path: String, reason: String) {

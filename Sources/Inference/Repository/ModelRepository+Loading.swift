@@ -1,17 +1,31 @@
+internal import Rollout
 internal import Synchronization
 internal import SystemSupport
 
 extension ModelRepository {
-    /// Loads every `eager` model that is not loaded: its highest version, or, where that fails, the next lower one. Failures are reported
-    /// as events and states.
+    /// Loads the versions of every `eager` model that are wanted and not loaded; where the one that is to serve fails, the next lower one.
+    /// Failures are reported as events and states.
     public func loadEager() async {
-        let items = names.compactMap { name -> ModelVersion? in
-            guard let highest = try? highest(of: name), highest.policy == .eager, !isOutOfReach(highest) else {
-                return nil
-            }
-            return highest
-        }
+        let items = names.flatMap { wanted(of: $0) }.filter { $0.policy == .eager && !isOutOfReach($0) }
         await load(items, again: false)
+    }
+
+    /// The versions of a model that are loaded without being asked for, the one that is to serve first: beside it the candidate, and the
+    /// highest, where another is named to serve.
+    func wanted(of name: String) -> [ModelVersion] {
+        let descending = versions(of: name).sorted { $0.order > $1.order }
+        guard let rollout = rollouts.withLock({ $0[name] })?.view else { return Array(descending.prefix(1)) }
+        let machine = rollout.machine
+        let isCompared = machine.state == .comparing || machine.state == .failed
+        let candidate = isCompared ? machine.plan.candidate?.version : nil
+        var wanted: [ModelVersion] = []
+        func add(_ item: ModelVersion?) {
+            if let item, !wanted.contains(where: { $0 === item }) { wanted.append(item) }
+        }
+        add(descending.first { rollout.mayServe($0.version, digest: $0.digest) })
+        add(descending.first { $0.version == candidate })
+        add(descending.first.flatMap { machine.isRolledBack($0.digest) ? nil : $0 })
+        return wanted
     }
 
     /// Loads versions, several at a time, the cheapest first; of a model that does not serve after that, the next lower version.
@@ -35,7 +49,9 @@ extension ModelRepository {
 
     /// Loads the highest version of a model that can be loaded, if that is not loaded; those that have just failed are passed over.
     private func loadHighestGood(of name: String) async {
-        for item in versions(of: name).sorted(by: { $0.order > $1.order }) {
+        let rollout = rollouts.withLock { $0[name] }?.view
+        for item in versions(of: name).sorted(by: { $0.order > $1.order })
+        where rollout?.mayServe(item.version, digest: item.digest) ?? true {
             if item.readyModel != nil || item.policy == .lazy || item.isHeldBack { return }
             if !item.hasFailed, (try? await load(item)) != nil { return }
         }
@@ -44,11 +60,13 @@ extension ModelRepository {
     /// Reloads a model while the old one serves, and switches when the new one is ready; the old one finishes its requests. A model that
     /// was unloaded is loaded again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
-        // Not the one that answers: where the highest has failed, it is the one to be tried again.
-        let highest = try highest(of: name)
+        // Not the one that answers: where the one that is to serve has failed, it is the one to be tried again.
+        let wanted = wanted(of: name)
+        let first = if let first = wanted.first { first } else { try highest(of: name) }
         for item in versions(of: name) { item.release() }
+        defer { for item in wanted.dropFirst() { begin(item) } }
         do throws(InferenceError) {
-            _ = try await load(highest, again: true, bringsBack: true)
+            _ = try await load(first, again: true, bringsBack: true)
         } catch {
             await loadHighestGood(of: name)
             throw error
@@ -59,6 +77,23 @@ extension ModelRepository {
     public func reload(servedBy model: Model) async throws(InferenceError) {
         for item in names.flatMap({ versions(of: $0) }) where item.readyModel === model {
             _ = try await load(item, again: true)
+        }
+    }
+
+    /// Takes a model out of service because of what it answers, and loads its version again; meanwhile a lower version answers, or requests wait for
+    /// the load. Does nothing where the model serves no more.
+    /// - Throws: where it cannot be loaded again: the version has failed.
+    package func replace(_ model: Model, because reason: String) async throws(InferenceError) {
+        for item in names.flatMap({ versions(of: $0) }) where item.fail(model, because: reason) {
+            var problem = BundleProblem(path: "", reason: reason)
+            problem.isOfGoldens = true
+            onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: [problem]))
+            do throws(InferenceError) {
+                _ = try await load(item, again: true)
+            } catch {
+                await loadHighestGood(of: item.name)
+                throw error
+            }
         }
     }
 
@@ -77,14 +112,15 @@ extension ModelRepository {
     private func reload(tellsUnchanged: Bool = true, where isMeant: (ModelVersion) -> Bool) async {
         var changed: [ModelVersion] = []
         for name in names {
-            let versions = versions(of: name)
-            for item in versions where isMeant(item) {
+            let wanted = wanted(of: name)
+            for item in versions(of: name) where isMeant(item) {
                 if item.isHeldBack {
                     if tellsUnchanged { onEvent(.heldBack(name: name, version: item.version)) }
                     continue
                 }
                 if isOutOfReach(item) { continue }
-                guard item.readyModel != nil || item.policy == .eager && item.isHighest(among: versions) else {
+                let isWanted = wanted.contains { $0 === item }
+                guard item.readyModel != nil || item.policy == .eager && isWanted else {
                     item.forgetFailure()
                     continue
                 }
@@ -136,6 +172,9 @@ extension ModelRepository {
         }
     }
 
+    /// Begins a load as files and configuration are now, and does not wait for it.
+    func begin(_ item: ModelVersion) { _ = item.begin(request(item, item.cost, again: true)) }
+
     /// Begins a load of a version that failed so long ago, and does not wait for it.
     func beginAgain(_ item: ModelVersion, after time: Duration) {
         item.beginAgain(request(item, item.cost, again: true), after: time)
@@ -151,6 +190,7 @@ extension ModelRepository {
     }
 
     private func report(_ outcome: ModelVersion.Outcome, of item: ModelVersion) {
+        defer { tellRollout(of: item, outcome) }
         switch outcome.result {
         case .success(let model):
             let (name, version, onEvent) = (item.name, item.version, onEvent)

@@ -20,10 +20,13 @@ extension ModelRepository {
     /// A lazy model that has not failed counts as ready: the first request loads it. A model that a client has unloaded does not
     /// count, unless the condition names it.
     public func missing(for condition: ReadyCondition) -> [Missing] {
-        items.withLock { items in
-            let models = items.mapValues { versions in
-                versions.map { ($0, $0.order) }.sorted { $0.1 < $1.1 }.map { ($0.0, $0.0.situation) }
-            }
+        let rollouts = rollouts.withLock { $0.mapValues(\.view) }
+        return items.withLock { items in
+            let models = Dictionary(
+                uniqueKeysWithValues: items.map { name, versions in
+                    let ascending = versions.map { ($0, $0.order) }.sorted { $0.1 < $1.1 }
+                    return (name, ascending.map { ($0.0, $0.0.situation(in: rollouts[name])) })
+                })
             func isServing(_ name: String) -> Bool {
                 models[name].map { VersionSituation.isServing($0.map(\.1)) } ?? false
             }

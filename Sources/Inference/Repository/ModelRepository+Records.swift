@@ -22,7 +22,8 @@ extension ModelRepository {
     public func records(of name: String, version: String? = nil) throws(InferenceError) -> [ModelRecord] {
         let records = records.filter { $0.name == name }
         guard !records.isEmpty else { throw .modelNotFound(name: name, known: names) }
-        guard let version else { return records }
+        guard let word = version else { return records }
+        let version = number(for: word, of: name)
         let wanted = records.filter { $0.version == version }
         guard !wanted.isEmpty else {
             throw .versionNotFound(name: name, version: version, known: records.map(\.version))

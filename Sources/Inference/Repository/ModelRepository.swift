@@ -24,6 +24,8 @@ public final class ModelRepository: Sendable {
         case heldBack(name: String, version: String)
         /// A new bundle in a watched folder is incomplete: it is checked again when it has changed.
         case leftAlone(name: String, reason: String)
+        /// A step of a model's rollout: a sentence.
+        case rollout(name: String, state: String, text: String)
         /// A version is no longer loaded.
         case unloaded(name: String, version: String, why: String)
     }
@@ -46,6 +48,10 @@ public final class ModelRepository: Sendable {
     let items = Mutex<[String: [ModelVersion]]>([:])
     /// Names of models that are not served.
     let reserved = Mutex(Reserved())
+    /// The rollouts of the models that were found, by name.
+    let rollouts = Mutex<[String: ModelRollout]>([:])
+    /// The folder for what is kept of models (`state_dir`); nil for none.
+    package let stateFolder: String?
     /// The model that `classify` without a name uses, once that has been settled.
     let settledDefault = Mutex<String?>(nil)
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in the
@@ -60,16 +66,16 @@ public final class ModelRepository: Sendable {
     ///   - defaultPolicy: when to load models, unless their bundle specifies it.
     ///   - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. One that takes longer than a few
     ///     seconds does not count.
+    ///   - stateFolder: the folder for rollouts of models whose own folder cannot be written to; nil for none.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     public convenience init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
-        defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
+        defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1, stateFolder: String? = nil,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.init(
             folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy,
-            loadsAtOnce: loadsAtOnce,
-            reader: .disk, onEvent: onEvent)
+            loadsAtOnce: loadsAtOnce, stateFolder: stateFolder, reader: .disk, onEvent: onEvent)
     }
 
     /// Serves the versions that updates have made of the models, and that lie in a folder, from the next ``discover()`` on.
@@ -91,7 +97,8 @@ public final class ModelRepository: Sendable {
     package init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
         defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1, patience: Duration = .seconds(5),
-        answerTime: Duration = .seconds(30), retryTime: Duration = .seconds(60), reader: FolderReader,
+        answerTime: Duration = .seconds(30), retryTime: Duration = .seconds(60), stateFolder: String? = nil,
+        reader: FolderReader,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         plan = Mutex(
@@ -99,6 +106,7 @@ public final class ModelRepository: Sendable {
         scanner = RepositoryScanner(files: reader, patience: answerTime)
         gate = LoadGate(limit: loadsAtOnce, patience: patience)
         self.retryTime = retryTime
+        self.stateFolder = stateFolder
         self.onEvent = onEvent
     }
 
@@ -197,6 +205,7 @@ public final class ModelRepository: Sendable {
         for path in others where !there.contains(path) { look.keep(at: path) }
         look.keepUntilReplaced()
         for name in named { look.keepIfNone(named: name) }
+        lookAtRollouts(of: look.items)
         replace(look.items)
         for item in look.dropped where item.unload() {
             onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
@@ -288,7 +297,12 @@ public final class ModelRepository: Sendable {
                 EntryStamp(files: files, failure: files == nil ? RepositoryScanner.silence : entry.failure)
             )
         }
-        return Dictionary(stamps) { first, _ in first }
+        let rollouts = Set(found.compactMap(\.place)).map { place -> (String, EntryStamp) in
+            let path = place + "/" + RolloutFile.name
+            let files = LoaderThread.wait(within: BundleFacts.patience, on: path) { BundleStamp(path: path) }
+            return (path, EntryStamp(files: files, failure: nil))
+        }
+        return Dictionary(stamps + rollouts) { first, _ in first }
     }
 
     // MARK: Handing out
@@ -338,23 +352,30 @@ public final class ModelRepository: Sendable {
         return highest
     }
 
-    /// The version that answers a request: the highest that can, or the one that is named.
+    /// The version that answers a request: the one that serves, or the one that is named, by its number or a label.
     private func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
         let versions = items.withLock { $0[name] ?? [] }
         let highest = try highest(of: name)
-        guard let version else {
+        guard let word = version else {
+            let rollout = rollouts.withLock { $0[name] }?.view
             let ascending = versions.sorted { $0.order < $1.order }
-            guard let answering = VersionSituation.answering(ascending.map(\.situation)) else { return highest }
+            let situations = ascending.map { $0.situation(in: rollout) }
+            guard let answering = VersionSituation.answering(situations) else {
+                guard let rollout else { return highest }
+                throw .modelNotReady(name: name, reason: rollout.absence)
+            }
             // What made a higher one fail may have passed. Nobody waits for it: the lower one answers meanwhile.
-            for item in ascending[(answering + 1)...] where item.isDueAgain(after: retryTime) {
-                beginAgain(item, after: retryTime)
+            for index in ascending.indices[(answering + 1)...]
+            where situations[index].mayServe && ascending[index].isDueAgain(after: retryTime) {
+                beginAgain(ascending[index], after: retryTime)
             }
             return ascending[answering]
         }
+        let version = number(for: word, of: name)
         // Two may have the same version while one replaces the other.
         let same = versions.filter { $0.version == version }
         guard let item = same.first(where: { $0.readyModel != nil }) ?? same.first else {
-            throw .versionNotFound(name: name, version: version, known: versions.map(\.version))
+            throw .versionNotFound(name: name, version: word, known: versions.map(\.version))
         }
         return item
     }

@@ -11,6 +11,8 @@ final class ModelVersion: Sendable {
     let folder: String
     /// The version of a numbered folder; others contain it, and may have another one after a reload.
     let numbered: String?
+    /// The folder of the numbered versions that it is one of; nil if it is none.
+    let place: String?
     private let state: Mutex<State>
     private let gate: LoadGate
 
@@ -22,6 +24,8 @@ final class ModelVersion: Sendable {
         var unreadable: Unreadable?
         /// Its files are gone, and it answers until the version that replaces it is ready.
         var isLeaving = false
+        /// Of its files as they were at a look; nil until it was asked for.
+        var digest: (stamp: BundleStamp, text: String)?
         /// The bundle's own word counts.
         var policy: LoadPolicy { facts.load ?? defaultPolicy }
         var idleUnload: Duration { facts.idleUnload ?? configuration.idleUnload }
@@ -50,6 +54,7 @@ final class ModelVersion: Sendable {
         path = found.path
         folder = found.folder
         numbered = found.version
+        place = found.place
         let unreadable = found.failure.map { Unreadable(path: found.path, failure: $0) }
         let reason = unreadable.map { Self.shown($0.reason, name: found.name, path: found.path, folder: found.folder) }
         state = Mutex(
@@ -109,8 +114,6 @@ final class ModelVersion: Sendable {
     /// Its place among the versions of the model.
     var order: VersionOrder { VersionOrder(version) }
 
-    func isHighest(among versions: [ModelVersion]) -> Bool { versions.allSatisfy { $0.order <= order } }
-
     var readyModel: Model? { state.withLock { $0.machine.model } }
 
     var record: ModelRecord {
@@ -154,12 +157,27 @@ final class ModelVersion: Sendable {
     }
 
     /// The properties that decide whether it answers requests that name no version.
-    var situation: VersionSituation {
+    /// - Parameter rollout: the model's; nil if it has none.
+    func situation(in rollout: ModelRollout.View?) -> VersionSituation {
         state.withLock { state in
             VersionSituation(
                 policy: state.policy, isReady: state.machine.model != nil, hasFailed: state.machine.failure != nil,
-                isHeldBack: state.machine.isHeldBack, isLeaving: state.isLeaving)
+                isHeldBack: state.machine.isHeldBack, isLeaving: state.isLeaving,
+                mayServe: rollout?.mayServe(version(in: state), digest: state.digest?.text) ?? true)
         }
+    }
+
+    /// The digest of its files as they were when it was last asked for by ``readDigest()``.
+    var digest: String? { state.withLock { $0.digest?.text } }
+
+    /// Computes the digest of its files where they have changed; nil if they cannot be read. Blocks.
+    @discardableResult
+    func readDigest() -> String? {
+        let stamp = BundleStamp(path: path)
+        if let known = state.withLock({ $0.digest }), known.stamp == stamp { return known.text }
+        let text = Model.filesDigest(of: path)
+        state.withLock { $0.digest = text.map { (stamp, $0) } }
+        return text
     }
 
     /// The result of a load.
@@ -352,6 +370,16 @@ final class ModelVersion: Sendable {
 
     /// A load that has failed is tried again when a request comes.
     func forgetFailure() { state.withLock { $0.machine.forgetFailure() } }
+
+    /// Takes the model out of service because of what it answers, if it is the one that serves; predictions that it is working on
+    /// keep it alive until they end. Tells whether it was.
+    func fail(_ model: Model, because reason: String) -> Bool {
+        let failed = state.withLock { state in
+            state.machine.model === model ? state.machine.modelFails(reason, at: .now) : nil
+        }
+        // As in `settle`: not under the lock.
+        return withExtendedLifetime(failed) { failed != nil }
+    }
 
     /// Unloads the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.

@@ -22,6 +22,8 @@ struct RepositoryScanner: Sendable {
         let folder: String
         /// Why it cannot be read: any number of versions may lie at the path, or below it, or none.
         var failure: FileFailure?
+        /// The folder of the numbered versions that it is one of; nil if it is none.
+        var place: String?
     }
 
     var files = FolderReader.disk
@@ -230,10 +232,12 @@ struct RepositoryScanner: Sendable {
     private func version(_ version: String, of name: String, at place: String, in folder: String) -> Found? {
         let path = place + "/" + version
         do throws(FileFailure) {
-            return try content(ofVersion: path).map { Found(name: name, version: version, path: $0, folder: folder) }
+            return try content(ofVersion: path).map {
+                Found(name: name, version: version, path: $0, folder: folder, place: place)
+            }
         } catch {
             return error.isAbsence
-                ? nil : Found(name: name, version: version, path: path, folder: folder, failure: error)
+                ? nil : Found(name: name, version: version, path: path, folder: folder, failure: error, place: place)
         }
     }
 

@@ -13,7 +13,7 @@ package import SystemSupport
 /// - A version has a model in `ready` and `reloading` only: it answers while the next load is under way, and when that fails.
 /// - One that is unloaded while it is loading is `dropped`: what is loaded is not kept, unless somebody asks for it meanwhile.
 /// - One that was unloaded on request is held back until a load is asked for; it never has a model.
-/// - A failure stays until a load succeeds, or it is forgotten.
+/// - A failure stays until a load succeeds, or it is forgotten. A model that gives wrong answers has failed as one that cannot be loaded has.
 ///
 /// A new kind of version (one that answers some requests, or none) is data of ``Loaded`` or a phase here; the table of its
 /// transitions is in VersionMachineTests.
@@ -233,6 +233,21 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
             loaded.failure = failure
             phase = .ready(loaded)
         case .unloaded, .ready: break
+        }
+    }
+
+    /// The model gives wrong answers: it answers no more. A load that is under way goes on.
+    /// - Returns: the model that is to be released.
+    package mutating func modelFails(_ reason: String, at now: MonotonicInstant) -> Model? {
+        let rest = Rest(failure: Failure(reason: reason, time: now), wasReady: true)
+        switch phase {
+        case .ready(let loaded):
+            phase = .unloaded(rest)
+            return loaded.model
+        case .reloading(let loaded, let load):
+            phase = .loading(load, rest, isDropped: false)
+            return loaded.model
+        case .unloaded, .loading: return nil
         }
     }
 

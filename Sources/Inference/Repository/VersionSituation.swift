@@ -7,15 +7,19 @@ package struct VersionSituation: Sendable, Hashable {
     package var isHeldBack = false
     /// Its files are gone; it answers until the version that replaces it is ready.
     package var isLeaving = false
+    /// False if another version is named to serve, or it is to prove itself first, or was rolled back (``RolloutMachine``).
+    package var mayServe = true
 
     package init(
-        policy: LoadPolicy, isReady: Bool, hasFailed: Bool, isHeldBack: Bool = false, isLeaving: Bool = false
+        policy: LoadPolicy, isReady: Bool, hasFailed: Bool, isHeldBack: Bool = false, isLeaving: Bool = false,
+        mayServe: Bool = true
     ) {
         self.policy = policy
         self.isReady = isReady
         self.hasFailed = hasFailed
         self.isHeldBack = isHeldBack
         self.isLeaving = isLeaving
+        self.mayServe = mayServe
     }
 
     /// True if a request may wait for it to be loaded.
@@ -24,13 +28,14 @@ package struct VersionSituation: Sendable, Hashable {
     /// The version that answers, or that would if it were loaded: the highest that is good. A version that failed does not count as
     /// long as there is another.
     /// - Parameter versions: the lowest first.
-    /// - Returns: its index; nil only if there are no versions.
+    /// - Returns: its index; nil if there are no versions, or none may serve.
     package static func answering(_ versions: [VersionSituation]) -> Int? {
-        let present = versions.indices.filter { !versions[$0].isLeaving }
+        let allowed = versions.indices.filter { versions[$0].mayServe }
+        let present = allowed.filter { !versions[$0].isLeaving }
         let good = present.last { versions[$0].isReady || !versions[$0].hasFailed }
         if let good, versions[good].isReady || versions[good].isLoadedByRequests { return good }
         // One that is still being loaded leaves older ones answering.
-        return versions.lastIndex { $0.isReady } ?? good ?? present.last ?? versions.indices.last
+        return allowed.last { versions[$0].isReady } ?? good ?? present.last ?? allowed.last
     }
 
     /// True if a request that names no version is answered: now, or by a load that it starts.
@@ -41,7 +46,10 @@ package struct VersionSituation: Sendable, Hashable {
 
     /// True if the model need not be waited for: it serves, or nothing loads it before it is asked for.
     package static func isUpToDate(_ versions: [VersionSituation]) -> Bool {
-        guard let highest = versions.last(where: { !$0.isLeaving }) else { return true }
+        guard let highest = versions.last(where: { !$0.isLeaving && $0.mayServe }) else {
+            // Where versions are there and none may serve, requests are refused.
+            return versions.allSatisfy { $0.isLeaving || $0.isHeldBack }
+        }
         return highest.policy == .lazy || highest.isHeldBack || isServing(versions)
     }
 }

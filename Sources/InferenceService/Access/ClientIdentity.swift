@@ -1,5 +1,6 @@
 internal import Glibc
 package import HTTPWire
+internal import Rollout
 
 /// The sender of a request: the holder of a token where tokens are asked for, else an address.
 ///
@@ -8,6 +9,8 @@ package import HTTPWire
 package struct ClientIdentity: Sendable, Hashable {
     /// Differs for each process, so that nobody can choose whom to share it with.
     package let number: UInt64
+    /// The same in every process, for what must not change with a restart.
+    package let sticky: UInt64
 
     /// - Parameters:
     ///   - address: `192.0.2.1`, `192.0.2.1:4242`, `[2001:db8::1]:4242`, or `unix`.
@@ -16,8 +19,11 @@ package struct ClientIdentity: Sendable, Hashable {
         var hasher = Hasher()
         if byToken, let token = head.value(of: "authorization") {
             hasher.combine(token)
+            sticky = StickyShare.number(token.utf8)
         } else {
-            hasher.combine(bytes: Self.significant(address))
+            let bytes = Self.significant(address)
+            hasher.combine(bytes: bytes)
+            sticky = StickyShare.number(bytes)
         }
         number = UInt64(bitPattern: Int64(hasher.finalize()))
     }

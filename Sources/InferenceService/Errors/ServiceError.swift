@@ -63,6 +63,14 @@ package struct ServiceError: Error, Sendable {
         }
     }
 
+    package init(_ refusal: RolloutRefusal) {
+        switch refusal {
+        case .unknown(let error): self.init(error)
+        case .conflict(let message): self.init(.conflict, message)
+        case .notNow(let message): self.init(.modelNotReady, message, retryAfter: 5)
+        }
+    }
+
     /// The most models that an error names.
     private static let mostNames = 10
 

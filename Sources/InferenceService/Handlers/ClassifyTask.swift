@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import Inference
 internal import JSON
+internal import Rollout
 internal import Settings
 
 /// The query of a `classify` or `predict` request.
@@ -65,6 +66,19 @@ struct ClassifyTask: PredictionTask {
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ClassificationResult, InferenceError>] {
         await run.model.classifications(
             of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head)
+    }
+
+    /// Nil if a threshold leaves no class to compare.
+    func shadow(of image: EncodedImage, _ result: ClassificationResult) -> ShadowWork? {
+        guard !result.classifications.isEmpty else { return nil }
+        return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
+            [run, top] (model, sample, deadline, slot) in
+            let most = min(top, model.description.classLabels?.count ?? 1)
+            let options = run.options(for: sample, deadline: deadline)
+            let results = await model.classifications(
+                of: [image], top: most, threshold: 0, options: options, slot: slot)
+            return Result(results.first)
+        }
     }
 
     func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {

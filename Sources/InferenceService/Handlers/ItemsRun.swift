@@ -33,7 +33,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return negotiated(
             request.response(
                 written.bytes, type: written.type, times: written.times, encode: written.encode,
-                topLabel: written.topLabel))
+                topLabel: written.topLabel, shadow: written.shadow))
     }
 
     private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
@@ -52,21 +52,25 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         let times: StageTimes
         let encode: UInt64
         let topLabel: String?
+        let shadow: ShadowWork?
     }
 
     private func results(
         of items: [Job.Item], in slot: Slot, isList: Bool
     ) async -> [Result<Written, ServiceError>] {
-        await job.predict(items, in: slot).map { result in
+        let results = await job.predict(items, in: slot)
+        return zip(items, results).map { item, result in
             do throws(InferenceError) {
-                return .success(try written(try result.get(), isList: isList))
+                return .success(try written(try result.get(), of: item, isList: isList))
             } catch {
                 return .failure(slots.failure(error, of: Job.itemKind))
             }
         }
     }
 
-    private func written(_ output: Job.Output, isList: Bool) throws(InferenceError) -> Written {
+    private func written(
+        _ output: Job.Output, of item: Job.Item, isList: Bool
+    ) throws(InferenceError) -> Written {
         let begun = MonotonicInstant.now
         let type: String, bytes: [UInt8]
         do throws(ImageError) {
@@ -89,7 +93,8 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             total: end.nanoseconds(since: request.received))
         job.count(output, in: metrics)
         return Written(
-            type: type, bytes: bytes, times: output.times, encode: encode, topLabel: job.topLabel(of: output))
+            type: type, bytes: bytes, times: output.times, encode: encode, topLabel: job.topLabel(of: output),
+            shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
     }
 
     private func json(_ output: Job.Output, total: UInt64, hasHeader: Bool) throws(ImageError) -> [UInt8] {
@@ -123,7 +128,12 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         }
         let body = try joined == nil ? list(outcomes, sum, at: begun) : Self.joined(outcomes)
         encode &+= MonotonicInstant.now.nanoseconds(since: begun)
-        return negotiated(request.response(body, type: joined ?? "application/json", times: sum, encode: encode))
+        // One of the items stands for the request.
+        var shadow = outcomes.lazy.compactMap { try? $0.result.get() }.first?.shadow
+        shadow?.isAlone = false
+        return negotiated(
+            request.response(
+                body, type: joined ?? "application/json", times: sum, encode: encode, shadow: shadow))
     }
 
     private func list(_ outcomes: [ItemOutcome<Written>], _ sum: StageTimes, at now: MonotonicInstant) -> [UInt8] {

@@ -1,4 +1,6 @@
 internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
 internal import Inference
 internal import Settings
 internal import SystemSupport
@@ -18,6 +20,27 @@ struct ModelChoice: Sendable {
     let claim: Claim
     /// The taught models, where it is one of them; `ready` is then its embedder.
     var taught: TaughtModels?
+    /// Its part in the model's rollout; nil if it has none.
+    var route: RolloutRoute?
+
+    /// The same for the version that serves, where the candidate was chosen.
+    var serving: ModelChoice {
+        ModelChoice(name: name, version: version, ready: nil, isNamed: isNamed, claim: claim, route: nil)
+    }
+
+    /// Answers a request. Where the candidate was chosen for it and gives an error that is no fault of the request, the candidate is out, and the
+    /// version that serves answers.
+    func answer(
+        _ work: @Sendable (ModelChoice) async throws(ServiceError) -> HTTPResponse
+    ) async throws(ServiceError) -> HTTPResponse {
+        do throws(ServiceError) {
+            return try await work(self)
+        } catch {
+            guard let route, route.isShare, error.status == .internalServerError else { throw error }
+            route.candidateErred(error.message)
+            return try await work(serving)
+        }
+    }
 
     /// The model of then, or the one that has its name now; waits for one that is being loaded.
     /// - Parameter deadline: until when.

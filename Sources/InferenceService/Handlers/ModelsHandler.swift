@@ -53,9 +53,13 @@ struct ModelsHandler: Sendable {
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 
-    /// One model: what its highest ready version is, and the state of each version.
+    /// One model: the version that serves, or the highest that is ready, and the state of each version.
     private func write(_ records: [ModelRecord], hasStatus: Bool = false, to writer: inout JSONWriter) {
-        guard let highest = records.last(where: { $0.model != nil }) ?? records.last else { return }
+        let serving = records.first.flatMap { repository.servingVersion(of: $0.name) }
+        guard
+            let highest = records.last(where: { $0.version == serving && $0.model != nil })
+                ?? records.last(where: { $0.model != nil }) ?? records.last
+        else { return }
         writer.object { writer in
             writer.key("name")
             writer.string(highest.name)
@@ -143,6 +147,14 @@ struct ModelsHandler: Sendable {
                     writer.integer(value)
                 }
                 if let reason = weights.reason { writer.member("reason", reason) }
+            }
+        }
+        if let goldens = model.loadReport.goldens {
+            writer.key("goldens")
+            writer.object { writer in
+                writer.member("compared", goldens.compared)
+                writer.member("agreed", goldens.agreed)
+                if !goldens.differences.isEmpty { writer.member("differences", goldens.differences) }
             }
         }
         writer.key("load_ms")

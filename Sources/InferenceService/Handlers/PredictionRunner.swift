@@ -31,7 +31,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         let chosen = if let found { found } else { try await model(request, query, choice) }
         let run = RunRequest(
             request, model: chosen.model, name: chosen.name, options: options(of: request, query, choice),
-            taught: chosen.taught)
+            taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
         let job = try Job(run, query, of: request, settings: settings)
         let items = ItemsRun(job: job, request: run, metrics: metrics, explain: query.picture.explain)
         if let count = form?.pictures.count, !Job.takesLists, count > 1 {
@@ -62,6 +62,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
     private func options(of request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice) -> PredictionOptions {
         var options = query.picture.options(of: request, settings: settings)
         options.claim = choice.claim
+        options.keeps = choice.route?.sample
         return options
     }
 

@@ -52,6 +52,9 @@ protocol PredictionTask: Sendable {
     /// An output in that form; nil if it does not have it.
     func bytes(of output: Output) throws(ImageError) -> [UInt8]?
 
+    /// The question for another version of the model, to compare its answer with an output; nil if they cannot be compared.
+    func shadow(of item: Item, _ output: Output) -> ShadowWork?
+
     /// The label of the answer for the access line; nil for none.
     func topLabel(of output: Output) -> String?
     /// Counts the content of an output.
@@ -72,6 +75,7 @@ extension PredictionTask {
     var isNegotiated: Bool { false }
     var form: BinaryForm? { nil }
     func bytes(of output: Output) throws(ImageError) -> [UInt8]? { nil }
+    func shadow(of item: Item, _ output: Output) -> ShadowWork? { nil }
     func topLabel(of output: Output) -> String? { nil }
     func count(_ output: Output, in metrics: ServiceMetrics) {}
 }

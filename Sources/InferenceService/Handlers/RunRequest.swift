@@ -16,14 +16,18 @@ struct RunRequest: Sendable {
     let taught: TaughtRun?
     let requestID: String
     let options: PredictionOptions
+    /// Its part in the model's rollout; nil if it has none.
+    let route: RolloutRoute?
     /// When the request's first byte came.
     let received: MonotonicInstant
     /// Nanoseconds from the request's first byte to its last.
     let receiving: UInt64
 
     init(
-        _ request: HTTPRequest, model: Model, name: String, options: PredictionOptions, taught: TaughtRun? = nil
+        _ request: HTTPRequest, model: Model, name: String, options: PredictionOptions, taught: TaughtRun? = nil,
+        shadow: RolloutRoute? = nil
     ) {
+        route = shadow
         self.model = model
         self.name = name
         self.taught = taught
@@ -56,13 +60,34 @@ struct RunRequest: Sendable {
 
     /// The answer, with the stages in `Server-Timing` and for the access line.
     func response(
-        _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil
+        _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
+        shadow: ShadowWork? = nil
     ) -> HTTPResponse {
         let timing = ServerTiming.text(times, recv: receiving, encode: encode)
         var response = HTTPResponse(
             status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
-        response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
+        response.note = RequestNote(
+            model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel,
+            afterwards: afterwards(shadow))
         return response
+    }
+}
+
+extension RunRequest {
+    /// The comparison that begins when the answer was sent; nil if there is none.
+    private func afterwards(_ work: ShadowWork?) -> (@Sendable () -> Void)? {
+        guard let work, let route else { return nil }
+        let isCandidates = model.description.version == route.candidate
+        return { route.begin(work, isCandidates: isCandidates) }
+    }
+
+    /// The options for asking another version the same.
+    func options(for sample: DecodedInput?, deadline: MonotonicInstant) -> PredictionOptions {
+        var options = options
+        (options.keeps, options.decoded) = (nil, sample)
+        options.deadline = deadline
+        options.claim = .usual
+        return options
     }
 }
 

@@ -9,6 +9,8 @@ extension ModelRepository {
         } catch {
             throw ServiceError(error)
         }
+        let version = number(for: label, of: name)
+        if version != label { return version }
         throw ServiceError(.versionNotFound, "no version of model \"\(name)\" has the label \"\(label.prefix(60))\"")
     }
 }

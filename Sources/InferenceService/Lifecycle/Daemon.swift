@@ -151,7 +151,7 @@ package enum Daemon {
         try plan.settings.checkModels()
         let repository = ModelRepository(
             folders: plan.folders, named: plan.named, configuration: plan.servingConfiguration,
-            defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads
+            defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads, stateFolder: plan.stateFolder
         ) { event in
             metrics.count(event)
             ModelEvents.log(event, to: log)

@@ -63,6 +63,14 @@ package struct ServicePlan {
         return access(folder, W_OK | X_OK) == 0
     }
 
+    /// The folder for what is kept of models; nil for none.
+    package var stateFolder: String? {
+        guard settings.stateDirectory == "auto" else {
+            return settings.stateDirectory.isEmpty ? nil : settings.stateDirectory
+        }
+        return environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
+    }
+
     /// The places that models come from, for messages.
     package var places: String { (named.map { "\($0.name)=\($0.path)" } + folders).joined(separator: ", ") }
 

@@ -1,10 +1,14 @@
 internal import FlowControl
 internal import Inference
+internal import Synchronization
 
 /// Feeds the service manager's watchdog, and only when a prediction has just been made: a process that accepts
 /// connections and answers /healthz while its engine is stuck is not alive.
 ///
 /// A model whose streams differ is reloaded with one stream: a restart would help no more, and would end all requests.
+///
+/// A model whose answer to one of its goldens differs is taken out of service and loaded again; only if it cannot be, or differs again, is the
+/// watchdog not fed (``GoldenWatch``).
 ///
 /// The canary runs on zeros, beside the limiter of its model and not through it: a daemon that is merely busy is not
 /// restarted for it.
@@ -13,6 +17,18 @@ struct Watchdog: Sendable {
     let repository: ModelRepository
     let metrics: ServiceMetrics
     let log: Log
+    private let goldens = Goldens()
+
+    init(manager: ServiceManager, repository: ModelRepository, metrics: ServiceMetrics, log: Log) {
+        self.manager = manager
+        self.repository = repository
+        self.metrics = metrics
+        self.log = log
+    }
+
+    private final class Goldens: Sendable {
+        let state = Mutex(GoldenWatch())
+    }
 
     /// Goes on until the calling task is cancelled. Returns at once if there is no watchdog.
     func run() async {
@@ -28,14 +44,22 @@ struct Watchdog: Sendable {
     /// Makes one prediction with one of the models that are ready, each in its turn. With none there is nothing that could
     /// be shown, and nothing that a restart would fix.
     private func isAlive(turn: inout Int) async -> Bool {
-        let models = repository.records.compactMap { record in record.model.map { (record.name, $0) } }
+        let records = repository.records
+        let ready = records.filter { $0.model != nil }.map { GoldenWatch.Version(name: $0.name, version: $0.version) }
+        if let broken = goldens.state.withLock({ $0.broken(ready: Set(ready)) }) {
+            metrics.add(.canariesFailed)
+            log.error(
+                "the goldens of model \(broken.name), version \(broken.version) still differ; the watchdog is not notified",
+                repeating: "canary")
+            return false
+        }
+        let models = records.compactMap { record in record.model.map { (record.name, record.version, $0) } }
         guard !models.isEmpty else { return true }
-        let (name, model) = models[turn % models.count]
+        let (name, version, model) = models[turn % models.count]
         turn &+= 1
         do throws(InferenceError) {
             guard let difference = try await model.canary() else {
-                metrics.add(.canariesSucceeded)
-                return true
+                return await answersGoldens(GoldenWatch.Version(name: name, version: version), model)
             }
             metrics.add(.canariesFailed)
             log.error(
@@ -51,5 +75,27 @@ struct Watchdog: Sendable {
                 repeating: "canary")
             return false
         }
+    }
+    /// Compares the model's answer to one of its goldens with the expected one.
+    private func answersGoldens(_ version: GoldenWatch.Version, _ model: Model) async -> Bool {
+        guard let difference = await model.goldenCanary() else {
+            metrics.add(.canariesSucceeded)
+            return true
+        }
+        metrics.add(.canariesFailed)
+        let isFirst = goldens.state.withLock { $0.differs(version) }
+        log.error(
+            "a golden of model \(version.name), version \(version.version) differs: \(difference); "
+                + (isFirst ? "loads the version again" : "it did so before; the watchdog is not notified"),
+            repeating: "canary")
+        // As above: a load may take longer than the interval.
+        Task { [repository, goldens] in
+            do throws(InferenceError) {
+                try await repository.replace(model, because: "a golden differs: \(difference)")
+            } catch {
+                goldens.state.withLock { $0.reloadFailed(version) }
+            }
+        }
+        return isFirst
     }
 }

@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import HTTPServer
 internal import Inference
+internal import Rollout
 internal import Settings
 internal import SystemSupport
 
@@ -13,6 +14,8 @@ struct MetricsPage {
     let records: [ModelRecord]
     /// Nil where teaching is turned off.
     let taught: TaughtUsage?
+    /// The rollouts of models that have one, by name.
+    let rollouts: [(name: String, view: ModelRollout.View)]
     let server: HTTPServerStatistics
     let decoding: DecodeBudget.Usage
     let settings: Settings
@@ -26,6 +29,7 @@ struct MetricsPage {
         writeBuild(to: &text)
         writeModels(to: &text)
         writeTaught(to: &text)
+        writeRollouts(to: &text)
         writeFlow(to: &text)
         writeDecoding(to: &text)
         writeStages(to: &text)
@@ -97,6 +101,10 @@ struct MetricsPage {
             }
         }
         perModel("ocelli_model_load_failures_total", "Failed loads of a model.", .loadFailures, known, &text)
+        perModel(
+            "ocelli_goldens_failed_total",
+            "Versions of a model that answered their goldens otherwise, at a load or later.",
+            .goldensFailed, known, &text)
         perModel("ocelli_model_unloads_total", "Unloads of a model.", .unloads, known, &text)
         perModel(
             "ocelli_pictures_total", "Successful predictions; each picture or item of a batch counts.",
@@ -104,6 +112,26 @@ struct MetricsPage {
         perModel(
             "ocelli_detections_total", "Detections, segments and keypoints that were found in pictures.", .detections,
             known, &text)
+    }
+
+    private func writeRollouts(to text: inout MetricsText) {
+        text.family("ocelli_rollout_state", .gauge, "1 for the state that the rollout of a model is in.")
+        for (name, view) in rollouts {
+            for state in RolloutMachine.State.allCases {
+                text.sample(
+                    "ocelli_rollout_state", [("model", name), ("state", state.rawValue)],
+                    view.machine.state == state ? 1 : 0)
+            }
+        }
+        func gauge(_ family: String, _ help: String, _ value: (Comparison) -> Int) {
+            text.family(family, .gauge, help)
+            for (name, view) in rollouts {
+                text.sample(family, [("model", name)], view.comparison.map(value) ?? 0)
+            }
+        }
+        gauge("ocelli_rollout_compared", "Items that both versions of a model's rollout have answered.") { $0.compared }
+        gauge("ocelli_rollout_agreed", "Of these, the items that they answered alike.") { $0.agreed }
+        gauge("ocelli_rollout_skipped", "Items that were to be compared while there was no room.") { $0.skipped }
     }
 
     private var ready: [(ModelRecord, Model)] {

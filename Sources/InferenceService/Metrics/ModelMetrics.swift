@@ -7,7 +7,7 @@ package final class ModelMetrics: Sendable {
     package enum Counter: Int, CaseIterable {
         case pictures, detections
         case loadsAnew, loadsCached, loadAnewNanoseconds, loadCachedNanoseconds
-        case loadFailures, unloads
+        case loadFailures, goldensFailed, unloads
     }
 
     func add(_ counter: Counter, _ amount: UInt64 = 1) { counters.add(amount, at: counter.rawValue) }

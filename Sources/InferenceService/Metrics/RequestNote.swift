@@ -12,7 +12,14 @@ package final class RequestNote: Sendable {
     /// The best class of the picture; logged only when that is asked for.
     let topLabel: String?
 
-    package init(model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil) {
+    /// Work that begins when the answer was sent; nil for none.
+    let afterwards: (@Sendable () -> Void)?
+
+    package init(
+        model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil,
+        afterwards: (@Sendable () -> Void)? = nil
+    ) {
+        self.afterwards = afterwards
         self.model = model
         self.times = times
         self.recv = recv

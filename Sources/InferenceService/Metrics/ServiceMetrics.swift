@@ -123,8 +123,10 @@ package final class ServiceMetrics: Sendable {
         switch event {
         case .loaded(let name, _, let report):
             models[name].loaded(cached: report.isCached, nanoseconds: report.total)
-        case .failed(let name, _, _, _): models[name].add(.loadFailures)
-        case .loneVariant, .advice, .unchanged, .leftAsItIs, .heldBack, .leftAlone: break
+        case .failed(let name, _, _, let problems):
+            models[name].add(.loadFailures)
+            if problems.contains(where: \.isOfGoldens) { models[name].add(.goldensFailed) }
+        case .rollout, .loneVariant, .advice, .unchanged, .leftAsItIs, .heldBack, .leftAlone: break
         case .unloaded(let name, _, _): models[name].add(.unloads)
         }
     }

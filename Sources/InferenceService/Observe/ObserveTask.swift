@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import Rollout
 internal import Settings
 
 /// The query of a request to `detect`, `segment`, `keypoints` or `embed`.
@@ -83,6 +84,15 @@ struct ObserveTask: PredictionTask {
 
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ObservationResult, InferenceError>] {
         await run.model.observations(of: images, request: query.request, options: run.options, slot: slot)
+    }
+
+    func shadow(of image: EncodedImage, _ result: ObservationResult) -> ShadowWork? {
+        ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
+            [run, request = query.request] (model, sample, deadline, slot) in
+            let options = run.options(for: sample, deadline: deadline)
+            let results = await model.observations(of: [image], request: request, options: options, slot: slot)
+            return Result(results.first)
+        }
     }
 
     func write(_ result: ObservationResult, total: UInt64, to writer: inout JSONWriter) throws(ImageError) {

@@ -4,6 +4,7 @@ internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import Rollout
 internal import Settings
 
 /// `POST /v1/models/{name}/predict`: any model, by what its `model.json` says.
@@ -101,6 +102,15 @@ struct PredictTask: PredictionTask {
         _ items: [DictionaryFeatureProvider], in slot: Slot
     ) async -> [Result<Prediction, InferenceError>] {
         await run.model.predictions(of: items, options: run.options, slot: slot)
+    }
+
+    func shadow(of item: DictionaryFeatureProvider, _ prediction: Prediction) -> ShadowWork? {
+        ShadowWork(
+            times: prediction.times, image: pictures(of: item).first?.image, answer: { ComparableAnswer(prediction) }
+        ) { [run] (model, sample, deadline, slot) in
+            let options = run.options(for: sample, deadline: deadline)
+            return Result(await model.predictions(of: [item], options: options, slot: slot).first)
+        }
     }
 
     /// The members `outputs`, `image` and `timing_ms`.

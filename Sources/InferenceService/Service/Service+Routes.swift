@@ -39,6 +39,9 @@ extension Service {
             .init(["/v1/models"], .get(.read, "models", models)),
             .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
             taughtList, taughtModel, taughtExamples, taughtExample, taughtClasses, taughtVersion, modelUpdate,
+            .init(
+                ["/v1/models/{name}/rollout"], .get(.read, "rollout", rollout),
+                .put(.admin, "rollout_set", setRollout), .delete(.admin, "rollout_delete", deleteRollout)),
             .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
             .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
             .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
@@ -144,10 +147,12 @@ extension Service {
                 try Job.defaultName(query, in: repository, settings)
             }
             return call.service.accept(call) { (request) async throws(ServiceError) in
-                try await PredictionRunner<Job>(
-                    repository: call.service.repository, settings: settings, metrics: call.service.metrics
-                )
-                .respond(to: request, query, choice)
+                try await choice.answer { (choice) async throws(ServiceError) in
+                    try await PredictionRunner<Job>(
+                        repository: call.service.repository, settings: settings, metrics: call.service.metrics
+                    )
+                    .respond(to: request, query, choice)
+                }
             }
         }
     }
@@ -173,14 +178,18 @@ extension Service {
             return ModelChoice(
                 name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, taught: taught)
         }
+        let route =
+            version == nil
+            ? call.service.shadows.route(name, call.head, sender: call.client, settings: call.live.settings) : nil
+        let asked = route.flatMap { $0.isShare ? $0.candidate : nil } ?? version
         let ready: Model?
         do throws(InferenceError) {
-            ready = try call.service.repository.readyModel(named: name, version: version)
+            ready = try call.service.repository.readyModel(named: name, version: asked)
         } catch {
             throw ServiceError(error)
         }
         if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
-        return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim)
+        return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, route: route)
     }
 
     /// 400 where a taught model is asked for what only models of the repository have.
@@ -228,10 +237,12 @@ extension Service {
     private static func infer(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let choice = try choose(call)
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await InferHandler(
-                repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
-            )
-            .respond(to: request, choice)
+            try await choice.answer { (choice) async throws(ServiceError) in
+                try await InferHandler(
+                    repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
+                )
+                .respond(to: request, choice)
+            }
         }
     }
 
@@ -264,6 +275,32 @@ extension Service {
             try RepositoryControl.check(request, settings: call.live.settings)
             try call.service.taught?.refuseControl(of: call.match.name)
             return try control.unload(call.match.name, request)
+        }
+    }
+}
+
+// MARK: Rollouts
+
+extension Service {
+    fileprivate static func rollout(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        try refuseTaught(call)
+        let handler = RolloutHandler(repository: call.service.repository, settings: call.live.settings)
+        return call.service.accept(call) { (_) throws(ServiceError) in try handler.answer(call.match.name) }
+    }
+
+    fileprivate static func setRollout(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        try refuseTaught(call)
+        let handler = RolloutHandler(repository: call.service.repository, settings: call.live.settings)
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await handler.set(call.match.name, request)
+        }
+    }
+
+    fileprivate static func deleteRollout(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        try refuseTaught(call)
+        let handler = RolloutHandler(repository: call.service.repository, settings: call.live.settings)
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await handler.delete(call.match.name, request)
         }
     }
 }

@@ -18,6 +18,7 @@ package final class Service: HTTPResponder {
     private let isDraining = Atomic<Bool>(false)
     private let clients = ClientLimits()
     let updates = UpdateGate()
+    let shadows: Shadows
     private let server = Mutex(Watched())
 
     /// The server that `/metrics` reports; it owns the service, not the other way round.
@@ -32,6 +33,7 @@ package final class Service: HTTPResponder {
         self.vertex = vertex
         self.repository = repository
         self.taught = taught
+        shadows = Shadows(repository)
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
         self.metrics = metrics
@@ -216,7 +218,7 @@ package final class Service: HTTPResponder {
 
     func metricsPage(_ settings: Settings) -> HTTPResponse {
         let page = MetricsPage(
-            metrics: metrics, records: repository.records, taught: taught?.usage,
+            metrics: metrics, records: repository.records, taught: taught?.usage, rollouts: repository.rolloutViews,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
             decoding: DecodeBudget.shared.usage, settings: settings,
             isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),

@@ -81,6 +81,10 @@ package enum BundleCheck {
                     + "\(weights.depthwiseInIntegers) of \(weights.depthwiseConvolutions) depthwise ones run in integers"
                     + (weights.reason.map { ": \($0)" } ?? ""))
         }
+        if let goldens = model.loadReport.goldens {
+            lines.append("  \(goldens.agreed) of \(goldens.compared) goldens agree")
+            if let summary = goldens.summary { lines.append("  warning: \(summary)") }
+        }
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
         lines += model.loadReport.advice.map { "  warning: \($0)" }
         lines += model.loadReport.undecided.map { "  still to decide: \($0)" }

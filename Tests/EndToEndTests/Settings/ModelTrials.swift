@@ -201,6 +201,42 @@ extension SettingsTrial {
             }
         ])
 
+    /// A model that is no numbered version has its rollout in the folder.
+    static let kept = SettingsTrial(
+        title: "rollouts are kept", settings: ["state_dir": "{}/state", "keep_differences": "true"], also: own,
+        prepare: { folder in
+            try put("digits", nil, in: folder)
+            for version in ["1", "2"] {
+                let target = folder.appendingPathComponent("models/ten/\(version)")
+                try FileManager.default.createDirectory(
+                    at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try FileManager.default.copyItem(at: digits, to: target)
+            }
+            // Other names: every answer differs.
+            let labels = folder.appendingPathComponent("models/ten/2/labels.txt")
+            try Data("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n".utf8).write(to: labels)
+        },
+        checks: [
+            "state_dir": { running in
+                let plan = ["-X", "PUT", "--data", "{\"serve\": \"1\"}"]
+                let answer = try Curl.run(running.url + "/v1/models/digits/rollout", plan)
+                let file = running.folder.appendingPathComponent("state/rollouts/digits.json").path
+                return unless(answer.status == 200 && FileManager.default.fileExists(atPath: file), answer.text)
+            },
+            "keep_differences": { running in
+                let plan = "{\"serve\": \"1\", \"candidate\": {\"version\": \"2\", \"shadow\": 1}}"
+                let set = try Curl.run(running.url + "/v1/models/ten/rollout", ["-X", "PUT", "--data", plan])
+                let kept = running.folder.appendingPathComponent("state/differences/ten").path
+                for _ in 0..<100 {
+                    _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/models/ten/classify")
+                    let names = (try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []
+                    if names.contains(where: { $0.count == 64 }) { return nil }
+                    usleep(50_000)
+                }
+                return "no picture in \(kept): \(set.text)"
+            },
+        ])
+
     static let untried = SettingsTrial(
         title: "models are not tried", settings: ["load_trial": "false"], also: own,
         prepare: { try put("digits", nil, in: $0) },

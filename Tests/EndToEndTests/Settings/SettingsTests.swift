@@ -15,7 +15,7 @@ struct EverySettingTests {
         .timeout,
         .models, .named,
         .engine,
-        .streams, .lone, .integerWeights, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment,
+        .streams, .lone, .integerWeights, .device, .watched, .kept, .untried, .triedInLittleMemory, .triedForAMoment,
         .twoAtOnce, .teaching, .taughtBytes,
     ]
 

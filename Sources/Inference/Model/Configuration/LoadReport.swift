@@ -14,6 +14,8 @@ public struct LoadReport: Sendable, Hashable {
     public var comparison: UInt64 = 0
     /// The result of that comparison.
     public var streamCheck = StreamCheck.notCompared(reason: "it is not loaded")
+    /// The result of comparing its answers with those of its goldens; nil if the bundle has none.
+    public var goldens: GoldenReport?
     /// True if the compiled model came from the cache.
     public var isCached = false
     /// Bytes of the bundle's files.

@@ -35,6 +35,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var loadLimit: Duration?
     /// True if the answers of several streams are compared with those of one before a model is handed out.
     public var comparesStreams = true
+    /// True if a bundle's goldens are compared before its model is handed out.
+    public var comparesGoldens = true
     /// The difference between the answers of its streams and those of one, where it is known before the load: it then runs with one stream.
     var streamDifference: String?
     /// The difference between the answers of its variant for batches and those of one item; nil makes the variant if the bundle asks for it.

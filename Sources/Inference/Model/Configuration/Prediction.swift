@@ -18,6 +18,10 @@ public struct PredictionOptions: Sendable {
 
     /// True if arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
     package var usesTensors = false
+    /// Keeps the picture as it is put into the tensor; nil keeps nothing.
+    package var keeps: DecodedInput?
+    /// A picture that was put into a tensor before: used instead of decoding, where tensors are alike.
+    package var decoded: DecodedInput?
     /// The thresholds of models that end with a suppression, if not the file's.
     var detectionThresholds = DetectionThresholds()
 
@@ -37,6 +41,8 @@ public struct StageTimes: Sendable, Hashable {
     public var postprocess: UInt64 = 0
     /// The engine's threads if it ran on the variant for lone predictions; nil otherwise.
     public var loneThreads: Int?
+    /// The predictions of all models that were under way when the engine began, with this one.
+    package var occupancy = 1
 
     /// All of them.
     package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }

@@ -94,9 +94,11 @@ extension Model {
         let loaded = try await LoaderThread.run(work).get()
         try await loaded.model.warmUp(loaded.warmUp)
         if let difference { loaded.model.note(difference) }
-        guard let reference = loaded.reference else { return .served(loaded.model) }
-        let found = await LoaderThread.run(lending: loaded.model) { $0.compare(with: reference) }
-        if let found { return .differs(found.after(loaded.model.loadReport)) }
+        if let reference = loaded.reference {
+            let found = await LoaderThread.run(lending: loaded.model) { $0.compare(with: reference) }
+            if let found { return .differs(found.after(loaded.model.loadReport)) }
+        }
+        if let goldens = loaded.goldens { try await loaded.model.check(goldens) }
         return .served(loaded.model)
     }
 
@@ -106,6 +108,16 @@ extension Model {
         let warmUp: WarmUp
         /// The answers of one stream; nil if there is nothing to compare with them.
         let reference: Reference?
+        /// Pictures whose answers are known; nil if there are none, or they are not compared.
+        let goldens: GoldenSet?
+    }
+
+    /// The folder that has a version's goldens: a numbered folder with one bare model file in it is as good as a bundle. Blocks.
+    private static func goldenFolder(of bundle: ModelBundle, isNumbered: Bool) -> String {
+        guard isNumbered, (try? FolderReader.disk.kind(bundle.path)) == .file,
+            let slash = bundle.path.lastIndex(of: "/")
+        else { return bundle.path }
+        return String(bundle.path[..<slash])
     }
 
     // Long: the stages of a load in their order.
@@ -131,6 +143,11 @@ extension Model {
         let manifest = bundle.manifest ?? derived?.manifest
         let plan = if let manifest = derived?.manifest { planner.plan(manifest) } else { planner.plan(bundle) }
         let warmUp = WarmUp(bundle.manifest?.runtime.warmUp, plan: plan, problems: planner.problems)
+        let goldens =
+            configuration.comparesGoldens
+            ? GoldenSet(
+                bundle: goldenFolder(of: bundle, isNumbered: version != nil),
+                agreement: bundle.manifest?.goldenAgreement, problems: planner.problems) : nil
         guard planner.problems.problems.isEmpty else {
             throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
         }
@@ -202,7 +219,7 @@ extension Model {
                 configuration.lone, source: configuration.source(bundle.source), stamp: bundle.stamp, engine: engine,
                 options: configuration.compile, execution: compiled.execution),
             configuration: configuration, loadReport: report)
-        return Loaded(model: model, warmUp: warmUp, reference: reference)
+        return Loaded(model: model, warmUp: warmUp, reference: reference, goldens: goldens)
     }
 
     /// Has the engine read a bundle's model file.

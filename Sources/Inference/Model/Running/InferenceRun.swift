@@ -47,7 +47,11 @@ struct InferenceRun {
     }
 
     /// It has an infer request.
-    mutating func begins() { times.queue &+= step() }
+    /// - Parameter occupancy: predictions that are under way, with this one.
+    mutating func begins(beside occupancy: Int) {
+        times.queue &+= step()
+        times.occupancy = occupancy
+    }
 
     /// The engine is done.
     mutating func ends(loneThreads: Int?) {

@@ -5,7 +5,10 @@ internal import SystemSupport
 extension Model {
     /// The SHA-256 of the model's files, with their names: another model, labels or model.json have another. Nil where a file cannot be
     /// read. Blocks.
-    package var filesDigest: String? {
+    package var filesDigest: String? { Self.filesDigest(of: path) }
+
+    /// The same of the model at a path, loaded or not. Blocks.
+    static func filesDigest(of path: String) -> String? {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[..<$0]) } ?? "."
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path

@@ -56,11 +56,11 @@ extension Model {
         if let answer = try await fill(inputs.tensors, &run) { return answer }
         let pooled = try await takeRequest(for: run, until: options.deadline)
         defer { pooled.release() }
-        let isAlone = PredictionsUnderWay.isOne
-        run.begins()
+        let occupancy = PredictionsUnderWay.number
+        run.begins(beside: occupancy)
         try await infer(pooled.request, on: inputs.tensors, options)
         run.ends(loneThreads: pooled.loneThreads)
-        if run.batch == nil { considerLone(run.times, alone: isAlone) }
+        if run.batch == nil { considerLone(run.times, alone: occupancy == 1) }
         return try read(pooled.request, &run)
     }
 
@@ -106,6 +106,10 @@ extension Model {
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
     ) async throws(InferenceError) -> FilledItem {
         var item = FilledItem()
+        if let decoded = options.decoded, plan.inputs.count == 1, let image = decoded.fill(tensor(0), of: plan.inputs) {
+            item.image = image
+            return item
+        }
         let filler = InputFiller(options: options) { false }
         for (position, input) in plan.inputs.enumerated() {
             do throws(InferenceError) {
@@ -121,6 +125,9 @@ extension Model {
             } catch {
                 throw error.isStoppedDecoding ? .stopped(at: .decode) : error
             }
+        }
+        if let keeps = options.keeps, plan.inputs.count == 1 {
+            keeps.keep(tensor(0), of: plan.inputs, image: item.image)
         }
         return item
     }

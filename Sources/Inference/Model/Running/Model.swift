@@ -58,6 +58,8 @@ public final class Model: Sendable {
     let reference = Mutex<Reference?>(nil)
     /// The difference that the canary found between its streams and one; nil if there is none.
     let laterDifference = Mutex<String?>(nil)
+    /// The goldens that agreed at the load, for the canary; the next first.
+    let goldens = Mutex<ArraySlice<GoldenPicture>>([])
     /// The results of trying the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
 

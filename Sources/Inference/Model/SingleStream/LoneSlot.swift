@@ -143,5 +143,8 @@ enum PredictionsUnderWay {
     static func end() { count.wrappingSubtract(1, ordering: .relaxed) }
 
     /// True if the caller's prediction is the only one.
-    static var isOne: Bool { count.load(ordering: .relaxed) == 1 }
+    static var isOne: Bool { number == 1 }
+
+    /// The predictions that are under way.
+    static var number: Int { count.load(ordering: .relaxed) }
 }

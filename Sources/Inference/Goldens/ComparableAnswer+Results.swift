@@ -1,0 +1,80 @@
+internal import ImagePipeline
+internal import Observations
+package import Rollout
+internal import SystemSupport
+
+// The results of a model, as answers that can be compared.
+
+extension ComparableAnswer {
+    package init(_ result: ClassificationResult) {
+        self = .classes(
+            result.classifications.map {
+                ScoredLabel(index: $0.index, label: $0.label, confidence: Double($0.confidence))
+            })
+    }
+
+    /// Computes the run lengths of a mask: takes as long as writing it.
+    package init(_ result: ObservationResult) {
+        let side = Double(max(result.displayed.width, result.displayed.height))
+        switch result.content {
+        case .detections(let found): self = .boxes(found.map(FoundBox.init), side: side)
+        case .keypoints(let points): self = .points(points.map(NamedPoint.init), side: side)
+        case .embedding(let values): self = .embedding(values)
+        case .mask(let mask, let labels): self = Self.segments(mask, labels: labels)
+        }
+    }
+
+    /// Pictures among the outputs are compared by their pixels' bytes, as text.
+    package init(_ prediction: Prediction) {
+        var values: [String: OutputValue] = [:]
+        for name in prediction.featureNames {
+            switch prediction.featureValue(for: name) {
+            case .dictionary(let labels)?:
+                values[name] = .labels(Dictionary(labels.map { ($0.label, $0.value) }) { first, _ in first })
+            case .multiArray(let array)?: values[name] = .array(shape: array.shape.dimensions, array.doubles)
+            case .int64(let value)?: values[name] = .number(Double(value))
+            case .double(let value)?: values[name] = .number(value)
+            case .string(let text)?: values[name] = .text(text)
+            case .image(let image)?:
+                values[name] = .text(SHA256.text(SHA256.digest(image.withUnsafeBytes { [UInt8]($0) })))
+            case .lentArray?, nil: continue
+            }
+        }
+        self = .values(values)
+    }
+
+    /// The runs of a mask, at most.
+    private static let mostRuns = 2_000_000
+
+    private static func segments(_ mask: PictureMask, labels: [String]?) -> ComparableAnswer {
+        let runs = try? mask.runLengths(of: Set(0...Int(UInt16.max)), most: mostRuns)
+        guard let runs else { return .failure(code: "internal", message: "the mask has too many edges to be compared") }
+        return .segments(
+            runs.sorted { $0.key < $1.key }.filter { $0.value.area > 0 }.map { index, lengths in
+                let label = labels.flatMap { index < $0.count ? $0[index] : nil }
+                return Segment(label: label ?? "\(index)", mask: RunMask(lengths))
+            })
+    }
+}
+
+extension ComparableAnswer.FoundBox {
+    fileprivate init(_ found: ObservationResult.Found) {
+        self.init(
+            label: found.label, confidence: Double(found.confidence), x: found.box.x, y: found.box.y,
+            width: found.box.width, height: found.box.height)
+        mask = found.mask.map(RunMask.init)
+        points = found.keypoints?.map(ComparableAnswer.NamedPoint.init)
+    }
+}
+
+extension ComparableAnswer.NamedPoint {
+    fileprivate init(_ point: ObservationResult.Point) {
+        if let place = point.place { self.init(x: place.x, y: place.y) } else { self.init() }
+    }
+}
+
+extension RunMask {
+    fileprivate init(_ runs: RunLengths) {
+        self.init(width: runs.width, height: runs.height, counts: runs.counts)
+    }
+}

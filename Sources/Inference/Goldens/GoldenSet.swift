@@ -1,0 +1,148 @@
+internal import Glibc
+internal import JSON
+package import Rollout
+
+/// A picture of a bundle's folder `golden`, with the answer that is expected.
+package struct Golden: Sendable {
+    /// The picture's name, below the folder.
+    package let name: String
+    let path: String
+    /// SHA-256 of the picture that was answered, in hexadecimal digits; nil where the line does not say.
+    let digest: String?
+    package let expected: ComparableAnswer
+}
+
+/// The pictures of a bundle whose answers are known: `golden/expected.jsonl` and the pictures beside it.
+package struct GoldenSet: Sendable {
+    /// The share of them that must be answered as expected.
+    package let agreement: Double
+    package let goldens: [Golden]
+
+    package static let folder = "golden", file = "expected.jsonl"
+    /// Pictures of a bundle.
+    package static let most = 1_000
+    /// Bytes of `expected.jsonl`, of a line of it, and of a picture.
+    private static let largestFile = 256 << 20
+    static let largestPicture = 64 << 20
+    /// The problems that are told of one file: one mistake of a script is in all lines.
+    private static let mostProblems = 10
+
+    /// Reads a bundle's goldens; what is wrong with them is a problem. Blocks.
+    /// - Parameters:
+    ///   - path: the bundle's folder.
+    ///   - agreement: what model.json says; nil if it says nothing of goldens.
+    /// - Returns: nil where there are none.
+    init?(bundle path: String, agreement: Double?, problems: ProblemList) {
+        let folder = path + "/" + Self.folder, place = Self.folder + "/" + Self.file
+        self.agreement = agreement ?? 1
+        switch BundleFile.read(folder + "/" + Self.file, most: Self.largestFile) {
+        case .success(let data):
+            var reader = Reader(folder: folder, problems: problems)
+            let lines = data.split(separator: 0x0A, omittingEmptySubsequences: false)
+            for (index, line) in lines.enumerated() where line.contains(where: { $0 > 0x20 }) {
+                guard reader.goldens.count < Self.most else {
+                    problems.add(place, "has more than \(Self.most) pictures")
+                    break
+                }
+                guard reader.mistakes < Self.mostProblems else { break }
+                reader.read([UInt8](line), place: "\(place):\(index + 1)")
+            }
+            goldens = reader.goldens
+            if goldens.isEmpty, reader.mistakes == 0 { problems.add(place, "has no line") }
+        case .failure(let problem):
+            goldens = []
+            // A folder of that name may be anything, as long as model.json does not speak of it.
+            guard agreement != nil || problem.reason != "is missing" else { return nil }
+            problems.add(place, problem.reason)
+        }
+    }
+
+    /// The reading of the lines.
+    private struct Reader {
+        let folder: String
+        let problems: ProblemList
+        let answers = AnswerReader(readMask: ClassPicture.masks)
+        var goldens: [Golden] = []
+        var mistakes = 0
+        private var places: [String: Int] = [:]
+
+        init(folder: String, problems: ProblemList) {
+            self.folder = folder
+            self.problems = problems
+        }
+
+        mutating func read(_ line: [UInt8], place: String) {
+            do throws(AnswerReader.Problem) {
+                let value: JSONValue
+                do throws(JSONTextError) {
+                    value = try JSONTree.read(line, .json).value
+                } catch {
+                    throw AnswerReader.Problem("is not valid JSON: \(error.reason)")
+                }
+                let golden = try golden(value)
+                // As with --resume, the last line of a picture counts.
+                if let before = places[golden.name] {
+                    goldens[before] = golden
+                } else {
+                    places[golden.name] = goldens.count
+                    goldens.append(golden)
+                }
+            } catch {
+                mistakes += 1
+                problems.add(place, error.reason)
+            }
+        }
+
+        private func golden(_ value: JSONValue) throws(AnswerReader.Problem) -> Golden {
+            guard case .object(let members) = value, case .string(let file)? = members["file"] else {
+                throw AnswerReader.Problem("expected an object with \"file\", the picture's name")
+            }
+            let name = try self.name(file)
+            var digest: String?
+            if case .string(let text)? = members["digest"] {
+                digest = text.hasPrefix("sha256:") ? String(text.dropFirst(7)) : text
+            }
+            let expected: ComparableAnswer
+            if case .string(let label)? = members["label"] {
+                expected = .classes([ComparableAnswer.ScoredLabel(index: 0, label: label, confidence: 1)])
+            } else {
+                expected = try answers.answer(value)
+            }
+            if case .values = expected {
+                throw AnswerReader.Problem(
+                    "is an answer of /predict: expected one of classify, detect, segment, keypoints or embed")
+            }
+            return Golden(name: name, path: folder + "/" + name, digest: digest, expected: expected)
+        }
+
+        /// The name below the folder. Commands that were called elsewhere write the way to it, too.
+        private func name(_ file: String) throws(AnswerReader.Problem) -> String {
+            func refusal(_ reason: String) -> AnswerReader.Problem {
+                AnswerReader.Problem("\"\(file.prefix(200))\" \(reason)")
+            }
+            var parts = file.split(separator: "/", omittingEmptySubsequences: false)
+            guard !file.isEmpty, !file.utf8.contains(0), !parts.contains("..") else {
+                throw refusal("is not inside \(GoldenSet.folder)")
+            }
+            parts.removeAll { $0 == "." }
+            var name = parts.joined(separator: "/")
+            if name.hasPrefix("/") || !Self.exists(folder + "/" + name),
+                let last = parts.dropLast().lastIndex(where: { $0 == GoldenSet.folder })
+            {
+                name = parts[(last + 1)...].joined(separator: "/")
+            }
+            guard !name.hasPrefix("/"), !name.isEmpty else { throw refusal("is not inside \(GoldenSet.folder)") }
+            let path = folder + "/" + name
+            guard Self.exists(path) else { throw refusal("is not in \(GoldenSet.folder)") }
+            guard LinkPolicy.within([folder]).allows(path) else {
+                throw refusal("is a link that leads out of \(GoldenSet.folder)")
+            }
+            return name
+        }
+
+        private static func exists(_ path: String) -> Bool {
+            var status = stat()
+            return stat(path, &status) == 0
+        }
+    }
+}

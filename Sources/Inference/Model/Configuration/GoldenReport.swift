@@ -1,0 +1,16 @@
+/// The result of comparing a model with the pictures of its bundle whose answers are known.
+public struct GoldenReport: Sendable, Hashable {
+    /// How many pictures there are, and how many were answered as expected.
+    public let compared: Int, agreed: Int
+    /// The pictures that were answered otherwise, each with the difference; the first few.
+    public let differences: [String]
+
+    /// `3 of 20 goldens differ: cat.jpg: expected tabby 0.91, got goldfish 0.40`; nil if none does.
+    public var summary: String? {
+        let differing = compared - agreed
+        guard differing > 0 else { return nil }
+        let words = compared == 1 ? "golden differs" : "goldens differ"
+        return "\(differing) of \(compared) \(words): " + differences.joined(separator: "; ")
+            + (differing > differences.count ? "; ..." : "")
+    }
+}

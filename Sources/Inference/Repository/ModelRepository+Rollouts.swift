@@ -1,0 +1,237 @@
+package import Rollout
+internal import Synchronization
+package import SystemSupport
+
+extension ModelRollout.View {
+    /// The reason no version may serve.
+    var absence: String {
+        if let problem { return problem }
+        guard let serve = machine.plan.serve else { return "its versions are candidates, or were rolled back" }
+        return "\(RolloutFile.name) names version \(serve) to serve, which does not exist"
+    }
+}
+
+/// The reason a rollout is not changed.
+package enum RolloutRefusal: Error, Sendable {
+    /// There is no such model or version.
+    case unknown(InferenceError)
+    /// A version that is named cannot be loaded, nobody would serve, or there is no place to keep the rollout.
+    case conflict(String)
+    /// A version that is named is still being loaded, or the disk is full.
+    case notNow(String)
+}
+
+extension ModelRepository {
+    /// What became of a model's rollout.
+    package struct RolloutStatus: Sendable {
+        package let view: ModelRollout.View
+        /// The version that answers requests that name none; nil if none does.
+        package let serving: String?
+    }
+
+    /// - Throws: ``InferenceError/modelNotFound(name:known:)``.
+    package func rolloutStatus(of name: String) throws(InferenceError) -> RolloutStatus {
+        _ = try highest(of: name)
+        let rollout = rollout(of: name)
+        return RolloutStatus(view: rollout.view, serving: serving(of: name)?.version)
+    }
+
+    /// The rollouts of the models that have one, by name.
+    package var rolloutViews: [(name: String, view: ModelRollout.View)] {
+        rollouts.withLock { rollouts in
+            rollouts.map { ($0.key, $0.value.view) }.filter { $0.1.machine.state != .none || $0.1.problem != nil }
+        }.sorted { $0.0 < $1.0 }.map { (name: $0.0, view: $0.1) }
+    }
+
+    /// The rollout of a model; one without a file where it has none.
+    func rollout(of name: String) -> ModelRollout {
+        rollouts.withLock { rollouts in
+            if let rollout = rollouts[name] { return rollout }
+            let rollout = ModelRollout(RolloutFile(model: name, place: nil, stateFolder: stateFolder))
+            rollouts[name] = rollout
+            return rollout
+        }
+    }
+
+    /// The version that answers requests that name none.
+    func serving(of name: String) -> ModelVersion? {
+        let rollout = rollouts.withLock { $0[name] }?.view
+        let ascending = items.withLock { $0[name] ?? [] }.sorted { $0.order < $1.order }
+        return VersionSituation.answering(ascending.map { $0.situation(in: rollout) }).map { ascending[$0] }
+    }
+
+    /// The version that a word of a URL stands for: a version's own, or a label. The word itself where it is neither: no version has it.
+    package func number(for word: String, of name: String) -> String {
+        guard !(items.withLock { $0[name] ?? [] }).contains(where: { $0.version == word }) else { return word }
+        let plan = rollouts.withLock { $0[name] }?.machine.plan ?? RolloutPlan()
+        return plan.version(labelled: word, serving: serving(of: name)?.version) ?? word
+    }
+
+    /// The same, as its number.
+    package func servingVersion(of name: String) -> String? { serving(of: name)?.version }
+
+    // MARK: Changes
+
+    /// Replaces a model's plan. The versions that it names are loaded first: it counts, as a whole, when they are ready.
+    /// - Parameter deadline: until when the loads are waited for; they continue after it.
+    package func setRollout(
+        of name: String, _ plan: RolloutPlan, deadline: MonotonicInstant
+    ) async throws(RolloutRefusal) {
+        var named: [(String, ModelVersion)] = []
+        for version in plan.versions.sorted() {
+            do throws(InferenceError) {
+                let all = versions(of: name)
+                guard !all.isEmpty else { throw .modelNotFound(name: name, known: names) }
+                guard let item = all.first(where: { $0.version == version }) else {
+                    throw .versionNotFound(name: name, version: version, known: all.map(\.version))
+                }
+                named.append((version, item))
+            } catch {
+                throw .unknown(error)
+            }
+        }
+        for (version, item) in named {
+            if version == plan.serve || version == plan.candidate?.version {
+                try await prepare(item, deadline: deadline)
+            } else if case .failed(let reason) = item.record.state {
+                throw .conflict("version \(version) of model \"\(name)\" has failed: \(reason)")
+            }
+        }
+        if plan.serve == nil, let candidate = plan.candidate?.version,
+            !versions(of: name).contains(where: { $0.version != candidate })
+        {
+            throw .conflict("version \(candidate) is the only one of model \"\(name)\": no version would serve")
+        }
+        try await change(name) { .put(plan, digests: self.digests(of: name)) }
+    }
+
+    /// Forgets a model's plan: the highest good version serves again.
+    package func deleteRollout(of name: String) async throws(RolloutRefusal) {
+        do throws(InferenceError) { _ = try highest(of: name) } catch { throw .unknown(error) }
+        try await change(name) { .delete }
+    }
+
+    private func prepare(_ item: ModelVersion, deadline: MonotonicInstant) async throws(RolloutRefusal) {
+        guard item.readyModel == nil else { return }
+        do throws(InferenceError) {
+            _ = try await load(item, deadline: deadline)
+        } catch {
+            let words = "version \(item.version) of model \"\(item.name)\""
+            switch error {
+            case .deadlineExceeded, .cancelled:
+                throw .notNow("\(words) is still being loaded; nothing has changed: try again")
+            default: throw .conflict("\(words) has failed: \(error.message)")
+            }
+        }
+    }
+
+    /// The digests of a model's versions, where they matter. Blocks.
+    private func digests(of name: String) -> [String: String] {
+        guard !rollout(of: name).machine.record.rolledBack.isEmpty else { return [:] }
+        return Dictionary(versions(of: name).compactMap { item in item.readDigest().map { (item.version, $0) } }) { $1 }
+    }
+
+    private func change(
+        _ name: String, _ event: @escaping @Sendable () -> RolloutMachine.Event
+    ) async throws(RolloutRefusal) {
+        let result = await LoaderThread.run {
+            let event = event()
+            return Result { () throws(RolloutFile.Problem) in
+                try self.rollout(of: name).handle(event, mustBeKept: true)
+            }
+        }
+        do throws(RolloutFile.Problem) {
+            tell(try result.get(), of: name)
+        } catch {
+            throw .conflict(
+                "the rollout of model \"\(name)\" cannot be kept, and nothing has changed: \(error.message)")
+        }
+        // What is wanted now may not be loaded: the highest, after a rollout that named another.
+        Task { await loadWanted(of: name) }
+    }
+
+    private func loadWanted(of name: String) async {
+        for item in wanted(of: name) where item.policy == .eager && item.readyModel == nil {
+            _ = try? await load(item)
+        }
+    }
+
+    /// Handles what the daemon has found out by itself. Blocks no caller; changes of one model come one after the other.
+    private func note(of name: String, _ event: @escaping @Sendable () -> RolloutMachine.Event?) {
+        Task.detached {
+            let sentences = await LoaderThread.run { () -> [String] in
+                guard let event = event() else { return [] }
+                return (try? self.rollout(of: name).handle(event, mustBeKept: false)) ?? []
+            }
+            self.tell(sentences, of: name)
+        }
+    }
+
+    private func tell(_ sentences: [String], of name: String) {
+        let state = rollout(of: name).machine.state.rawValue
+        for sentence in sentences { onEvent(.rollout(name: name, state: state, text: sentence)) }
+    }
+
+    // MARK: Comparing
+
+    /// The rollout of a model whose candidate is compared; nil for others. For every request.
+    package func comparedRollout(of name: String) -> ModelRollout? {
+        rollouts.withLock { $0[name] }.flatMap { $0.candidate == nil ? nil : $0 }
+    }
+
+    /// Compares the answers of both versions to one item; a promotion or a roll-back that follows happens by itself.
+    /// - Returns: whether it is among those that differ most.
+    package func compare(_ pair: ModelRollout.Pair, of name: String, candidate: String) -> Bool {
+        guard let rollout = comparedRollout(of: name) else { return false }
+        let (isVerdict, isListed) = rollout.add(pair, of: candidate)
+        if isVerdict { decide(of: name, candidate: candidate) { rollout.verdict(digest: $0) } }
+        return isListed
+    }
+
+    /// A candidate that was asked instead of the version that serves gave an error that is its own fault: it is out.
+    package func candidateErred(of name: String, candidate: String, reason: String) {
+        decide(of: name, candidate: candidate) { .candidateErred(reason: reason, digest: $0) }
+    }
+
+    /// Handles what follows for a candidate; its files' digest is what a roll-back remembers.
+    private func decide(
+        of name: String, candidate: String, _ event: @escaping @Sendable (String?) -> RolloutMachine.Event?
+    ) {
+        note(of: name) { [items = versions(of: name)] in
+            guard self.rollout(of: name).candidate?.version == candidate else { return nil }
+            return event(items.first { $0.version == candidate }?.readDigest())
+        }
+    }
+
+    // MARK: Events of loads
+
+    /// A load of a candidate has ended.
+    func tellRollout(of item: ModelVersion, _ outcome: ModelVersion.Outcome) {
+        guard let plan = rollouts.withLock({ $0[item.name] })?.machine.plan, plan.candidate?.version == item.version
+        else { return }
+        switch outcome.result {
+        case .success: if outcome.isKept { note(of: item.name) { .candidateLoaded } }
+        case .failure(let error):
+            // What answered before a reload still does.
+            guard item.readyModel == nil else { return }
+            let reason = item.shown(error.message)
+            note(of: item.name) { .candidateFailed(reason: reason) }
+        }
+    }
+
+    // MARK: Files
+
+    /// Reads the rollouts of the models that were found, before they are served. Blocks.
+    func lookAtRollouts(of items: [String: [ModelVersion]]) {
+        rollouts.withLock { $0 = $0.filter { items[$0.key] != nil } }
+        for (name, versions) in items {
+            let rollout = rollout(of: name)
+            let file = RolloutFile(
+                model: name, place: versions.lazy.compactMap(\.place).first, stateFolder: stateFolder)
+            let sentence = rollout.look(at: file)
+            // Files that have changed are no longer what was rolled back, and copies of it still are.
+            if !rollout.machine.record.rolledBack.isEmpty { for item in versions { item.readDigest() } }
+            if let sentence { tell([sentence], of: name) }
+        }
+    }
+}

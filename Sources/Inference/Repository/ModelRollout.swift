@@ -1,0 +1,158 @@
+package import Rollout
+internal import Synchronization
+
+/// The rollout of one model: ``RolloutMachine`` decides; here are its lock, its file and the comparison that is under way.
+package final class ModelRollout: Sendable {
+    private let state: Mutex<State>
+    /// Held while a change is saved: changes come one after the other, and requests do not wait for the disk.
+    private let changing = Mutex(())
+
+    private struct State {
+        var machine = RolloutMachine()
+        var file: RolloutFile
+        /// The content of the file.
+        var saved: RolloutMachine.Record?
+        var problem: String?
+        /// The comparison that is under way, or that has ended last.
+        var comparison: Comparison?
+    }
+
+    init(_ file: RolloutFile) { state = Mutex(State(file: file)) }
+
+    /// The rollout at one moment.
+    package struct View: Sendable {
+        package let machine: RolloutMachine
+        /// The reason rollout.json could not be read when the model was found: no version serves then.
+        package let problem: String?
+        /// The comparison that is under way, or that has ended last; nil if there was none.
+        package let comparison: Comparison?
+
+        /// True if a version may answer requests that name none.
+        func mayServe(_ version: String, digest: String?) -> Bool {
+            problem == nil && machine.mayServe(version, digest: digest)
+        }
+    }
+
+    package var view: View {
+        state.withLock { View(machine: $0.machine, problem: $0.problem, comparison: $0.comparison) }
+    }
+
+    /// The decisions alone, for every request.
+    var machine: RolloutMachine { state.withLock { $0.machine } }
+
+    /// The candidate, as long as it is compared.
+    package var candidate: RolloutPlan.Candidate? { state.withLock { $0.machine.candidate } }
+
+    // MARK: Comparing
+
+    /// The answers of both versions to one item.
+    package struct Pair: Sendable {
+        /// The digest of the item.
+        package let id: String
+        package let serving: ComparableAnswer, candidate: ComparableAnswer
+        /// The times of both inferences; nil where they say nothing of each other.
+        package var times: (serving: StageTimes, candidate: StageTimes)?
+
+        package init(id: String, serving: ComparableAnswer, candidate: ComparableAnswer) {
+            self.id = id
+            self.serving = serving
+            self.candidate = candidate
+        }
+    }
+
+    /// Counts an item that was to be compared, and for which there was no room.
+    package func skip(of candidate: String) {
+        state.withLock { state in
+            if state.machine.candidate?.version == candidate { state.comparison?.skip() }
+        }
+    }
+
+    /// Adds two answers, unless another candidate is compared by now.
+    /// - Returns: whether something follows from all of them, and whether this pair is among those that differ most.
+    func add(_ pair: Pair, of candidate: String) -> (isVerdict: Bool, isListed: Bool) {
+        state.withLock { state in
+            guard state.machine.candidate?.version == candidate, state.comparison != nil else { return (false, false) }
+            state.comparison?.add(id: pair.id, serving: pair.serving, candidate: pair.candidate)
+            if let times = pair.times {
+                for (side, times) in [(LatencyComparison.Side.serving, times.serving), (.candidate, times.candidate)] {
+                    state.comparison?.latency.add(times.inference, occupancy: times.occupancy, of: side)
+                }
+            }
+            let isListed = state.comparison?.differences.contains { $0.id == pair.id } ?? false
+            return (state.comparison?.verdict(for: state.machine.plan, digest: nil) != nil, isListed)
+        }
+    }
+
+    /// What follows from the answers so far.
+    func verdict(digest: String?) -> RolloutMachine.Event? {
+        state.withLock { $0.comparison?.verdict(for: $0.machine.plan, digest: digest) }
+    }
+
+    // MARK: The file
+
+    /// Reads the file where it has another content than the daemon has put there. What cannot be read changes nothing, but where it was never
+    /// read no version serves. Blocks.
+    /// - Returns: the sentence for the log; nil if nothing has changed.
+    func look(at file: RolloutFile) -> String? {
+        changing.withLock { _ in
+            let result = file.read()
+            return state.withLock { state in
+                state.file = file
+                switch result {
+                case .failure(let problem):
+                    let isNew = state.problem != problem.message
+                    if state.saved == nil { state.problem = problem.message }
+                    return isNew
+                        ? "\(problem.message); \(state.saved == nil ? "no version serves" : "what was read before counts")"
+                        : nil
+                case .success(let record):
+                    let wasProblem = state.problem != nil
+                    state.problem = nil
+                    guard record != state.saved else { return wasProblem ? "\(RolloutFile.name) is read" : nil }
+                    var next = record ?? RolloutMachine.Record()
+                    // Who edits the file does not make good what was rolled back.
+                    next.rolledBack =
+                        state.machine.record.rolledBack.filter { !next.rolledBack.contains($0) } + next.rolledBack
+                    state.saved = record
+                    state.machine = RolloutMachine(next)
+                    state.comparison = Self.comparison(of: state.machine)
+                    return record == nil ? "\(RolloutFile.name) is gone" : "\(RolloutFile.name) is read"
+                }
+            }
+        }
+    }
+
+    private static func comparison(of machine: RolloutMachine) -> Comparison? {
+        machine.candidate == nil
+            ? nil : Comparison(agreement: machine.plan.promote?.agreement ?? RolloutPlan.Promotion().agreement)
+    }
+
+    /// Handles an event: saves what follows, then lets it count. Blocks.
+    /// - Parameter mustBeKept: false for the daemon's own decisions, which count for this process where they cannot be saved.
+    /// - Returns: sentences for the log.
+    func handle(_ event: RolloutMachine.Event, mustBeKept: Bool) throws(RolloutFile.Problem) -> [String] {
+        try changing.withLock { (_) throws(RolloutFile.Problem) in
+            var machine = state.withLock { $0.machine }
+            let file = state.withLock { $0.file }
+            var sentences: [String] = [], isSaved = true
+            let actions = machine.handle(event)
+            if actions.contains(.save) {
+                do throws(RolloutFile.Problem) {
+                    try file.write(machine.record)
+                } catch {
+                    if mustBeKept { throw error }
+                    isSaved = false
+                    sentences.append("\(error.message): a restart begins as before")
+                }
+            }
+            state.withLock { [machine, isSaved] state in
+                state.machine = machine
+                if isSaved { state.saved = machine.record }
+                state.problem = nil
+                if actions.contains(.beginComparing) { state.comparison = Self.comparison(of: machine) }
+            }
+            for case .report(let sentence) in actions { sentences.append(sentence) }
+            return sentences
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import JSON
+package import Rollout
+internal import SystemSupport
+
+/// The file of a model's rollout: rollout.json beside its numbered versions, or, where that folder cannot be written to, a file of the folder
+/// `state_dir`. All of it blocks.
+///
+/// What the daemon keeps elsewhere counts as long as the file beside the versions is the one that it was made over: an operator who writes
+/// another one is obeyed.
+package struct RolloutFile: Sendable, Hashable {
+    static let name = "rollout.json"
+    /// The largest file that is read, in bytes.
+    private static let largest = 1 << 20
+
+    /// The file beside the versions; nil for a model without numbered versions.
+    let beside: String?
+    /// The file in `state_dir`; nil if there is no such folder.
+    let kept: String?
+
+    /// - Parameters:
+    ///   - place: the folder of the numbered versions; nil if there is none.
+    ///   - stateFolder: `state_dir`; nil if there is none.
+    package init(model: String, place: String?, stateFolder: String?) {
+        beside = place.map { $0 + "/" + Self.name }
+        kept = stateFolder.map { "\($0)/rollouts/\(Self.fileName(of: model)).json" }
+    }
+
+    /// The name of a model as the name of a file: other characters than letters, digits, `-` and `_` as `%` and two digits.
+    package static func fileName(of model: String) -> String {
+        var text = ""
+        for byte in model.utf8 {
+            let isPlain = (48...57).contains(byte) || (65...90).contains(byte & 0xDF) || byte == 0x2D || byte == 0x5F
+            let digits = String(byte, radix: 16)
+            text += isPlain ? String(UnicodeScalar(byte)) : "%" + (digits.count < 2 ? "0" : "") + digits
+        }
+        return text
+    }
+
+    /// The reason the file cannot be used: a sentence.
+    package struct Problem: Error, Sendable, Hashable {
+        package let message: String
+    }
+
+    // MARK: Reading
+
+    /// The rollout that counts; nil if there is none.
+    package func read() -> Result<RolloutMachine.Record?, Problem> {
+        Result { () throws(Problem) in
+            let written = try beside.flatMap { (path) throws(Problem) in try Self.contents(of: path) }
+            if let kept, let data = try Self.contents(of: kept) {
+                let (record, over) = try Self.record(data, at: kept)
+                if over == Self.digest(of: written) { return record }
+            }
+            guard let beside, let written else { return nil }
+            return try Self.record(written, at: beside).record
+        }
+    }
+
+    private static func digest(of contents: Data?) -> String {
+        contents.map { SHA256.text(SHA256.digest([UInt8]($0))) } ?? "none"
+    }
+
+    private static func contents(of path: String) throws(Problem) -> Data? {
+        var status = stat()
+        if stat(path, &status) != 0, FileFailure(code: errno).isAbsence { return nil }
+        switch BundleFile.read(path, most: largest) {
+        case .success(let data): return data
+        case .failure(let problem): throw Problem(message: "\(path) \(problem.reason)")
+        }
+    }
+
+    private static func record(
+        _ data: Data, at path: String
+    ) throws(Problem) -> (record: RolloutMachine.Record, over: String?) {
+        let value: JSONValue
+        do throws(JSONTextError) {
+            value = try JSONValue.parse(data)
+        } catch {
+            throw Problem(message: "\(path) is not JSON: \(error.reason)")
+        }
+        do throws(RolloutPlan.Problem) {
+            var over: String?
+            if case .object(let members) = value, case .string(let text)? = members["over"] { over = text }
+            return (try RolloutMachine.Record(value), over)
+        } catch {
+            throw Problem(message: "\(path): \(error.message)")
+        }
+    }
+
+    // MARK: Writing
+
+    /// Replaces the file as a whole: after a crash there is the old one or the new one.
+    package func write(_ record: RolloutMachine.Record) throws(Problem) {
+        var obstacle: String?
+        if let beside {
+            let code = Self.replace(beside, with: record.text())
+            guard code != 0 else { return }
+            obstacle = "\(beside) cannot be written: \(FileFailure(code: code).reason)"
+            // Only where the folder is not for writing: on a full disk the file of before still counts.
+            guard [EACCES, EPERM, EROFS].contains(code) else { throw Problem(message: obstacle ?? "") }
+        }
+        guard let kept else {
+            throw Problem(
+                message: (obstacle ?? "the model has no numbered versions, beside which rollout.json could lie")
+                    + ", and there is no folder for what the daemon keeps (state_dir)")
+        }
+        let written = try beside.flatMap { (path) throws(Problem) in try Self.contents(of: path) }
+        let folder = String(kept[..<(kept.lastIndex(of: "/") ?? kept.endIndex)])
+        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let code = Self.replace(kept, with: record.text(over: Self.digest(of: written)))
+        guard code == 0 else {
+            throw Problem(
+                message: [obstacle, "\(kept) cannot be written (state_dir): \(FileFailure(code: code).reason)"]
+                    .compactMap { $0 }.joined(separator: ", and "))
+        }
+    }
+
+    /// - Returns: an errno(3); 0 if it was written.
+    private static func replace(_ path: String, with text: [UInt8]) -> Int32 {
+        let folder = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+        // Hidden names are passed over when models are looked for.
+        let work = "\(folder)/.\(name).\(getpid()).new"
+        let file = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard file >= 0 else { return errno }
+        var code: Int32 = 0
+        var rest = text[...]
+        while !rest.isEmpty, code == 0 {
+            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { code = count == 0 ? EIO : errno }
+        }
+        if code == 0, fsync(file) != 0 { code = errno }
+        close(file)
+        if code == 0, rename(work, path) != 0 { code = errno }
+        guard code == 0 else {
+            unlink(work)
+            return code
+        }
+        // The name is on disk only when its folder is.
+        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if directory >= 0 {
+            fsync(directory)
+            close(directory)
+        }
+        return 0
+    }
+}

@@ -1,0 +1,29 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Inference
+
+/// The pictures that two versions answer most differently, as files: `keep_differences`. All of it blocks.
+struct DifferenceFolder: Sendable {
+    /// `state_dir`.
+    let path: String
+
+    /// The largest picture that is kept, in bytes: of each model there are at most ten.
+    private static let largest = 20 << 20
+
+    /// Writes a picture under its digest, and removes those that are no longer among the ten.
+    func keep(_ picture: [UInt8], _ id: String, of model: String, among ids: [String]) {
+        guard picture.count <= Self.largest, ids.contains(id) else { return }
+        let folder = "\(path)/differences/\(RolloutFile.fileName(of: model))"
+        try? FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !ids.contains(name) {
+            unlink(folder + "/" + name)
+        }
+        let work = "\(folder)/.\(id).new"
+        let file = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { return }
+        let written = picture.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+        close(file)
+        if written != picture.count || rename(work, folder + "/" + id) != 0 { unlink(work) }
+    }
+}

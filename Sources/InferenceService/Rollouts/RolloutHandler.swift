@@ -1,0 +1,65 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import JSON
+internal import Rollout
+internal import Settings
+internal import SystemSupport
+
+/// Answers `/v1/models/{name}/rollout`: the plan, and what became of it.
+struct RolloutHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+
+    /// The largest body, in bytes: a plan has a hundred labels at most.
+    private static let largest = 1 << 20
+
+    func answer(_ name: String) throws(ServiceError) -> HTTPResponse {
+        let status: ModelRepository.RolloutStatus
+        do throws(InferenceError) {
+            status = try repository.rolloutStatus(of: name)
+        } catch {
+            throw ServiceError(error)
+        }
+        return HTTPResponse(
+            status: .ok, fields: [("Content-Type", "application/json")], body: RolloutAnswer.json(status))
+    }
+
+    func set(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        try RepositoryControl.check(request, settings: settings)
+        let plan = try plan(request)
+        do throws(RolloutRefusal) {
+            try await repository.setRollout(of: name, plan, deadline: request.deadline(nil, settings: settings))
+        } catch {
+            throw ServiceError(error)
+        }
+        return try answer(name)
+    }
+
+    func delete(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        try RepositoryControl.check(request, settings: settings)
+        do throws(RolloutRefusal) {
+            try await repository.deleteRollout(of: name)
+        } catch {
+            throw ServiceError(error)
+        }
+        return try answer(name)
+    }
+
+    private func plan(_ request: HTTPRequest) throws(ServiceError) -> RolloutPlan {
+        guard request.body.count <= Self.largest else {
+            throw .badRequest("the body has \(request.body.count) bytes: expected a rollout of at most \(Self.largest)")
+        }
+        let tree: JSONTree
+        do throws(JSONTextError) {
+            tree = try JSONTree.read(request.body.withUnsafeBytes { [UInt8]($0) }, .json)
+        } catch {
+            throw .badRequest("the body is not JSON: \(error.reason)")
+        }
+        do throws(RolloutPlan.Problem) {
+            return try RolloutPlan(tree.value)
+        } catch {
+            throw .badRequest("the rollout cannot be used: \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+internal import FlowControl
+internal import ImagePipeline
+internal import Inference
+internal import Rollout
+internal import SystemSupport
+
+/// An item that one version has answered, and the question for the other.
+struct ShadowWork: Sendable {
+    let times: StageTimes
+    /// The picture among the item's inputs; nil for values.
+    let image: EncodedImage?
+    /// The answer that was given, in the form in which answers are compared. Takes as long as writing it.
+    let answer: @Sendable () -> ComparableAnswer
+    /// Asks a model the same: with the picture as it was decoded before, until a time, in a slot.
+    let ask: @Sendable (Model, DecodedInput?, MonotonicInstant, Slot) async -> Result<Answer, InferenceError>
+    /// True if the request had no other picture: the one that was kept as it was decoded is this one.
+    var isAlone = true
+
+    /// The picture's bytes.
+    func picture() -> [UInt8]? { image?.withUnsafeBytes { [UInt8]($0) } }
+
+    /// The SHA-256 of the picture's bytes; of values, of the answer.
+    func digest() -> String {
+        SHA256.text(SHA256.digest(picture() ?? Array("\(answer())".utf8)))
+    }
+
+    /// An answer that can be compared, and its times.
+    struct Answer: Sendable {
+        let answer: ComparableAnswer
+        let times: StageTimes
+    }
+}
+
+extension Result where Success == ShadowWork.Answer, Failure == InferenceError {
+    init(_ result: Result<ClassificationResult, InferenceError>?) {
+        self = Self.missing(result).map { ShadowWork.Answer(answer: ComparableAnswer($0), times: $0.times) }
+    }
+
+    init(_ result: Result<ObservationResult, InferenceError>?) {
+        self = Self.missing(result).map { ShadowWork.Answer(answer: ComparableAnswer($0), times: $0.times) }
+    }
+
+    init(_ result: Result<Prediction, InferenceError>?) {
+        self = Self.missing(result).map { ShadowWork.Answer(answer: ComparableAnswer($0), times: $0.times) }
+    }
+
+    private static func missing<Value>(_ result: Result<Value, InferenceError>?) -> Result<Value, InferenceError> {
+        result ?? .failure(.modelNotReady(name: "", reason: "there is no answer"))
+    }
+}

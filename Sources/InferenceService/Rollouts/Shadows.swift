@@ -1,0 +1,91 @@
+internal import FlowControl
+internal import Inference
+internal import Rollout
+internal import Synchronization
+internal import SystemSupport
+
+/// Asks the other version what one version has answered, after the answer was sent, and hands both answers to the comparison.
+///
+/// One item of a model at a time, and only while both versions have an infer request to spare and nobody waits: others are counted as skipped.
+final class Shadows: Sendable {
+    let repository: ModelRepository
+    /// The models that an item of is under way.
+    private let busy = Mutex<Set<String>>([])
+
+    /// For how long an item waits for idle infer requests, how often it looks, and for how long it may run.
+    private static let patience = Duration.milliseconds(500), pause = Duration.milliseconds(5),
+        limit = Duration.seconds(10)
+
+    init(_ repository: ModelRepository) { self.repository = repository }
+
+    /// Begins with an item, or skips it. Returns at once: called on the event loop.
+    func begin(_ work: ShadowWork, _ route: RolloutRoute, isCandidates: Bool, keeping folder: DifferenceFolder?) {
+        guard busy.withLock({ $0.insert(route.name).inserted }) else { return route.rollout.skip(of: route.candidate) }
+        Task.detached(priority: .utility) {
+            await self.run(work, route, isCandidates: isCandidates, keeping: folder)
+            self.busy.withLock { _ = $0.remove(route.name) }
+        }
+    }
+
+    private func run(
+        _ work: ShadowWork, _ route: RolloutRoute, isCandidates: Bool, keeping folder: DifferenceFolder?
+    ) async {
+        func skip() { route.rollout.skip(of: route.candidate) }
+        let version = isCandidates ? nil : route.candidate
+        guard let other = try? await repository.model(named: route.name, version: version, deadline: .now + Self.limit),
+            let slot = await idleSlot(of: other, beside: isCandidates ? route.candidate : nil, of: route.name)
+        else { return skip() }
+        defer { slot.release() }
+        let result = await work.ask(other, work.isAlone ? route.sample : nil, .now + Self.limit, slot)
+        let found: ComparableAnswer, times: StageTimes?
+        switch result {
+        case .success(let answer): (found, times) = (answer.answer, answer.times)
+        case .failure(let error):
+            // The version that serves has answered; that it would not a moment later says nothing of the candidate.
+            guard !error.isOfTheMoment, !isCandidates else { return skip() }
+            (found, times) = (.failure(code: ServiceError(error).code.rawValue, message: error.message), nil)
+        }
+        let answer = work.answer()
+        var pair = ModelRollout.Pair(
+            id: work.digest(), serving: isCandidates ? found : answer, candidate: isCandidates ? answer : found)
+        // Times of the variant for lone requests are others.
+        if let times, times.loneThreads == work.times.loneThreads {
+            pair.times = isCandidates ? (times, work.times) : (work.times, times)
+        }
+        let isListed = repository.compare(pair, of: route.name, candidate: route.candidate)
+        if isListed, let folder, let picture = work.picture() {
+            let ids = route.rollout.view.comparison?.differences.map(\.id) ?? []
+            await LoaderThread.run { [id = pair.id] in folder.keep(picture, id, of: route.name, among: ids) }
+        }
+    }
+
+    /// A slot, as soon as both versions are idle enough; nil if they are not for too long, or memory is short.
+    private func idleSlot(of other: Model, beside candidate: String?, of name: String) async -> Slot? {
+        let end = MonotonicInstant.now + Self.patience
+        while MonotonicInstant.now < end {
+            let models = [other, (try? repository.readyModel(named: name, version: candidate)) ?? nil].compactMap { $0 }
+            if models.contains(where: { $0.limiter.snapshot.isOverloaded }) || DecodeBudget.shared.usage.isShort {
+                return nil
+            }
+            if models.allSatisfy(\.hasIdleRequest) {
+                // Long work never takes the last slot from others.
+                return try? await other.limiter.acquire(deadline: end, claim: Claim(work: Claim.long))
+            }
+            try? await Task.sleep(for: Self.pause)
+        }
+        return nil
+    }
+}
+
+extension Model {
+    /// True if a further prediction delays no other of this model.
+    fileprivate var hasIdleRequest: Bool {
+        let state = limiter.snapshot
+        return state.waiting == 0 && state.inFlight < max(1, min(instances, state.limit))
+    }
+}
+
+extension DecodeBudget.Usage {
+    /// True if pictures wait for memory, or half of it is in use.
+    fileprivate var isShort: Bool { waiting > 0 || used > total / 2 }
+}

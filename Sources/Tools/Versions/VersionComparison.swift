@@ -1,0 +1,140 @@
+internal import FoundationEssentials
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+internal import Rollout
+package import Settings
+internal import SystemSupport
+
+/// Compares the answers of two versions of a model to the same pictures: what `ocelli compare` does. Answers agree by the rule
+/// of goldens and rollouts.
+package enum VersionComparison {
+    /// The models, pictures and options of one run.
+    package struct Request: Sendable {
+        package var old = ""
+        package var new = ""
+        package var sources: [String] = []
+        /// What both are asked, by the name of a route; nil for the first that both do.
+        package var task: String?
+        /// The least share of answers that must agree, 0 to 1; nil is ``usualShare``.
+        package var atLeast: Double?
+        /// The longest time of an inference, over that of the old model; nil for any.
+        package var latency: Double?
+        /// A file for a page with the pictures that differ most.
+        package var html: String?
+        package var isJSON = false
+
+        package init() {}
+    }
+
+    package static let usualShare = 0.98
+    /// Bytes of the pictures that are kept for the page.
+    private static let mostKept = 256 << 20
+
+    /// Asks both models and writes the report.
+    /// - Returns: whether enough answers agree, in good time, and everything could be compared.
+    package static func run(
+        _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
+        progress: (String) -> Void
+    ) async throws -> Bool {
+        try PictureSources.check(request.sources)
+        if let html = request.html { try OutputFile.checkReport(html, flag: "--html") }
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        var configuration = plan.modelConfiguration
+        // What differs is what is to be seen here.
+        configuration.comparesGoldens = false
+        progress("loading \(request.old)...")
+        let old = try await ModelAtPath.load(request.old, configuration)
+        progress("loading \(request.new)...")
+        let new = try await ModelAtPath.load(request.new, configuration)
+        let task = try task(request.task, old, new)
+        let wanted = request.atLeast ?? usualShare
+        var report = VersionReport(old: old, new: new, request: request, task: task, wanted: wanted)
+        var pictures = KeptPictures(most: request.html == nil ? 0 : mostKept)
+        var sources: PictureSources? = PictureSources(request.sources, shard: nil)
+        while let next = sources {
+            let (found, rest) = await next.reading()
+            if let failure = rest.failure { throw StartupError(failure) }
+            sources = rest.isAtEnd ? nil : rest
+            for picture in found {
+                progress("\(report.comparison.compared + 1): \(picture.name)")
+                do throws(StartupError) {
+                    let bytes = try await read(picture, most: settings.maxBody)
+                    await compare(picture.name, bytes, old, new, task, &report)
+                    pictures.keep(bytes, of: picture.name, among: report.comparison.differences.map(\.id))
+                } catch {
+                    report.unread += 1
+                    complain("\(picture.name): \(error.description)")
+                }
+            }
+        }
+        progress("")
+        guard report.comparison.compared > 0 else { throw StartupError("there is no picture to compare") }
+        output(request.isJSON ? report.json : report.text)
+        if let html = request.html {
+            try OutputFile.write(Array(VersionPage.text(report, pictures.bytes).utf8), to: html)
+        }
+        return report.isGood
+    }
+
+    /// What both models are asked; nil for classification.
+    private static func task(_ name: String?, _ old: Model, _ new: Model) throws(StartupError) -> ObservationTask? {
+        let classify = "classify"
+        func names(_ model: Model) -> [String] {
+            (model.isImageClassifier ? [classify] : []) + model.tasks.map(\.rawValue)
+        }
+        let common = names(old).filter { names(new).contains($0) }
+        guard let chosen = name ?? common.first, common.contains(chosen) else {
+            let words = [old, new].map {
+                names($0).isEmpty ? "nothing about pictures" : names($0).joined(separator: ", ")
+            }
+            throw StartupError(
+                "the models cannot be compared\(name.map { " by \($0)" } ?? ""): the old one answers \(words[0]), the new one \(words[1])"
+            )
+        }
+        return ObservationTask(rawValue: chosen)
+    }
+
+    private static func read(_ picture: BulkPicture, most: Int) async throws(StartupError) -> [UInt8] {
+        try await LoaderThread.run { () -> Result<[UInt8], StartupError> in
+            do throws(StartupError) {
+                return .success(try picture.read(most: most))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
+    /// Asks one after the other, so that each runs alone: their times can be compared.
+    private static func compare(
+        _ name: String, _ bytes: [UInt8], _ old: Model, _ new: Model, _ task: ObservationTask?,
+        _ report: inout VersionReport
+    ) async {
+        let image = EncodedImage(bytes)
+        let one = await old.comparableAnswer(of: image, task: task)
+        let other = await new.comparableAnswer(of: image, task: task)
+        var found = other.answer
+        // What neither can read is the picture's fault, in the same words.
+        if case .image? = one.error, case .image? = other.error { found = one.answer }
+        report.comparison.add(id: name, serving: one.answer, candidate: found)
+        if one.error == nil, other.error == nil {
+            report.comparison.latency.add(one.inference, occupancy: 1, of: .serving)
+            report.comparison.latency.add(other.inference, occupancy: 1, of: .candidate)
+        }
+    }
+
+    /// The bytes of the pictures that differ most.
+    private struct KeptPictures {
+        let most: Int
+        private(set) var bytes: [String: [UInt8]] = [:]
+
+        init(most: Int) { self.most = most }
+
+        mutating func keep(_ picture: [UInt8], of name: String, among names: [String]) {
+            guard most > 0, names.contains(name) else { return }
+            bytes = bytes.filter { names.contains($0.key) }
+            guard bytes.values.reduce(picture.count, { $0 + $1.count }) <= most else { return }
+            bytes[name] = picture
+        }
+    }
+}

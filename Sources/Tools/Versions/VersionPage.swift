@@ -1,0 +1,128 @@
+internal import FoundationEssentials
+internal import ImagePipeline
+internal import JSON
+internal import Rollout
+
+/// A page with the pictures that differ most, each beside the two answers: one file, which needs no other.
+enum VersionPage {
+    /// The side of a picture on the page, in pixels.
+    private static let side = 320
+
+    /// - Parameter pictures: the bytes of the pictures, by name; those that are not there have no picture on the page.
+    static func text(_ report: VersionReport, _ pictures: [String: [UInt8]]) -> String {
+        var text = """
+            <!doctype html>
+            <html lang="en"><head><meta charset="utf-8"><title>ocelli compare</title>
+            <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+            <style>
+            body { font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 60em; color: #222 }
+            article { display: flex; gap: 1.5em; border-top: 1px solid #ccc; padding: 1em 0 }
+            svg { flex: none; background: #eee } table { border-collapse: collapse } td { padding: 0 1em 0 0; vertical-align: top }
+            .old { color: #06c } .new { color: #c40 } h2 { font-size: 1em; margin: 0 0 .5em; overflow-wrap: anywhere }
+            </style></head><body>
+            <h1>\(escaped(report.task)): <span class="old">\(escaped(report.old))</span> and <span class="new">\(escaped(report.new))</span></h1>
+            <ul>\(report.figures.map { "<li>\(escaped($0))</li>" }.joined())</ul>
+
+            """
+        for difference in report.comparison.differences {
+            text += "<article>" + picture(pictures[difference.id], difference)
+            text += "<div><h2>\(escaped(difference.id))</h2><p>\(escaped(difference.reason))</p><table><tr>"
+            text +=
+                "<td class=\"old\">\(lines(difference.serving))</td><td class=\"new\">\(lines(difference.candidate))</td>"
+            text += "</tr></table></div></article>\n"
+        }
+        return text + "</body></html>\n"
+    }
+
+    /// The picture with the boxes and points of both answers.
+    private static func picture(_ bytes: [UInt8]?, _ difference: Comparison.Difference) -> String {
+        guard let bytes, let view = try? view(of: bytes) else { return "" }
+        let image = view.png.withUnsafeBytes { raw -> String in
+            var text: [UInt8] = []
+            Base64.append(raw, to: &text)
+            return String(decoding: text, as: UTF8.self)
+        }
+        return """
+            <svg width="\(view.width)" height="\(view.height)"><image width="\(view.width)" height="\(view.height)" \
+            href="data:image/png;base64,\(image)"/>\(marks(difference.serving, "#06c", view.scale))\
+            \(marks(difference.candidate, "#c40", view.scale))</svg>
+            """
+    }
+
+    private static func marks(_ answer: ComparableAnswer, _ color: String, _ scale: Double) -> String {
+        func scaled(_ value: Double) -> String { "\((value * scale * 10).rounded() / 10)" }
+        func dots(_ points: [ComparableAnswer.NamedPoint]) -> String {
+            points.compactMap(\.place).map {
+                "<circle cx=\"\(scaled($0.x))\" cy=\"\(scaled($0.y))\" r=\"3\" fill=\"\(color)\"/>"
+            }.joined()
+        }
+        switch answer {
+        case .boxes(let boxes, _):
+            return boxes.map { box in
+                "<rect x=\"\(scaled(box.x))\" y=\"\(scaled(box.y))\" width=\"\(scaled(box.width))\" "
+                    + "height=\"\(scaled(box.height))\" fill=\"none\" stroke=\"\(color)\" stroke-width=\"2\"/>"
+                    + dots(box.points ?? [])
+            }.joined()
+        case .points(let points, _): return dots(points)
+        default: return ""
+        }
+    }
+
+    /// An answer in words, a line for each of the first things.
+    private static func lines(_ answer: ComparableAnswer) -> String {
+        let words: [String]
+        switch answer {
+        case .classes(let classes): words = classes.map { "\($0.name) \(TensorComparison.rounded($0.confidence))" }
+        case .boxes(let boxes, _): words = boxes.map { "\($0.label) \(TensorComparison.rounded($0.confidence))" }
+        case .segments(let segments): words = segments.map { "\($0.label): \($0.mask.area) pixels" }
+        case .points(let points, _): words = ["\(points.count { $0.place != nil }) of \(points.count) points"]
+        case .embedding(let values): words = ["\(values.count) numbers"]
+        case .values(let values): words = values.keys.sorted()
+        case .failure(_, let message): words = [message]
+        }
+        let most = 12
+        let shown = words.prefix(most).map(escaped) + (words.count > most ? ["and \(words.count - most) more"] : [])
+        return shown.isEmpty ? "nothing" : shown.joined(separator: "<br>")
+    }
+
+    /// The picture as it is displayed, smaller, and pixels of the page for one of its own.
+    private static func view(of bytes: [UInt8]) throws -> (png: [UInt8], width: Int, height: Int, scale: Double) {
+        let info = try info(of: bytes)
+        let longer = max(info.width, info.height, 1)
+        let scale = min(1, Double(side) / Double(longer))
+        let width = max(1, Int((Double(info.width) * scale).rounded()))
+        let height = max(1, Int((Double(info.height) * scale).rounded()))
+        let pixels = try decode(bytes, width: width, height: height).pixels
+        let png = try pixels.withUnsafeBytes {
+            try PNGEncoder.encode(width: width, height: height, channels: 3, pixels: $0)
+        }
+        return (png, width, height, scale)
+    }
+
+    /// The picture's size after orientation: exchanged from 5 on.
+    private static func info(of bytes: [UInt8]) throws -> (width: Int, height: Int) {
+        let info = try decode(bytes, width: 1, height: 1).info
+        return info.orientation >= 5 ? (info.height, info.width) : (info.width, info.height)
+    }
+
+    private static func decode(_ bytes: [UInt8], width: Int, height: Int) throws -> (info: ImageInfo, pixels: [UInt8]) {
+        let pipeline = try ImagePipeline(
+            spec: ImageTensorSpec(width: width, height: height, cropAndScale: .scaleFill))
+        var pixels = [UInt8](repeating: 0, count: width * height * 3)
+        let outcome = pixels.withUnsafeMutableBytes { target in
+            bytes.withUnsafeBytes { source -> Result<ImageInfo, ImageError> in
+                do throws(ImageError) {
+                    return .success(try pipeline.prepare(source, into: target))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        return (try outcome.get(), pixels)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;")
+    }
+}

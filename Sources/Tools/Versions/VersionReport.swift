@@ -1,0 +1,136 @@
+internal import Inference
+internal import InferenceService
+internal import JSON
+internal import Rollout
+
+/// What `ocelli compare` has found.
+struct VersionReport {
+    let old: String, new: String
+    let task: String
+    /// The share of answers that must agree.
+    let wanted: Double
+    /// The longest time of an inference, over that of the old model; nil for any.
+    let latency: Double?
+    var comparison: Comparison
+    /// Pictures that could not be read.
+    var unread = 0
+
+    /// Classes that are told in the text, those that agree least.
+    private static let mostClasses = 5
+
+    init(old: Model, new: Model, request: VersionComparison.Request, task: ObservationTask?, wanted: Double) {
+        func name(_ path: String, _ model: Model) -> String { "\(path) (version \(model.description.version))" }
+        self.old = name(request.old, old)
+        self.new = name(request.new, new)
+        self.task = task?.rawValue ?? "classify"
+        self.wanted = wanted
+        latency = request.latency
+        // The sequential test needs a share above 0; it decides nothing here, where the pictures are all there are.
+        comparison = Comparison(agreement: max(wanted, 0.01))
+    }
+
+    var share: Double { comparison.agreement ?? 0 }
+    var isSlow: Bool {
+        guard let latency, let ratio = comparison.latency.ratio else { return false }
+        return ratio > latency
+    }
+    var isGood: Bool { share + 1e-9 >= wanted && !isSlow && unread == 0 }
+
+    /// Classes with differences, those that agree least first.
+    var worstClasses: [(label: String, counts: Comparison.ClassCounts)] {
+        comparison.classes.filter { $0.value.agreed < $0.value.compared && $0.key != Comparison.otherClasses }
+            .sorted {
+                let (a, b) = (rate($0.value), rate($1.value))
+                return a == b ? $0.key < $1.key : a < b
+            }.map { ($0.key, $0.value) }
+    }
+
+    private func rate(_ counts: Comparison.ClassCounts) -> Double { Double(counts.agreed) / Double(counts.compared) }
+
+    // MARK: Text
+
+    var text: String {
+        var lines = ["\(task): \(old) and \(new)"] + figures
+        let classes = worstClasses.prefix(Self.mostClasses)
+        if !classes.isEmpty { lines.append("the classes that agree least:") }
+        lines += classes.map { "  \($0.label): \($0.counts.agreed) of \($0.counts.compared)" }
+        if !comparison.differences.isEmpty { lines.append("the worst:") }
+        lines += comparison.differences.map { "  \($0.id): \($0.reason)" }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The counts and means, a line each.
+    var figures: [String] {
+        func rounded(_ value: Double) -> String { TensorComparison.rounded(value) }
+        var lines = [
+            "\(comparison.agreed) of \(comparison.compared) answers agree (\(rounded(share * 100))%), "
+                + (share + 1e-9 >= wanted ? "enough" : "too few") + ": expected \(rounded(wanted * 100))%"
+        ]
+        if unread > 0 { lines.append("\(unread) could not be read") }
+        if comparison.failures > 0 { lines.append("\(comparison.failures) of them with an error from one model alone") }
+        if let overlap = comparison.topFiveOverlap {
+            lines.append("\(rounded(overlap * 100))% of the first five classes are the same")
+        }
+        if let difference = comparison.confidenceDifference {
+            lines.append(
+                "confidences of the first class differ by \(rounded(difference.mean)) on average, \(rounded(difference.largest)) at most"
+            )
+        }
+        if let ratio = comparison.latency.ratio {
+            lines.append(
+                "an inference takes \(rounded(ratio)) times as long"
+                    + (latency.map {
+                        isSlow ? ", too long: expected at most \(rounded($0))" : ", expected at most \(rounded($0))"
+                    } ?? ""))
+        }
+        return lines
+    }
+
+    // MARK: JSON
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("old", old)
+            writer.member("new", new)
+            writer.member("task", task)
+            writer.member("agrees", isGood)
+            writer.member("compared", comparison.compared)
+            writer.member("agreed", comparison.agreed)
+            writer.member("agreement", share)
+            writer.member("wanted", wanted)
+            writer.member("unread", unread)
+            writer.member("failures", comparison.failures)
+            if let overlap = comparison.topFiveOverlap { writer.member("top5_overlap", overlap) }
+            if let difference = comparison.confidenceDifference {
+                writer.key("confidence_difference")
+                writer.object { writer in
+                    writer.member("mean", difference.mean)
+                    writer.member("largest", difference.largest)
+                }
+            }
+            if let ratio = comparison.latency.ratio { writer.member("latency_ratio", ratio) }
+            writer.key("classes")
+            writer.object { writer in
+                for (label, counts) in comparison.classes.sorted(by: { $0.key < $1.key }) {
+                    writer.key(label)
+                    writer.object { writer in
+                        writer.member("compared", counts.compared)
+                        writer.member("agreed", counts.agreed)
+                    }
+                }
+            }
+            writer.key("differences")
+            writer.array { writer in
+                for difference in comparison.differences {
+                    writer.object { writer in
+                        writer.member("id", difference.id)
+                        writer.member("reason", difference.reason)
+                        writer.member("score", difference.score)
+                    }
+                }
+            }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,37 @@
+import InferenceService
+import Testing
+
+/// Goldens that differ while a version serves: it is loaded again once; after that the watchdog is not fed.
+@Suite struct GoldenWatchTests {
+    private static let cats = GoldenWatch.Version(name: "cats", version: "2")
+    private static let dogs = GoldenWatch.Version(name: "dogs", version: "1")
+
+    @Test func theFirstDifferenceIsForgivenAndTheSecondIsNot() {
+        var watch = GoldenWatch()
+        let differs1 = watch.differs(Self.cats)
+        #expect(differs1)
+        let differs2 = watch.broken(ready: [Self.cats])
+        #expect(differs2 == nil)
+        let differs3 = watch.differs(Self.cats)
+        #expect(!differs3)
+        let differs4 = watch.differs(Self.dogs)
+        #expect(differs4, "each version by itself")
+        let differs5 = watch.differs(GoldenWatch.Version(name: "cats", version: "3"))
+        #expect(differs5)
+    }
+
+    @Test func aVersionThatCannotBeLoadedAgainIsBrokenUntilItIs() {
+        var watch = GoldenWatch()
+        _ = watch.differs(Self.cats)
+        let differs6 = watch.broken(ready: [])
+        #expect(differs6 == nil, "it is being loaded")
+        watch.reloadFailed(Self.cats)
+        watch.reloadFailed(Self.dogs)
+        let differs7 = watch.broken(ready: [Self.dogs])
+        #expect(differs7 == Self.cats)
+        let differs8 = watch.broken(ready: [Self.cats, Self.dogs])
+        #expect(differs8 == nil)
+        let differs9 = watch.broken(ready: [])
+        #expect(differs9 == nil, "it was ready meanwhile")
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import Inference
+import Rollout
+import SystemSupport
+import TestSupport
+import Testing
+
+/// The plans of models in a repository: which version serves, and what survives.
+@Suite struct RolloutRepositoryTests {
+    /// A folder with the model "m" as numbered versions.
+    private static func folder(_ versions: [String]) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for version in versions {
+            let place = folder.url.appendingPathComponent("m/\(version)")
+            try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+            // Columns that tell the versions, and their files' digests, apart.
+            try IdentityModel.write("f32", named: "model", columns: Int(version) ?? 1, into: place)
+        }
+        return folder
+    }
+
+    private static func repository(_ folder: TemporaryFolder, state: String? = nil) throws -> ModelRepository {
+        let repository = ModelRepository(
+            folders: [folder.url.path], configuration: ModelConfiguration(), stateFolder: state)
+        try repository.discover()
+        return repository
+    }
+
+    private static func plan(
+        serve: String? = nil, candidate: String? = nil, labels: [String: String] = [:]
+    ) -> RolloutPlan {
+        var plan = RolloutPlan()
+        plan.serve = serve
+        plan.candidate = candidate.map { RolloutPlan.Candidate(version: $0) }
+        plan.labels = labels
+        return plan
+    }
+
+    private static func set(_ plan: RolloutPlan, _ repository: ModelRepository) async throws {
+        try await repository.setRollout(of: "m", plan, deadline: .now + .seconds(60))
+    }
+
+    private func answering(_ repository: ModelRepository, _ version: String? = nil) async throws -> String {
+        try await repository.model(named: "m", version: version).description.version
+    }
+
+    @Test func thePlanSaysWhichVersionServesAndSurvivesARestart() async throws {
+        let folder = try Self.folder(["1", "2", "10"])
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        #expect(try await answering(repository) == "10")
+        try await Self.set(Self.plan(serve: "2", labels: ["next": "10"]), repository)
+        #expect(try await answering(repository) == "2" && repository.servingVersion(of: "m") == "2")
+        #expect(try await answering(repository, "stable") == "2")
+        #expect(try await answering(repository, "next") == "10")
+        #expect(try repository.records(of: "m", version: "next").map(\.version) == ["10"])
+        let again = try Self.repository(folder)
+        await again.loadEager()
+        #expect(try await answering(again) == "2")
+        // The highest is loaded beside it.
+        #expect(try again.readyModel(named: "m", version: "10") != nil)
+        #expect(try again.readyModel(named: "m", version: "1") == nil)
+        try await again.deleteRollout(of: "m")
+        #expect(try await answering(again) == "10")
+        #expect(try await answering(Self.repository(folder)) == "10")
+    }
+
+    @Test func aVersionThatIsNamedAndCannotBeLoadedIsNotReplaced() async throws {
+        let folder = try Self.folder(["1", "2"])
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        try await Self.set(Self.plan(serve: "2"), repository)
+        try Data("junk".utf8).write(to: folder.url.appendingPathComponent("m/2/model.xml"))
+        let again = try Self.repository(folder)
+        await again.loadEager()
+        await #expect(throws: InferenceError.self) { try await again.model(named: "m") }
+        #expect(!again.isReady())
+        #expect(try await answering(again, "1") == "1")
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("m/2"))
+        try again.discover()
+        let error = await #expect(throws: InferenceError.self) { try await again.model(named: "m") }
+        #expect(error?.message.contains("names version 2 to serve, which does not exist") == true)
+        #expect(!again.isReady())
+    }
+
+    @Test func aNewVersionLoadsBesideAndDoesNotServe() async throws {
+        let folder = try Self.folder(["1"])
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        try await Self.set(Self.plan(serve: "1"), repository)
+        let place = folder.url.appendingPathComponent("m/2")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        try IdentityModel.write("f32", named: "model", columns: 2, into: place)
+        try repository.discover()
+        await repository.reloadAll()
+        #expect(try repository.readyModel(named: "m", version: "2") != nil)
+        #expect(try await answering(repository) == "1")
+    }
+
+    @Test func whatCannotBeSetChangesNothing() async throws {
+        let folder = try Self.folder(["1", "2"])
+        try Data("junk".utf8).write(to: folder.url.appendingPathComponent("m/2/model.xml"))
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        func refusal(_ plan: RolloutPlan, of name: String = "m") async -> RolloutRefusal? {
+            do throws(RolloutRefusal) {
+                try await repository.setRollout(of: name, plan, deadline: .now + .seconds(60))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        for (plan, expected) in [
+            (Self.plan(serve: "7"), "unknown"), (Self.plan(labels: ["x": "7"]), "unknown"),
+            (Self.plan(candidate: "7"), "unknown"), (Self.plan(serve: "2"), "conflict"),
+            (Self.plan(candidate: "2"), "conflict"), (Self.plan(labels: ["x": "2"]), "conflict"),
+        ] {
+            let refusal = await refusal(plan)
+            #expect(refusal.map { "\($0)".hasPrefix(expected) } == true, "\(plan): \(String(describing: refusal))")
+        }
+        #expect(await refusal(Self.plan(), of: "other").map { "\($0)".hasPrefix("unknown") } == true)
+        #expect(!FileManager.default.fileExists(atPath: folder.url.appendingPathComponent("m/rollout.json").path))
+        #expect(try await answering(repository) == "1")
+    }
+
+    /// What is kept in `state_dir` counts until the operator writes another file.
+    @Test func theOperatorsFileCountsOverWhatIsKept() throws {
+        let folder = try TemporaryFolder(), state = try TemporaryFolder()
+        // A name that is no path.
+        let name = "../m/%"
+        var record = RolloutMachine.Record()
+        record.plan = Self.plan(serve: "1")
+        try RolloutFile(model: name, place: nil, stateFolder: state.url.path).write(record)
+        let names = try FileManager.default.contentsOfDirectory(atPath: state.url.path + "/rollouts")
+        #expect(names == ["%2e%2e%2fm%2f%25.json"])
+        let file = RolloutFile(model: name, place: folder.url.path, stateFolder: state.url.path)
+        #expect(try file.read().get()?.plan.serve == "1")
+        try folder.write(["rollout.json": "{serve: '2', /* by hand */}"])
+        #expect(try file.read().get()?.plan.serve == "2")
+        record.plan.serve = "3"
+        try file.write(record)
+        #expect(try file.read().get() == record, "the folder can be written to")
+        #expect(throws: RolloutFile.Problem.self) {
+            try RolloutFile(model: name, place: nil, stateFolder: nil).write(record)
+        }
+    }
+
+    /// A folder that cannot be written to: the plan is kept elsewhere.
+    @Test(.enabled(if: geteuid() != 0, "root writes everywhere")) func aFolderForReadingAloneKeepsItElsewhere()
+        async throws
+    {
+        let folder = try Self.folder(["1", "2"]), state = try TemporaryFolder()
+        let model = folder.url.appendingPathComponent("m").path
+        func allow(_ mode: Int) throws {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: model)
+        }
+        try allow(0o555)
+        defer { try? allow(0o755) }
+        await #expect(throws: RolloutRefusal.self) {
+            try await Self.set(Self.plan(serve: "1"), Self.repository(folder))
+        }
+        let repository = try Self.repository(folder, state: state.url.path)
+        try await Self.set(Self.plan(serve: "1"), repository)
+        #expect(try await answering(Self.repository(folder, state: state.url.path)) == "1")
+        try allow(0o755)
+        try Data("{serve: '2', /* by hand */}".utf8).write(to: folder.url.appendingPathComponent("m/rollout.json"))
+        #expect(try await answering(Self.repository(folder, state: state.url.path)) == "2")
+    }
+
+    @Test func aFileWithAMistakeIsNotPassedOver() async throws {
+        let folder = try Self.folder(["1", "2"])
+        let file = folder.url.appendingPathComponent("m/rollout.json")
+        try Data("{\"serve\": 7}".utf8).write(to: file)
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        let error = await #expect(throws: InferenceError.self) { try await repository.model(named: "m") }
+        #expect(error?.message.contains("\"serve\": expected text") == true, "\(error?.message ?? "")")
+        try Data("{\"serve\": \"1\"}".utf8).write(to: file)
+        try repository.discover()
+        #expect(try await answering(repository) == "1")
+        // Now there is a plan that counts.
+        try Data("{".utf8).write(to: file)
+        try repository.discover()
+        #expect(try await answering(repository) == "1")
+        try FileManager.default.removeItem(at: file)
+        try repository.discover()
+        #expect(try await answering(repository) == "2")
+    }
+
+    /// What was rolled back is known by its files, also after a restart and under another number.
+    @Test func whatWasRolledBackDoesNotServe() async throws {
+        let folder = try Self.folder(["1", "2"])
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        let digest = try #require(try repository.readyModel(named: "m", version: "2")?.filesDigest)
+        let file = folder.url.appendingPathComponent("m/rollout.json")
+        try Data("{\"rolled_back\": [\"\(digest)\"]}".utf8).write(to: file)
+        let again = try Self.repository(folder)
+        await again.loadEager()
+        #expect(try await answering(again) == "1")
+        try FileManager.default.copyItem(
+            at: folder.url.appendingPathComponent("m/2"), to: folder.url.appendingPathComponent("m/3"))
+        try again.discover()
+        await again.reloadAll()
+        #expect(try await answering(again) == "1")
+        try await again.deleteRollout(of: "m")
+        #expect(try await answering(again) == "1", "a deletion does not make it good")
+        try await Self.set(Self.plan(serve: "3"), again)
+        #expect(try await answering(again) == "3")
+        try await again.deleteRollout(of: "m")
+        #expect(try await answering(again) == "3", "a put has named it")
+    }
+}

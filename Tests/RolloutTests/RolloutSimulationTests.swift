@@ -1,0 +1,100 @@
+import Rollout
+import TestSupport
+import Testing
+
+/// Whole rollouts of candidates that are spoiled in known ways, through the code that decides: pairs of answers into ``Comparison``, its verdict
+/// into ``RolloutMachine``.
+@Suite struct RolloutSimulationTests {
+    /// A candidate and the answers that it gives.
+    enum Candidate: String, CaseIterable, Sendable {
+        case good, atTheWantedAgreement, threeBelow
+        case channelsExchanged, noMean, labelsPermuted, oneClassWrong, fivePercentWrong, tenPercentWrong,
+            quantizedTooFar
+        case twiceAsSlow, erring
+
+        /// The share of pictures that it answers otherwise; the spoiled ones' as measured with a MobileNet on photographs, rounded down.
+        var wrong: Double {
+            switch self {
+            case .good, .twiceAsSlow, .erring: 0.005
+            case .atTheWantedAgreement: 0.02
+            case .threeBelow: 0.05
+            case .channelsExchanged: 0.2
+            case .noMean: 0.6
+            case .labelsPermuted: 0.99
+            // One class of ten.
+            case .oneClassWrong, .tenPercentWrong: 0.1
+            case .fivePercentWrong: 0.05
+            case .quantizedTooFar: 0.2
+            }
+        }
+
+        /// The pictures within which it is to be found, with 99 % probability.
+        var limit: Int? {
+            switch self {
+            case .channelsExchanged, .noMean, .labelsPermuted, .quantizedTooFar: 100
+            case .oneClassWrong, .tenPercentWrong: 300
+            case .fivePercentWrong, .threeBelow: 1_500
+            case .twiceAsSlow: 300
+            case .erring: 300
+            case .good, .atTheWantedAgreement: nil
+            }
+        }
+    }
+
+    static let runs = 1_000
+
+    /// One rollout; the state that it ends in, and the pictures that were compared.
+    private func run(_ candidate: Candidate, _ random: inout SplitMix) -> (RolloutMachine.State, compared: Int) {
+        var plan = RolloutPlan()
+        plan.serve = "1"
+        plan.candidate = RolloutPlan.Candidate(version: "2")
+        plan.candidate?.shadow = 1
+        var promotion = RolloutPlan.Promotion()
+        promotion.latency = 1.2
+        plan.promote = promotion
+        var machine = RolloutMachine()
+        _ = machine.handle(.put(plan, digests: [:]))
+        var comparison = Comparison(agreement: promotion.agreement)
+        func label(_ name: String) -> ComparableAnswer { .classes([.init(index: 0, label: name, confidence: 0.9)]) }
+        for picture in 1...20_000 {
+            var answer = label("a")
+            if Double.random(in: 0..<1, using: &random) < candidate.wrong { answer = label("b") }
+            if candidate == .erring, picture == 200 { answer = .failure(code: "internal", message: "no") }
+            comparison.add(id: "\(picture)", serving: label("a"), candidate: answer)
+            // Times of a loaded machine: up to twice as long by chance.
+            for (side, factor) in [
+                (LatencyComparison.Side.serving, 1.0), (.candidate, candidate == .twiceAsSlow ? 2 : 1),
+            ] {
+                let time = 1e7 * factor * Double.random(in: 1...2, using: &random)
+                comparison.latency.add(UInt64(time), occupancy: Int.random(in: 1...3, using: &random), of: side)
+            }
+            if let event = comparison.verdict(for: machine.plan, digest: "d2") { _ = machine.handle(event) }
+            if machine.state != .comparing { return (machine.state, picture) }
+        }
+        return (machine.state, 20_000)
+    }
+
+    @Test(arguments: Candidate.allCases) func aThousandRollouts(_ candidate: Candidate) {
+        let seed = SplitMix.seed(for: "RolloutSimulationTests.\(candidate.rawValue)")
+        var random = SplitMix(seed: seed)
+        var states: [RolloutMachine.State: Int] = [:], late = 0, longest = 0
+        for _ in 0..<Self.runs {
+            let (state, compared) = run(candidate, &random)
+            states[state, default: 0] += 1
+            longest = max(longest, compared)
+            if let limit = candidate.limit, state == .rolledBack, compared > limit { late += 1 }
+        }
+        let words = "\(candidate.rawValue): \(states), late \(late), longest \(longest); seed \(seed)"
+        print("rollout simulation: \(words)")
+        switch candidate {
+        case .good, .atTheWantedAgreement:
+            #expect(states[.rolledBack, default: 0] <= Self.runs / 100, "false roll-backs: \(words)")
+            #expect(states[.promoted, default: 0] >= Self.runs * 99 / 100, "\(words)")
+        case .threeBelow, .fivePercentWrong:
+            #expect(states[.promoted, default: 0] <= Self.runs / 100, "false promotions: \(words)")
+            #expect(late + states[.promoted, default: 0] <= Self.runs / 100, "\(words)")
+        default:
+            #expect(states[.rolledBack, default: 0] == Self.runs && late <= Self.runs / 100, "\(words)")
+        }
+    }
+}
