@@ -205,7 +205,8 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: [
-                "CoreMLImport", "FileFormats", "FlowControl", "Inference", "Observations", "Rollout", "SystemSupport",
+                "CoreMLImport", "FileFormats", "FlowControl", "ImagePipeline", "Inference", "Observations", "Rollout",
+                "SystemSupport",
                 "Teaching", "TestSupport",
             ],
             swiftSettings: waiting,

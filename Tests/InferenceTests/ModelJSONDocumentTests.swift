@@ -16,7 +16,7 @@ import Testing
         for words in [
             #""labels": "imagenet-1k""#, #""type": "boxes""#, #""type": "mask""#, #""type": "keypoints""#,
             #""type": "embedding""#, #""taught": "taught.safetensors""#,
-            #""denormalize""#, #""name": "patient""#,
+            #""denormalize""#, #""open_size""#, #""name": "patient""#,
         ] {
             #expect(Self.examples.contains { $0.contains(words) }, "\(words)")
         }
@@ -40,5 +40,43 @@ import Testing
         #expect(throws: Never.self) { try ModelBundle(path: path) }
         try folder.write(["model.json": example.replacing(#""type": "#, with: #""kind": "#)])
         #expect(throws: InferenceError.self) { try ModelBundle(path: path) }
+    }
+
+    /// The head that docs/model-json.md describes by hand takes at most 15 lines, and is read as it stands.
+    @Test func aHeadByHand() async throws {
+        let page = SharedData.packageRoot.appendingPathComponent("docs/model-json.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let heads = text.matches(of: /```json\n(\{ "name": "faces"[\s\S]*?)\n```/).map { String($0.output.1) }
+        let head = try #require(heads.first { $0.contains("\"coding\"") })
+        #expect(heads.count == 1 && head.split(separator: "\n").count <= 15)
+        // Two priors in each cell of 64 by 64 pixels: 2 * (64 + 16 + 4) rows.
+        func problems(_ head: String, rows: Int) async throws -> [String] {
+            let folder = try TemporaryFolder()
+            let path = try folder.write([
+                "m.onnx": "",
+                "model.json": """
+                { "name": "n", "id": "n", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+                  "inputs": [ { "name": "image", "type": "image", "format": "RGB", "shape": [64, 64, 3] } ],
+                  "outputs": [ \(head) ] }
+                """,
+            ])
+            var configuration = ModelConfiguration()
+            configuration.engine = FakeEngine(
+                inputs: [TensorPort(name: "image", elementType: .float32, shape: [1, 64, 64, 3])],
+                outputs: [("loc", 4), ("conf", 2), ("landms", 10)].map {
+                    TensorPort(name: $0, elementType: .float32, shape: [1, rows, $1])
+                }, answer: [UInt8](repeating: 0, count: 1_024))
+            do throws(InferenceError) {
+                _ = try await Model.load(contentsOf: path, configuration: configuration)
+                return []
+            } catch {
+                guard case .invalidBundle(_, let problems) = error else { return [error.message] }
+                return problems.map(\.description)
+            }
+        }
+        #expect(try await problems(head, rows: 168) == [])
+        #expect(try await problems(head, rows: 160).contains { $0.contains("expected 168 rows") })
+        #expect(
+            try await problems(head.replacing("offsets", with: "offset"), rows: 168).contains { $0.contains("coding") })
     }
 }

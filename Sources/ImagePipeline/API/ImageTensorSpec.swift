@@ -49,6 +49,11 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     /// From 2 on, a picture is also decoded in full if its first rows show that its colours would change (fine saturated patterns).
     public var decodeMargin: Double
 
+    /// The sizes that the tensor may have, where it takes that of the picture; `width` and `height` are then the greatest.
+    public var openSize: OpenSize?
+    /// True if it was made for one picture, whose request has chosen how it is fitted.
+    var isSettled = false
+
     /// Creates a specification.
     ///
     /// Wide: all but the size have defaults. Empty `scale` and `bias` mean ones and zeros. `ImagePipeline.init` validates it.
@@ -77,7 +82,11 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
         centering = .halfEven
         alignment = .center
         self.decodeMargin = decodeMargin
+        openSize = nil
     }
+
+    /// The way to fit a picture, where a request may ask for another.
+    func mode(_ requested: CropAndScale?) -> CropAndScale { isSettled ? cropAndScale : requested ?? cropAndScale }
 
     /// Values per pixel: 3 or 1.
     public var channels: Int { channelOrder.channels }
@@ -120,6 +129,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
                 throw .invalidSpec("the scaled \(name) is \(side), expected 1 to \(Self.maximumSide)")
             }
         }
+        if let problem = openSize?.problem { throw .invalidSpec(problem) }
         guard decodeMargin >= 1 else { throw .invalidSpec("the decode margin is \(decodeMargin), expected 1 or more") }
         if let side = resizeShorterSide, !(1...Self.maximumSide).contains(side) {
             throw .invalidSpec("the shorter side is \(side), expected 1 to \(Self.maximumSide)")

@@ -44,8 +44,8 @@ struct Framing: Hashable {
             y = Self.letterboxed(height, to: size.height, on: spec.height, spec: spec)
         case .centerCrop:
             if let size = Self.scaledSize(width: width, height: height, spec: spec) {
-                x = Self.cut(width, scaledTo: size.width, to: spec.width, spec.centering)
-                y = Self.cut(height, scaledTo: size.height, to: spec.height, spec.centering)
+                x = Self.cut(width, scaledTo: size.width, to: spec.width, spec)
+                y = Self.cut(height, scaledTo: size.height, to: spec.height, spec)
             } else {
                 let size = Self.largestSize(width: width, height: height, ofShapeOf: spec)
                 x = Self.middle(size.width, of: width, to: spec.width)
@@ -56,7 +56,7 @@ struct Framing: Hashable {
 
     /// For an oriented picture of this size, of which a part may stand for the whole.
     init(width: Int, height: Int, spec: ImageTensorSpec, options: ImageDecodeOptions) {
-        let cropAndScale = options.cropAndScale ?? spec.cropAndScale
+        let cropAndScale = spec.mode(options.cropAndScale)
         guard let part = options.part?.within(width: width, height: height) else {
             self.init(width: width, height: height, spec: spec, cropAndScale: cropAndScale)
             return
@@ -120,18 +120,19 @@ struct Framing: Hashable {
             destination: start)
     }
 
-    private static func cut(_ length: Int, scaledTo scaled: Int, to target: Int, _ centering: Centering) -> AxisFraming
-    {
+    private static func cut(
+        _ length: Int, scaledTo scaled: Int, to target: Int, _ spec: ImageTensorSpec
+    ) -> AxisFraming {
         let whole = 0..<Double(length)
         guard scaled > target else {
             let free = target - scaled
             // torchvision pads by the half that is rounded down, Hugging Face by the other.
             return AxisFraming(
                 wholeLength: length, source: whole, scaledLength: scaled, outputs: 0..<scaled,
-                destination: centering == .floor ? (free + 1) / 2 : free / 2)
+                destination: spec.alignment == .topLeft ? 0 : spec.centering == .floor ? (free + 1) / 2 : free / 2)
         }
         let start =
-            centering == .floor
+            spec.centering == .floor
             ? (scaled - target) / 2 : Int((Double(scaled - target) / 2).rounded(.toNearestOrEven))
         return AxisFraming(
             wholeLength: length, source: whole, scaledLength: scaled, outputs: start..<start + target, destination: 0)

@@ -30,7 +30,7 @@ public struct PictureMapping: Sendable, Hashable {
         self.init(
             Framing(
                 width: max(1, width), height: max(1, height), spec: spec,
-                cropAndScale: cropAndScale ?? spec.cropAndScale))
+                cropAndScale: spec.mode(cropAndScale)))
     }
 
     private init(_ framing: Framing) {

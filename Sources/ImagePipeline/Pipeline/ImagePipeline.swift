@@ -29,6 +29,19 @@ public final class ImagePipeline: Sendable {
         packing = RowPacking(spec)
     }
 
+    /// The pipeline for one picture: where the tensor takes its size, with that size.
+    public func settled(for info: ImageInfo, options: ImageDecodeOptions = ImageDecodeOptions()) -> ImagePipeline {
+        spec.openSize == nil ? self : ImagePipeline(self, spec: spec.settled(for: info, options: options))
+    }
+
+    /// The same for a tensor of another size.
+    private init(_ other: ImagePipeline, spec: ImageTensorSpec) {
+        self.spec = spec
+        limits = other.limits
+        tables = other.tables
+        packing = other.packing
+    }
+
     /// The format of a picture by its first bytes; nil for one that is not supported.
     public static func format(of bytes: UnsafeRawBufferPointer) -> ImageFormat? {
         FormatSniffer.format(ByteReader(bytes))

@@ -24,9 +24,9 @@ struct LayerParser {
 
     func parse() -> ModelManifest.Layer {
         var layer = ModelManifest.Layer(path: object.path, name: object.requiredString("name"), kind: .array, shape: [])
-        layer.shape = shape()
-        layer.elementType = elementType()
         let kind = object.choice("type", Kind.self)
+        layer.shape = shape(ofPicture: kind == .image)
+        layer.elementType = elementType()
         if isPartial {
             layer.given = Set(["format", "normalize"].filter(object.has))
         } else if kind == nil, !object.has("type") {
@@ -67,7 +67,8 @@ struct LayerParser {
         return layer
     }
 
-    private func shape() -> Shape {
+    /// - Parameter isPicture: whether other axes than the batch's may be open.
+    private func shape(ofPicture isPicture: Bool) -> Shape {
         guard object.has("shape") || !isPartial else { return [] }
         guard object.has("shape") else {
             problems.add(object.path(of: "shape"), "is missing: expected an array of integers")
@@ -77,7 +78,9 @@ struct LayerParser {
         if elements.isEmpty { problems.add(object.path(of: "shape"), "is empty: expected at least one extent") }
         var dimensions: [Int] = []
         for (index, element) in elements.enumerated() {
-            if case .integer(let extent) = element, extent > 0 || (extent == -1 && index == 0), extent <= 1 << 31 {
+            if case .integer(let extent) = element, extent > 0 || (extent == -1 && (index == 0 || isPicture)),
+                extent <= 1 << 31
+            {
                 dimensions.append(extent)
             } else {
                 problems.add(
@@ -98,9 +101,11 @@ struct LayerParser {
 
     private func image(shape: Shape) -> ModelManifest.ImageLayer {
         let dimensions = shape.dimensions.count == 4 ? Array(shape.dimensions.dropFirst()) : shape.dimensions
-        if dimensions.count != 3 || !dimensions.allSatisfy({ $0 > 0 }) {
+        if dimensions.count != 3 || dimensions[2] < 1 {
             if !shape.dimensions.isEmpty {
-                problems.add(object.path(of: "shape"), "expected [height, width, channels], found \(shape)")
+                problems.add(
+                    object.path(of: "shape"),
+                    "expected [height, width, channels], with -1 for a side that is the picture's own, found \(shape)")
             }
         }
         if shape.dimensions.count == 4, let batch = shape.dimensions.first, batch != 1, batch != Shape.dynamic {
@@ -126,6 +131,8 @@ struct LayerParser {
         guard isInput else { return image }
         if let crop = object.choice("crop_and_scale", CropAndScale.self) { image.cropAndScale = crop }
         if let resampler = object.choice("resampler", Resampler.self) { image.resampler = resampler }
+        image.openSize = OpenSizeParser(object: object, dimensions: dimensions).parse()
+        if image.openSize != nil, !object.has("crop_and_scale") { image.cropAndScale = .scaleFit }
         PictureGeometryParser(object: object, dimensions: dimensions).parse(into: &image)
         if let margin = object.number("decode_margin") {
             if margin >= 1 {

@@ -27,6 +27,17 @@ struct InputPlan: Sendable {
     /// True if it takes a picture.
     var isPicture: Bool { if case .image = kind { true } else { false } }
 
+    /// The pipeline of a picture whose tensor takes its size; nil for anything else.
+    var openPicture: ImagePipeline? {
+        guard case .image(let pipeline) = kind, pipeline.spec.openSize != nil else { return nil }
+        return pipeline
+    }
+
+    /// The input for one picture.
+    func settled(_ pipeline: ImagePipeline) -> InputPlan {
+        InputPlan(description: description, index: index, kind: .image(pipeline), fallback: fallback, isExact: isExact)
+    }
+
     /// The bytes of the input's tensor; nil if its shape is dynamic.
     var byteCount: Int? {
         description.shape.elementCount.map { $0 * description.elementType.byteCount }
@@ -48,6 +59,7 @@ struct OutputPlan: Sendable {
         case array
         case scalar
         case bytes
+        /// A picture; -1 for a side that each inference chooses.
         case image(ModelManifest.ImageLayer, width: Int, height: Int)
         /// A string or a dictionary, which the engine gives as a value.
         case feature
@@ -66,6 +78,20 @@ struct ModelPlan: Sendable {
     var about: ModelAbout?
     /// Warnings about likely mistakes in the model file, which can be served nonetheless.
     var advice: [String] = []
+
+    /// True if a tensor takes the size of its picture.
+    var hasOpenPictures: Bool { inputs.contains { $0.openPicture != nil } }
+
+    /// True if it answers with a picture whose size each inference chooses.
+    var drawsOpenPictures: Bool {
+        outputs.contains {
+            if case .image(_, let width, let height) = $0.kind {
+                width == Shape.dynamic || height == Shape.dynamic
+            } else {
+                false
+            }
+        }
+    }
 
     /// True if all inputs can be zeros: none is a string, or of open shape.
     var hasZeros: Bool {

@@ -86,6 +86,8 @@ package struct ModelManifest: Sendable {
         package var resizeKeepingShape: ProportionalResize?
         /// Crop the picture as it is.
         package var keepsSize = false
+        /// The sizes of a tensor that takes the picture's.
+        package var openSize: OpenSize?
         package var centering = Centering.halfEven
         package var alignment = FitAlignment.center
         package var decodeMargin = 3.0

@@ -108,14 +108,26 @@ struct ModelPlanner {
             wanted = layer.shape.dimensions
         }
         let want = Shape(wanted).withoutBatch
+        let isImage = if case .image = layer.kind { true } else { false }
+        let isOpen = isImage && wanted.contains(Shape.dynamic)
         var dimensions = port.shape.dimensions
         // Axes are compared from the innermost; what is left over on either side must be a batch of one.
         for (offset, axis) in dimensions.indices.reversed().enumerated() {
             let extent = offset < wanted.count ? wanted[wanted.count - 1 - offset] : 1
-            if dimensions[axis] == Shape.dynamic { dimensions[axis] = max(extent, 1) }
+            let staysOpen = extent == Shape.dynamic && isOpen && offset < wanted.count
+            if dimensions[axis] == Shape.dynamic, !staysOpen { dimensions[axis] = max(extent, 1) }
         }
         let shape = Shape(dimensions)
-        let isImage = if case .image = layer.kind { true } else { false }
+        // The rest of a picture's shape is compared below.
+        if isOpen,
+            shape.dimensions.suffix(wanted.count).map({ $0 == Shape.dynamic }) != wanted.map({ $0 == Shape.dynamic })
+        {
+            problems.add(
+                "\(layer.path).shape",
+                "\(layer.shape) leaves a side open that the model file's tensor \"\(port.name)\" of shape \(port.shape) fixes"
+            )
+            return nil
+        }
         let agrees = isImage ? shape.withoutBatch == want : shape.elementCount == Shape(want).elementCount
         guard agrees else {
             let layout = isImage && wanted != Array(layer.shape.dimensions.suffix(3)) ? " as NCHW" : ""
@@ -145,7 +157,8 @@ struct ModelPlanner {
             guard let pipeline = pipeline(layer, image: image, port: port, shape: shape) else { return nil }
             let spec = pipeline.spec
             constraint = ImageConstraint(
-                width: spec.width, height: spec.height, channelOrder: spec.channelOrder, layout: spec.layout,
+                width: spec.width, height: spec.height, openSize: spec.openSize, channelOrder: spec.channelOrder,
+                layout: spec.layout,
                 cropAndScale: spec.cropAndScale, scale: spec.scale, bias: spec.bias)
             kind = .image(pipeline)
         case .bytes: kind = .bytes
@@ -154,7 +167,8 @@ struct ModelPlanner {
         return InputPlan(
             description: FeatureDescription(
                 name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
-                kind: layer.kind.feature, isTransformed: layer.linear != nil, image: constraint, labels: nil),
+                kind: layer.kind.feature, isTransformed: layer.linear != nil, image: constraint, labels: nil
+            ).limited(to: ShapeLimits(layer, shape)),
             index: index,
             kind: kind)
     }
@@ -189,7 +203,10 @@ struct ModelPlanner {
             bias = bias.map { ($0 + quantizeBias) * quantizeScale }
         }
         func rgb(_ color: [UInt8]) -> RGBColor { RGBColor(red: color[0], green: color[1], blue: color[2]) }
-        var spec = ImageTensorSpec(width: dimensions[1], height: dimensions[0])
+        var spec = ImageTensorSpec(
+            width: image.openSize?.maximum.width ?? dimensions[1],
+            height: image.openSize?.maximum.height ?? dimensions[0])
+        spec.openSize = image.openSize
         spec.channelOrder = image.channelOrder
         spec.layout = image.layout
         spec.element = element
@@ -224,6 +241,7 @@ struct ModelPlanner {
             let extents = Array(layer.shape.dimensions.suffix(3))
             guard extents.count == 3 else { return nil }
             kind = .image(image, width: extents[1], height: extents[0])
+            guard hasPixels(layer, image, port, shape, extents) else { return nil }
         }
         var wanted = layer.shape
         if wanted.dimensions.first == Shape.dynamic { wanted.dimensions[0] = 1 }
@@ -255,6 +273,26 @@ struct ModelPlanner {
             linear: layer.linear,
             activation: layer.activation,
             scoreType: port.elementType)
+    }
+
+    /// True if a picture whose size is open has its channels and sides where the tensor has them. Fixed ones are compared by their elements.
+    private func hasPixels(
+        _ layer: ModelManifest.Layer, _ image: ModelManifest.ImageLayer, _ port: TensorPort, _ shape: Shape,
+        _ extents: [Int]
+    ) -> Bool {
+        guard extents.contains(Shape.dynamic) else { return true }
+        let wanted = image.layout == .nhwc ? extents : [extents[2], extents[0], extents[1]]
+        let found = shape.dimensions.suffix(3)
+        let agrees =
+            found.count == 3
+            && zip(found, wanted).allSatisfy { $0 == $1 || $0 == Shape.dynamic }
+        if !agrees {
+            problems.add(
+                "\(layer.path).shape",
+                "\(layer.shape) in layout \(image.layout.rawValue) does not fit the model file's tensor \"\(port.name)\" of shape "
+                    + "\(port.shape)")
+        }
+        return agrees
     }
 
     // MARK: Without a manifest

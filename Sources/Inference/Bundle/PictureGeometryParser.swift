@@ -36,6 +36,9 @@ struct PictureGeometryParser {
                 object.path(of: key),
                 "is for \"crop_and_scale\": \"center\"; with \"\(image.cropAndScale.rawValue)\" nothing is cropped")
         }
+        if let key = given.first, image.openSize != nil {
+            problems.add(object.path(of: key), "is for a shape without -1: pictures keep their size")
+        }
         if object.has("fit_alignment"), image.cropAndScale != .scaleFit {
             problems.add(
                 object.path(of: "fit_alignment"),

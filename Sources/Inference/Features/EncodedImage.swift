@@ -9,6 +9,8 @@ public struct EncodedImage: Sendable {
     public let byteCount: Int
     /// The demand of decoding it; nil until its header was read.
     var demand: DecodeDemand?
+    /// Nanoseconds of inference, where that depends on its size; 0 until its header was read.
+    var inferenceTime: UInt64 = 0
     /// The pixels, where a separate process has decoded it.
     var pixels: PixelImage?
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void

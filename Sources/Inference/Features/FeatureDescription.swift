@@ -105,8 +105,10 @@ public struct FeatureDescription: Sendable {
 
 /// The conversion of a picture to a tensor (Core ML's `MLImageConstraint`).
 public struct ImageConstraint: Sendable, Hashable {
-    /// Pixels across and down.
+    /// Pixels across and down; the greatest, where the tensor takes the picture's size.
     public let width: Int, height: Int
+    /// The sizes of a tensor that takes the picture's; nil for a fixed one.
+    public var openSize: OpenSize?
     /// The order of the colour channels in the tensor.
     public let channelOrder: ChannelOrder
     /// Which axis the channels are on.

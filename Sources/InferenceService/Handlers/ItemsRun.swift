@@ -27,7 +27,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             taken?.release()
             return try await list(items)
         }
-        let slot = try await slots.slot(work: job.decodingTime(of: item), taken: taken)
+        let slot = try await slots.slot(work: job.pictureTime(of: item), taken: taken)
         defer { slot.release() }
         let written = try await results(of: [item], in: slot, isList: false)[0].get()
         return negotiated(
@@ -113,7 +113,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
     private func list(_ items: [Job.Item]) async throws(ServiceError) -> HTTPResponse {
         let joined = job.form.flatMap { $0.joins ? $0.type : nil }
         let outcomes = await slots.outcomes(
-            of: items, stopsAtFailure: joined != nil, work: { job.decodingTime(of: $0) }
+            of: items, stopsAtFailure: joined != nil, work: { job.pictureTime(of: $0) }
         ) { items, slot in await results(of: items, in: slot, isList: true) }
         let begun = MonotonicInstant.now
         var sum = StageTimes(), encode: UInt64 = 0

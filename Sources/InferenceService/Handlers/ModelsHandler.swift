@@ -255,6 +255,18 @@ struct ModelsHandler: Sendable {
                 writer.string(image.layout.rawValue)
                 writer.key("crop_and_scale")
                 writer.string(image.cropAndScale.rawValue)
+                if let size = image.openSize {
+                    writer.key("open_size")
+                    writer.object { writer in
+                        for (key, side) in [
+                            ("minimum", size.minimum), ("maximum", size.maximum), ("multiple", size.multiple),
+                        ] {
+                            writer.key(key)
+                            writer.array { writer in for extent in [side.height, side.width] { writer.integer(extent) }
+                            }
+                        }
+                    }
+                }
                 writer.key("normalize")
                 writer.object { writer in
                     for (key, values) in [("scale", image.scale), ("bias", image.bias)] {

@@ -34,8 +34,8 @@ protocol PredictionTask: Sendable {
     func item(_ image: EncodedImage, found: String) throws(ServiceError) -> Item
     /// The pictures of an item.
     func pictures(of item: Item) -> [ItemPicture]
-    /// Nanoseconds that decoding an item's pictures will take.
-    func decodingTime(of item: Item) -> UInt64
+    /// Nanoseconds that an item's pictures will take.
+    func pictureTime(of item: Item) -> UInt64
     /// The reader of a body that is not pictures: of what the task reads, or of a form with inputs; nil for pictures.
     func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<Item>?
 
@@ -85,7 +85,7 @@ extension PredictionTask where Item == EncodedImage {
     static var itemKind: ItemKind { .picture }
     func item(_ image: EncodedImage, found: String) -> EncodedImage { image }
     func pictures(of item: EncodedImage) -> [ItemPicture] { [ItemPicture(input: nil, image: item)] }
-    func decodingTime(of item: EncodedImage) -> UInt64 { item.decodingTime }
+    func pictureTime(of item: EncodedImage) -> UInt64 { item.pictureTime }
 }
 
 /// A picture of an item.

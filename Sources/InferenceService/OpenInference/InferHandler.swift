@@ -45,7 +45,7 @@ struct InferHandler: Sendable {
             let outputs = try await run.all(batch.items, kind: "item # of the batch").map(\.value)
             return CopiedOutputs(joining: outputs).withViews { answer.response($0) }
         }
-        let slot = try await run.slots.slot(work: model.decodingTime(of: item), taken: taken)
+        let slot = try await run.slots.slot(work: model.pictureTime(of: item), taken: taken)
         defer { slot.release() }
         if answer.isPlainBinary {
             // From the engine's memory straight into the answer.

@@ -37,7 +37,7 @@ struct TensorRun: Sendable {
         _ items: [DictionaryFeatureProvider], kind: String
     ) async throws(ServiceError) -> [Outputs<CopiedOutputs>] {
         let outcomes = await slots.outcomes(
-            of: items, stopsAtFailure: true, work: { slots.model.decodingTime(of: $0) }
+            of: items, stopsAtFailure: true, work: { slots.model.pictureTime(of: $0) }
         ) { items, slot in await results(of: items, in: slot, read: CopiedOutputs.init) }
         var outputs: [Outputs<CopiedOutputs>] = []
         for outcome in outcomes {

@@ -60,7 +60,7 @@ struct PredictTask: PredictionTask {
         }
     }
 
-    func decodingTime(of item: DictionaryFeatureProvider) -> UInt64 { run.model.decodingTime(of: item) }
+    func pictureTime(of item: DictionaryFeatureProvider) -> UInt64 { run.model.pictureTime(of: item) }
 
     func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<DictionaryFeatureProvider>? {
         let body = request.body, inputs = run.model.description.inputs, settings = settings, runs = runs

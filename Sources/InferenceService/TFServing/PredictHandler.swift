@@ -38,7 +38,7 @@ struct PredictHandler: Sendable {
             let outputs = try await run.all(read.items, kind: "instance #")
             return try Self.response(answer, outputs, writer)
         }
-        let slot = try await run.slots.slot(work: model.decodingTime(of: item), taken: taken)
+        let slot = try await run.slots.slot(work: model.pictureTime(of: item), taken: taken)
         defer { slot.release() }
         let outputs = try await run.results(of: [item], in: slot, read: CopiedOutputs.init)[0].get()
         return try Self.response(answer, [outputs], writer)

@@ -52,8 +52,10 @@ package enum BundleCheck {
                     feature.fileShape == feature.shape
                     ? "\(feature.shape)" : "\(feature.fileShape) run as \(feature.shape)"
                 if let image = feature.image {
+                    let size =
+                        image.openSize.map { "its own size (\($0.description))" } ?? "\(image.width)x\(image.height)"
                     line +=
-                        ", \(image.width)x\(image.height) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
+                        ", \(size) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
                         + "crop_and_scale \(image.cropAndScale.rawValue)"
                 }
                 if let choices = feature.choices { line += ", \(choices)" }

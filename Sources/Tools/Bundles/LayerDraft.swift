@@ -75,6 +75,14 @@ struct LayerDraft {
         return nil
     }
 
+    /// True if the model makes a picture of a picture, and the file leaves the sizes of both open: style, super-resolution, denoising.
+    private var drawsAnySize: Bool {
+        let ports = [facts.outline.inputs, facts.outline.outputs].map { $0.count == 1 ? $0.first : nil }
+        return ports.allSatisfy { port in
+            port.flatMap { Self.picture($0.shape) }.map { $0.height < 0 && $0.width < 0 } ?? false
+        }
+    }
+
     /// The shape of an array: a batch axis may stay open, every other axis needs an extent; a single number has one.
     private static func arrayShape(_ shape: Shape, _ open: inout [String]) -> [Int] {
         guard !shape.dimensions.isEmpty else { return [1] }
@@ -101,6 +109,10 @@ struct LayerDraft {
         members += [Member(key: "type", value: "\"image\""), dtype]
         if let shape = known("shape"), !facts.provenance.undecided.contains("shape") {
             members.append(shape)
+        } else if drawsAnySize {
+            members.append(Member(key: "shape", value: DraftText.list([-1, -1, picture.channels])))
+            members.append(Member(key: "open_size", value: "{ \"minimum\": 1, \"maximum\": 1024, \"multiple\": 1 }"))
+            open.append("open_size: the sides that the network can take, and what they must be multiples of")
         } else {
             let height = picture.height > 0 ? picture.height : 224, width = picture.width > 0 ? picture.width : 224
             if picture.height < 0 || picture.width < 0 { open.append("the size: the file leaves it open") }
@@ -127,8 +139,10 @@ struct LayerDraft {
                 if let member = known(key) { members.append(member) }
             }
         } else {
-            members.append(Member(key: "crop_and_scale", value: "\"center\""))
-            open.append("crop_and_scale: center, fit or fill, as the pictures were prepared for training")
+            members.append(Member(key: "crop_and_scale", value: drawsAnySize ? "\"fit\"" : "\"center\""))
+            if !drawsAnySize {
+                open.append("crop_and_scale: center, fit or fill, as the pictures were prepared for training")
+            }
         }
         if let resampler = known("resampler") { members.append(resampler) }
         for (key, sentence) in zip(facts.provenance.undecidedKeys, facts.provenance.missing) where key == "unsupported"
@@ -210,10 +224,23 @@ struct LayerDraft {
     func output(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
         let path = "outputs[\(index)]"
         var open: [String] = []
+        let name = Member(key: "name", value: DraftText.quoted(port.name.isEmpty ? "output_\(index)" : port.name))
+        let dtype = Member(key: "dtype", value: DraftText.quoted(port.elementType.rawValue))
+        if drawsAnySize, let picture = Self.picture(port.shape) {
+            var members = [
+                name, Member(key: "type", value: "\"image\""), dtype,
+                Member(key: "shape", value: DraftText.list([-1, -1, picture.channels])),
+                Member(key: "format", value: picture.channels == 1 ? "\"GRAY\"" : "\"RGB\""),
+            ]
+            if picture.isNCHW { members.append(Member(key: "layout", value: "\"NCHW\"")) }
+            if port.elementType.isFloatingPoint {
+                members.append(Member(key: "denormalize", value: "{ \"standard\": \"[0,1]\" }"))
+                open.append("denormalize: the range of its values, [0,1], [-1,1], or \"scale\" and \"bias\"")
+            }
+            return Self.finish(members, path, open, &notes)
+        }
         var members = [
-            Member(key: "name", value: DraftText.quoted(port.name.isEmpty ? "output_\(index)" : port.name)),
-            Member(key: "type", value: "\"array\""),
-            Member(key: "dtype", value: DraftText.quoted(port.elementType.rawValue)),
+            name, Member(key: "type", value: "\"array\""), dtype,
             Member(key: "shape", value: DraftText.list(Self.arrayShape(port.shape, &open))),
         ]
         if index == 0 {

@@ -24,8 +24,8 @@ struct PredictionLoad: Sendable {
         features = try Self.inputs(of: model)
     }
 
-    /// Inputs of no meaning: tensors that the model takes as they are, all zeros, open axes with the extent 1; of strings,
-    /// dictionaries and categories one that the model knows.
+    /// Inputs of no meaning: tensors that the model takes as they are, all zeros, open axes with the extent 1, and pictures of their own
+    /// size with 256 pixels a side, or the nearest that the bundle allows; of strings, dictionaries and categories one that the model knows.
     static func inputs(of model: Model) throws -> DictionaryFeatureProvider {
         var values: [(name: String, value: FeatureValue)] = []
         for input in model.description.inputs {
@@ -33,7 +33,8 @@ struct PredictionLoad: Sendable {
                 values.append((input.name, sample))
                 continue
             }
-            let shape = Shape(input.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
+            let shape =
+                input.shape(ofPicture: 256) ?? Shape(input.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
             guard let count = shape.elementCount, input.elementType.byteCount > 0 else {
                 throw StartupError(
                     "input \"\(input.name)\" takes \(input.elementType.rawValue): such an input cannot be generated")

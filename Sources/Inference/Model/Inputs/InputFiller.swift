@@ -117,9 +117,7 @@ struct InputFiller {
     private func decode(
         _ image: EncodedImage, into tensor: any EngineTensor, pipeline: ImagePipeline, name: String
     ) throws(InferenceError) -> ImageInfo {
-        var decoding = ImageDecodeOptions()
-        decoding.cropAndScale = options.cropAndScale
-        decoding.ignoreOrientation = options.ignoresOrientation
+        let decoding = ImageDecodeOptions(options)
         do throws(ImageError) {
             return try image.prepare(pipeline, into: tensor.bytes, options: decoding, isCancelled: isCancelled)
         } catch {

@@ -58,4 +58,7 @@ extension FeatureValue {
 extension EncodedImage {
     /// Nanoseconds of decoding; 0 where the header was not read.
     package var decodingTime: UInt64 { demand?.time ?? 0 }
+
+    /// The same, and of inference where its time depends on the picture's size.
+    package var pictureTime: UInt64 { decodingTime &+ inferenceTime }
 }

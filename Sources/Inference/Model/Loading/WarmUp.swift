@@ -22,9 +22,13 @@ struct WarmUp: Sendable {
         of pictures: [(path: String, file: String)], plan: ModelPlan, problems: ProblemList
     ) -> [[UInt8]] {
         guard let first = pictures.first else { return [] }
-        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
+        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind,
+            pipeline.spec.openSize == nil
+        else {
             problems.add(
-                first.path, "is for models with one image input: remove \"image\", and this model runs on zeros")
+                first.path,
+                "is for models with one image input of a fixed size: remove \"image\", and "
+                    + (plan.hasZeros ? "this model runs on zeros" : "the first request warms this model up"))
             return []
         }
         var tensors: [[UInt8]] = []

@@ -7,7 +7,7 @@ struct ObservationPlan: Sendable {
     /// The engine's outputs of each role.
     let sources: [String: [Source]]
     /// The picture's tensor.
-    let spec: ImageTensorSpec
+    private(set) var spec: ImageTensorSpec
     /// Nil if shapes are known only after an inference.
     private(set) var decoder: Decoder?
     private var embeddingLength: Int?
@@ -59,6 +59,8 @@ struct ObservationPlan: Sendable {
         self.sources = sources
         guard let shapes else { return }
         embeddingLength = shapes["output"]?.first.flatMap { OutputTensor.count(of: $0) }
+        // Boxes of a fixed number may still depend on the size.
+        guard spec.openSize == nil else { return }
         do throws(ObservationError) {
             decoder = try makeDecoder(shapes)
         } catch {
@@ -71,6 +73,14 @@ struct ObservationPlan: Sendable {
             )
             return nil
         }
+    }
+
+    /// The plan for one picture: where the tensor takes its size, with that size.
+    func settled(for info: ImageInfo, options: ImageDecodeOptions) -> ObservationPlan {
+        guard spec.openSize != nil else { return self }
+        var plan = self
+        plan.spec = spec.settled(for: info, options: options)
+        return plan
     }
 
     /// The decoders for tensors of these shapes.

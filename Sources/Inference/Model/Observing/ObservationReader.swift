@@ -55,15 +55,14 @@ struct ObservationReader: Sendable {
     ) throws(InferenceError) -> ObservationResult {
         guard let image else { throw .unsupported(model: model, reason: "does not take one image") }
         let start = MonotonicInstant.now
-        var decoding = ImageDecodeOptions()
-        decoding.cropAndScale = options.cropAndScale
-        decoding.ignoreOrientation = options.ignoresOrientation
+        let decoding = ImageDecodeOptions(options)
+        let plan = plan.settled(for: image, options: decoding)
         let mapping = PictureMapping(image, spec: plan.spec, options: decoding)
         let picture = PictureMap(
             x: AxisMap(mapping.x, side: plan.spec.width), y: AxisMap(mapping.y, side: plan.spec.height))
         let content = try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
             do throws(ObservationError) {
-                return try self.content(tensors, in: picture)
+                return try self.content(tensors, plan, in: picture)
             } catch {
                 guard error == .cancelled else {
                     throw .engine(
@@ -84,7 +83,7 @@ struct ObservationReader: Sendable {
     }
 
     private func content(
-        _ tensors: [String: [OutputTensor]], in picture: PictureMap
+        _ tensors: [String: [OutputTensor]], _ plan: ObservationPlan, in picture: PictureMap
     ) throws(ObservationError) -> ObservationResult.Content {
         // Models that suppress boxes themselves may have tensors without rows.
         if case .boxes = plan.output.kind, tensors.values.joined().contains(where: \.values.isEmpty) {
@@ -100,10 +99,10 @@ struct ObservationReader: Sendable {
             guard case .boxes(let boxes, let masks) = decoder else {
                 throw .unexpected(role: "output", expected: "a tensor", found: "none")
             }
-            return try detections(boxes, masks, tensors, picture)
+            return try detections(boxes, masks, tensors, plan, picture)
         }
         switch decoder {
-        case .boxes(let boxes, let masks): return try detections(boxes, masks, tensors, picture)
+        case .boxes(let boxes, let masks): return try detections(boxes, masks, tensors, plan, picture)
         case .mask(let mask):
             let map = try mask.map(output, threshold: request.threshold, isCancelled: isCancelled)
             return .mask(PictureMask(map, in: picture), labels: plan.output.labels)
@@ -118,7 +117,8 @@ struct ObservationReader: Sendable {
     }
 
     private func detections(
-        _ decoder: BoxDecoder, _ masks: InstanceMaskDecoder?, _ tensors: [String: [OutputTensor]], _ picture: PictureMap
+        _ decoder: BoxDecoder, _ masks: InstanceMaskDecoder?, _ tensors: [String: [OutputTensor]],
+        _ plan: ObservationPlan, _ picture: PictureMap
     ) throws(ObservationError) -> ObservationResult.Content {
         guard case .boxes(let boxes) = plan.output.kind else { return .detections([]) }
         var options = BoxOptions()

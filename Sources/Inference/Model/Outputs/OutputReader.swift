@@ -9,7 +9,8 @@ enum OutputReader {
         let type = plan.description.elementType
         switch plan.kind {
         case .image(let image, let width, let height):
-            return .image(try png(of: image, width: width, height: height, type: type, raw: raw))
+            let form = try form(of: image, width: width, height: height, type: type, shape: shape, count: raw.count)
+            do throws(ImageError) { return .image(EncodedImage(try form.png(raw))) } catch { throw .image(error) }
         case .bytes:
             return .multiArray(try MultiArray(elementType: type, shape: shape, bytes: [UInt8](raw)))
         case .feature:
@@ -45,24 +46,42 @@ enum OutputReader {
         }
     }
 
-    /// A picture that the model made, as PNG: pixel = (value + bias) * scale, rounded and clamped to a byte.
-    private static func png(
-        of image: ModelManifest.ImageLayer, width: Int, height: Int, type: ElementType, raw: UnsafeRawBufferPointer
-    ) throws(InferenceError) -> EncodedImage {
+    /// The form of a picture whose size the inference has chosen; nil for another output.
+    static func openForm(
+        of plan: OutputPlan, shape: Shape, count: Int
+    ) throws(InferenceError) -> PixelReconstruction? {
+        guard case .image(let image, let width, let height) = plan.kind, [width, height].contains(Shape.dynamic) else {
+            return nil
+        }
+        return try form(
+            of: image, width: width, height: height, type: plan.description.elementType, shape: shape, count: count)
+    }
+
+    /// The way in which elements stand for a picture: pixel = (value + bias) * scale, rounded and clamped to a byte.
+    private static func form(
+        of image: ModelManifest.ImageLayer, width: Int, height: Int, type: ElementType, shape: Shape, count: Int
+    ) throws(InferenceError) -> PixelReconstruction {
+        func failure(_ detail: String) -> InferenceError {
+            .engine(EngineError(kind: .failure, operation: "read a picture", detail: detail))
+        }
         guard let element = type.pixelElement else {
-            throw .engine(
-                EngineError(
-                    kind: .failure, operation: "read a picture",
-                    detail: "it holds \(type.rawValue), which cannot become pixels"))
+            throw failure("it holds \(type.rawValue), which cannot become pixels")
         }
-        let reconstruction = PixelReconstruction(
-            width: width, height: height, channelOrder: image.channelOrder, layout: image.layout, element: element,
+        // A side that the inference has chosen.
+        let sides = Array(shape.dimensions.suffix(image.layout == .nhwc ? 3 : 2).prefix(2))
+        guard sides.count == 2 else { throw failure("expected a shape with a height and a width, found \(shape)") }
+        let form = PixelReconstruction(
+            width: width == Shape.dynamic ? sides[1] : width, height: height == Shape.dynamic ? sides[0] : height,
+            channelOrder: image.channelOrder, layout: image.layout, element: element,
             scale: image.scale.map { Float($0) }, bias: image.bias.map { Float($0) })
-        do throws(ImageError) {
-            return EncodedImage(try reconstruction.png(raw))
-        } catch {
-            throw .image(error)
+        let values = form.channelOrder.channels * element.byteCount
+        guard form.width > 0, form.height > 0,
+            Shape([form.width, form.height, values]).elementCount == count
+        else {
+            throw failure(
+                "\(form.width) x \(form.height) pixels of \(form.channelOrder.rawValue) do not fill its shape \(shape)")
         }
+        return form
     }
 }
 

@@ -16,6 +16,7 @@ struct InferenceRun {
     private let waited: UInt64
     /// When the last stage ended.
     private var last: MonotonicInstant
+    private var decodedBefore: UInt64 = 0
     /// The items that gave an answer: the first, and the others.
     private var first: Success?
     private var others: [Success] = []
@@ -39,10 +40,16 @@ struct InferenceRun {
     /// Its shapes are checked.
     mutating func isChecked() { times.queue = waited &+ step() }
 
+    /// Some of the time before was decoding: pictures whose pixels had to be there before their tensors.
+    mutating func decoded(before nanoseconds: UInt64) {
+        decodedBefore = min(nanoseconds, times.queue)
+        times.queue &-= decodedBefore
+    }
+
     /// Its inputs are filled.
     /// - Parameter waited: nanoseconds of it that pictures waited for memory to be decoded in.
     mutating func filled(waiting waited: UInt64) {
-        times.decode = step() &- waited
+        times.decode = step() &- waited &+ decodedBefore
         times.queue &+= waited
     }
 

@@ -27,14 +27,7 @@ extension Model {
         let picture = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in
             try pipeline.opened(image, format: format, page: options.page, isCancelled: isCancelled)
         }
-        let room: DecodeBudget.Room?
-        do throws(AdmissionError) {
-            room = try await DecodeBudget.shared.take(
-                picture.memory, for: options.claim, until: options.deadline)
-        } catch {
-            if case .cancelled = error { throw .cancelled(stage: .queue) }
-            throw .refused(error)
-        }
+        let room = try await Self.room(picture.memory + pipeline.openTensorBytes(picture.info, options), options)
         do throws(InferenceError) {
             var image = image
             image.pixels = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in
@@ -48,7 +41,7 @@ extension Model {
     }
 
     /// Does what waits for another process, in a thread for it.
-    private static func inThread<Value: Sendable>(
+    static func inThread<Value: Sendable>(
         _ options: PredictionOptions, _ name: String,
         _ work: @escaping @Sendable (_ isCancelled: @escaping () -> Bool) throws(ImageError) -> Value
     ) async throws(InferenceError) -> Value {

@@ -61,16 +61,18 @@ extension Model {
     /// A picture whose header has been read: what its decoding takes is known.
     /// - Parameter input: the input that it is for; nil for the only one that takes pictures.
     package func reading(_ image: EncodedImage, of input: String? = nil) -> EncodedImage {
-        guard image.demand == nil, let pipeline = pictureInput(input)?.pipeline else { return image }
+        guard image.demand == nil, let (input, pipeline) = pictureInput(input) else { return image }
         var image = image
         image.demand = pipeline.demand(of: image)
+        image.inferenceTime = inferenceTime(of: image, input)
         return image
     }
 
-    /// Nanoseconds of decoding the pictures among some values.
-    package func decodingTime(of features: some FeatureProvider) -> UInt64 {
+    /// Nanoseconds of work on the pictures among some values: of decoding, and of inference where its time depends on their size.
+    package func pictureTime(of features: some FeatureProvider) -> UInt64 {
         plan.inputs.reduce(0) { sum, input in
-            sum &+ (features.featureValue(for: input.description.name)?.decodingTime(input) ?? 0)
+            guard case .image(let image)? = features.featureValue(for: input.description.name) else { return sum }
+            return sum &+ FeatureValue.image(image).decodingTime(input) &+ inferenceTime(of: image, input)
         }
     }
 
@@ -103,7 +105,15 @@ extension Model {
         for value: FeatureValue?, plan: InputPlan, options: PredictionOptions
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
-        let bytes = pipeline.demand(of: image).memory
+        var bytes = pipeline.demand(of: image).memory
+        if pipeline.spec.openSize != nil, let info = try? pipeline.judged(image) {
+            bytes += pipeline.openTensorBytes(info, options)
+        }
+        return try await Self.room(bytes, options)
+    }
+
+    /// Room for decoding, once there is some before the deadline.
+    static func room(_ bytes: Int, _ options: PredictionOptions) async throws(InferenceError) -> DecodeBudget.Room? {
         do throws(AdmissionError) {
             return try await DecodeBudget.shared.take(bytes, for: options.claim, until: options.deadline)
         } catch {

@@ -67,14 +67,13 @@ extension Model {
         guard let (input, pipeline) = pictureInput(input) else {
             throw .unsupported(model: description.name, reason: "does not take one image")
         }
-        var decoding = ImageDecodeOptions()
-        decoding.cropAndScale = options.cropAndScale
-        decoding.ignoreOrientation = options.ignoresOrientation
+        let decoding = ImageDecodeOptions(options)
         let deadline = options.deadline
         let isCancelled = { isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
-        var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         do throws(ImageError) {
             let image = try image.decodedHere(pipeline, page: options.page, isCancelled: isCancelled)
+            let pipeline = pipeline.settled(for: try pipeline.judged(image), options: decoding)
+            var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
             let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
                 do throws(ImageError) {
                     return .success(

@@ -18,13 +18,24 @@ extension Model {
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
-        var item = FilledItem()
-        return try await perform(InferenceRun(in: slot), options: options, shapes: shapes) {
+        var item = FilledItem(), run = InferenceRun(in: slot)
+        let sized: SizedItem?
+        do throws(InferenceError) {
+            sized = try await self.sized(options, value: value)
+        } catch {
+            counted.withLock { run.count(in: &$0) }
+            throw error
+        }
+        defer { sized?.room?.release() }
+        let shapes = shapes.merging(sized?.shapes ?? [:]) { $1 }
+        return try await perform(run, options: options, shapes: shapes) {
             (tensors, run) throws(InferenceError) in
-            item = try await fill(options, tensor: { tensors[$0] }, value: value)
+            if let sized { run.decoded(before: sized.decoding) }
+            item = try await fill(options, sized, tensor: { tensors[$0] }, value: value)
             run.filled(waiting: item.waited)
             return nil
         } read: { (request, run) throws(InferenceError) in
+            if let sized { learn(sized, from: request, inference: run.times.inference) }
             let result = try read(request, item.image, run.times)
             run.read(run.times, since: run.inferred)
             return result
@@ -100,9 +111,11 @@ extension Model {
     }
 
     /// Puts one item into its tensors.
-    /// - Parameter tensor: the item's tensor of the input at a position.
+    /// - Parameters:
+    ///   - sized: the item's pictures, where their sizes are their own.
+    ///   - tensor: the item's tensor of the input at a position.
     func fill(
-        _ options: PredictionOptions, tensor: (Int) -> any EngineTensor,
+        _ options: PredictionOptions, _ sized: SizedItem? = nil, tensor: (Int) -> any EngineTensor,
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
     ) async throws(InferenceError) -> FilledItem {
         var item = FilledItem()
@@ -111,8 +124,13 @@ extension Model {
             return item
         }
         let filler = InputFiller(options: options) { false }
-        for (position, input) in plan.inputs.enumerated() {
+        for (position, input) in (sized?.inputs ?? plan.inputs).enumerated() {
             do throws(InferenceError) {
+                if let picture = sized?.pictures[position] {
+                    let image = try await fill(tensor(position), with: picture, plan: input, options: options)
+                    item.image = item.image ?? image
+                    continue
+                }
                 guard let value = try value(position, input) else {
                     try filler.fillMissing(tensor(position), plan: input)
                     continue
@@ -121,7 +139,7 @@ extension Model {
                 defer { ready.room?.release() }
                 item.waited &+= ready.waited
                 let image = try await fill(tensor(position), with: ready.value, plan: input, options: options)
-                item.image = image ?? item.image
+                item.image = item.image ?? image
             } catch {
                 throw error.isStoppedDecoding ? .stopped(at: .decode) : error
             }
@@ -165,7 +183,7 @@ extension Model {
 
 /// An item that was put into its tensors.
 struct FilledItem {
-    /// The picture that was decoded.
+    /// The first picture that was decoded.
     var image: ImageInfo?
     /// Nanoseconds of waiting for memory to decode in.
     var waited: UInt64 = 0

@@ -60,6 +60,8 @@ public final class Model: Sendable {
     let laterDifference = Mutex<String?>(nil)
     /// The goldens that agreed at the load, for the canary; the next first.
     let goldens = Mutex<ArraySlice<GoldenPicture>>([])
+    /// The cost of pictures of their own size.
+    let openCost = Mutex(OpenCost())
     /// The results of trying the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
 
@@ -153,9 +155,9 @@ public final class Model: Sendable {
         defer { leave(held, given: slot) }
         return try await run(options: options, slot: held, shapes: shapes) { (_, input) throws(InferenceError) in
             try Self.value(of: input, in: features)
-        } read: { (outputs, image, times) throws(InferenceError) -> Prediction in
-            try self.prediction(in: outputs, image: image, times: times)
-        }
+        } read: { (outputs, image, times) throws(InferenceError) in
+            try self.unfinished(in: outputs, image: image, times: times, options)
+        }.finished()
     }
 
     /// All outputs, as the bundle describes them.
@@ -164,16 +166,43 @@ public final class Model: Sendable {
     ) throws(InferenceError) -> Prediction {
         var values: [(name: String, value: FeatureValue)] = []
         for output in plan.outputs {
-            if case .feature = output.kind, let value = engineOutputs.feature(output.index) {
-                values.append((output.description.name, value))
-                continue
-            }
-            let value = try engineOutputs.reading(output.index) { (shape, raw) throws(InferenceError) in
-                try OutputReader.value(of: output, shape: shape, raw: raw)
-            }
-            values.append((output.description.name, value))
+            values.append((output.description.name, try Self.value(of: output, in: engineOutputs)))
         }
         return Prediction(outputs: DictionaryFeatureProvider(values), image: image, times: times)
+    }
+
+    /// The same, where pictures that have taken the size of the one that was sent are not encoded yet.
+    private func unfinished(
+        in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes, _ options: PredictionOptions
+    ) throws(InferenceError) -> UnfinishedPrediction {
+        let open = plan.inputs.first { $0.openPicture != nil }
+        let sent = open?.openPicture.flatMap { pipeline in
+            image.map { PictureReturn($0, pipeline, ImageDecodeOptions(options)) }
+        }
+        var parts: [(name: String, part: UnfinishedPrediction.Part)] = []
+        for output in plan.outputs {
+            var picture: MadePicture?
+            if let sent, let open, case .image = output.kind {
+                picture = try engineOutputs.reading(output.index) { (shape, raw) throws(InferenceError) in
+                    try OutputReader.openForm(of: output, shape: shape, count: raw.count).map {
+                        MadePicture(input: open.description.name, form: $0, raw: [UInt8](raw), sent: sent)
+                    }
+                }
+            }
+            let part: UnfinishedPrediction.Part =
+                if let picture { .picture(picture) } else { .value(try Self.value(of: output, in: engineOutputs)) }
+            parts.append((output.description.name, part))
+        }
+        return UnfinishedPrediction(parts: parts, image: image, times: times)
+    }
+
+    private static func value(
+        of output: OutputPlan, in outputs: any EngineOutputs
+    ) throws(InferenceError) -> FeatureValue {
+        if case .feature = output.kind, let value = outputs.feature(output.index) { return value }
+        return try outputs.reading(output.index) { (shape, raw) throws(InferenceError) in
+            try OutputReader.value(of: output, shape: shape, raw: raw)
+        }
     }
 
     /// Runs the model once and hands out the outputs as they lie in the engine's memory, in the bundle's order; arrays are

@@ -1,0 +1,88 @@
+/// The sizes of the tensor of a model that takes pictures of their own size.
+///
+/// A picture keeps its size if that is within the limits; otherwise both sides are scaled by the factor nearest to 1 that brings them there.
+/// Then each side becomes a multiple of a number: with `scaleFit` the next one, and the rest is margin; with `scaleFill` the nearest, and the
+/// picture is stretched; with `centerCrop` the one below, and the picture's edges are cut.
+public struct OpenSize: Sendable, Hashable, Codable {
+    /// The least and the greatest sides of the tensor; equal for a side that is not open.
+    public var minimum: ImageSize, maximum: ImageSize
+    /// What each side of the tensor is a multiple of.
+    public var multiple: ImageSize
+
+    /// Sizes within limits. Sides of 0 or less, and limits that have no multiple between them, are refused by `validate`.
+    public init(
+        minimum: ImageSize = ImageSize(width: 1, height: 1), maximum: ImageSize,
+        multiple: ImageSize = ImageSize(width: 1, height: 1)
+    ) {
+        self.minimum = minimum
+        self.maximum = maximum
+        self.multiple = multiple
+    }
+
+    /// One side of the tensor.
+    private struct Side {
+        let least: Int, most: Int, multiple: Int
+
+        /// Nil if no multiple is within the limits.
+        init?(_ least: Int, _ most: Int, _ multiple: Int) {
+            guard multiple >= 1, least >= 1, most <= ImageTensorSpec.maximumSide, least <= most else { return nil }
+            self.multiple = multiple
+            self.least = (least + multiple - 1) / multiple * multiple
+            self.most = most / multiple * multiple
+            guard self.least <= self.most else { return nil }
+        }
+
+        /// The side for a picture that is scaled to a length.
+        func tensor(_ length: Int, _ mode: CropAndScale) -> Int {
+            let rounded =
+                switch mode {
+                case .scaleFit: (length + multiple - 1) / multiple
+                case .scaleFill: (length + multiple / 2) / multiple
+                case .centerCrop: length / multiple
+                }
+            return min(max(rounded * multiple, least), most)
+        }
+    }
+
+    private var sides: (x: Side, y: Side)? {
+        guard let x = Side(minimum.width, maximum.width, multiple.width),
+            let y = Side(minimum.height, maximum.height, multiple.height)
+        else { return nil }
+        return (x, y)
+    }
+
+    /// Why there are no such sizes; nil if there are some.
+    public var problem: String? {
+        guard sides == nil else { return nil }
+        func text(_ size: ImageSize) -> String { "[\(size.height), \(size.width)]" }
+        return "no multiple of \(text(multiple)) is between \(text(minimum)) and \(text(maximum)), which are at most "
+            + "\(ImageTensorSpec.maximumSide)"
+    }
+
+    /// The limits in words, height first: `1 x 1 to 1024 x 1024, multiples of 8 x 8`.
+    public var description: String {
+        func text(_ size: ImageSize) -> String { "\(size.height) x \(size.width)" }
+        let steps = multiple.width > 1 || multiple.height > 1 ? ", multiples of \(text(multiple))" : ""
+        return "\(text(minimum)) to \(text(maximum))\(steps)"
+    }
+
+    /// The size of the tensor for a displayed picture that is stretched to it; nil for a picture without pixels.
+    public func tensor(width: Int, height: Int) -> ImageSize? {
+        sizes(width: width, height: height, mode: .scaleFill)?.tensor
+    }
+
+    /// The sizes of the tensor, and of the picture in it, for a displayed picture.
+    func sizes(width: Int, height: Int, mode: CropAndScale) -> (tensor: ImageSize, picture: ImageSize)? {
+        guard width > 0, height > 0, let (x, y) = sides else { return nil }
+        let (across, down) = (Double(width), Double(height))
+        let most = min(Double(x.most) / across, Double(y.most) / down)
+        let least = max(Double(x.least) / across, Double(y.least) / down)
+        // A picture too thin for both limits keeps within the greatest.
+        let factor = min(max(1, least), most)
+        func scaled(_ length: Double, _ side: Side) -> Int {
+            max(1, min(side.most, Int((length * factor).rounded(.toNearestOrEven))))
+        }
+        let picture = ImageSize(width: scaled(across, x), height: scaled(down, y))
+        return (ImageSize(width: x.tensor(picture.width, mode), height: y.tensor(picture.height, mode)), picture)
+    }
+}

@@ -1,0 +1,21 @@
+extension ImageTensorSpec {
+    /// The specification for one picture: where the tensor takes its size, with that size.
+    /// - Parameter options: those of the request.
+    public func settled(for info: ImageInfo, options: ImageDecodeOptions = ImageDecodeOptions()) -> ImageTensorSpec {
+        guard let openSize else { return self }
+        let transposes = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation).transposes
+        var (width, height) = transposes ? (info.height, info.width) : (info.width, info.height)
+        if let part = options.part?.within(width: width, height: height) {
+            (width, height) = (max(1, Int(part.width.rounded())), max(1, Int(part.height.rounded())))
+        }
+        let mode = options.cropAndScale ?? cropAndScale
+        guard let (tensor, picture) = openSize.sizes(width: width, height: height, mode: mode) else { return self }
+        var settled = self
+        settled.openSize = nil
+        settled.isSettled = true
+        (settled.width, settled.height) = (tensor.width, tensor.height)
+        settled.cropAndScale = mode == .scaleFill ? .scaleFill : .centerCrop
+        settled.resizeExactly = mode == .scaleFill ? nil : picture
+        return settled
+    }
+}

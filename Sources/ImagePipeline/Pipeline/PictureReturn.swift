@@ -1,0 +1,129 @@
+/// Brings the picture that a model made back to the one that was sent: without the margin of the tensor, and at the size that was sent times
+/// the model's factor.
+public struct PictureReturn: Sendable {
+    private let x: PictureMapping.Axis, y: PictureMapping.Axis
+    private let tensor: ImageSize
+    /// The most pixels of an answer.
+    public let mostPixels: Int
+
+    /// - Parameters:
+    ///   - info: the header of the picture that was sent.
+    ///   - pipeline: the one that it went through, whose limit of pixels is the answer's, too.
+    public init(_ info: ImageInfo, _ pipeline: ImagePipeline, _ options: ImageDecodeOptions) {
+        let spec = pipeline.spec.settled(for: info, options: options)
+        let mapping = PictureMapping(info, spec: spec, options: options)
+        (x, y) = (mapping.x, mapping.y)
+        tensor = ImageSize(width: spec.width, height: spec.height)
+        mostPixels = pipeline.limits.maxPixels
+    }
+
+    /// One side of the picture that a model made.
+    struct Side: Equatable {
+        /// The pixels that show the picture that was sent.
+        var part: Range<Int>
+        /// The pixels of the answer.
+        var length: Int
+
+        /// - Parameters:
+        ///   - axis: from the picture that was sent to the tensor.
+        ///   - tensor: pixels of the tensor.
+        ///   - made: pixels that the model made of them.
+        init(_ axis: PictureMapping.Axis, tensor: Int, made: Int) {
+            let factor = Double(made) / Double(max(1, tensor)), most = Double(axis.length)
+            let start = min(max(axis.inverse(0), 0), most), end = min(max(axis.inverse(Double(tensor)), start), most)
+            length = max(1, Int(((end - start) * factor).rounded()))
+            let first = Int((axis.forward(start) * factor).rounded()),
+                last = Int((axis.forward(end) * factor).rounded())
+            let lower = min(max(first, 0), max(0, made - 1))
+            part = lower..<min(max(last, lower + 1), max(made, lower + 1))
+        }
+    }
+
+    /// The size of the answer.
+    /// - Parameter made: the form of the model's picture.
+    public func size(of made: PixelReconstruction) -> ImageSize {
+        let (x, y) = sides(made)
+        return ImageSize(width: x.length, height: y.length)
+    }
+
+    /// True if an answer may have this size.
+    public func isAllowed(_ size: ImageSize) -> Bool {
+        let (count, overflow) = size.width.multipliedReportingOverflow(by: size.height)
+        return !overflow && count <= mostPixels && max(size.width, size.height) <= 65_535
+    }
+
+    private func sides(_ made: PixelReconstruction) -> (x: Side, y: Side) {
+        (Side(x, tensor: tensor.width, made: made.width), Side(y, tensor: tensor.height, made: made.height))
+    }
+
+    /// The picture as PNG.
+    /// - Parameters:
+    ///   - made: the form of the model's picture.
+    ///   - raw: the model's picture.
+    ///   - isCancelled: asked between the steps and rows; true ends the call with `cancelled`.
+    public func png(
+        _ made: PixelReconstruction, _ raw: UnsafeRawBufferPointer, isCancelled: () -> Bool = { false }
+    ) throws(ImageError) -> [UInt8] {
+        let (x, y) = sides(made), size = size(of: made)
+        guard isAllowed(size) else {
+            throw .tooLarge(
+                pixels: size.width.multipliedReportingOverflow(by: size.height).partialValue, limit: mostPixels,
+                width: size.width, height: size.height)
+        }
+        let channels = made.channelOrder.channels
+        let part = Self.rows(x.part, y.part, of: try made.pixels(raw), width: made.width, channels: channels)
+        let answer =
+            x.part.count == x.length && y.part.count == y.length
+            ? part
+            : try Self.scaled(part, x.part.count, y.part.count, to: (x.length, y.length), channels, isCancelled)
+        if isCancelled() { throw .cancelled }
+        return try Self.lent(answer) { (bytes) throws(ImageError) in
+            try PNGEncoder.encode(width: x.length, height: y.length, channels: channels, pixels: bytes)
+        }
+    }
+
+    private static func rows(
+        _ x: Range<Int>, _ y: Range<Int>, of pixels: [UInt8], width: Int, channels: Int
+    ) -> [UInt8] {
+        guard x.count < width || y.count * width * channels < pixels.count else { return pixels }
+        var part: [UInt8] = []
+        part.reserveCapacity(x.count * y.count * channels)
+        for row in y {
+            part += pixels[(row * width + x.lowerBound) * channels..<(row * width + x.upperBound) * channels]
+        }
+        return part
+    }
+
+    private static func scaled(
+        _ pixels: [UInt8], _ width: Int, _ height: Int, to size: (width: Int, height: Int), _ channels: Int,
+        _ isCancelled: () -> Bool
+    ) throws(ImageError) -> [UInt8] {
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: width * height * 4, alignment: 16)
+        for index in 0..<width * height {
+            for channel in 0..<3 {
+                memory[index * 4 + channel] = pixels[index * channels + (channels == 3 ? channel : 0)]
+            }
+            memory[index * 4 + 3] = 255
+        }
+        let info = ImageInfo(format: .png, width: width, height: height, orientation: 1)
+        let image = try PixelImage(info: info, hasAlpha: false, memory: UnsafeRawBufferPointer(memory)) {
+            $0.deallocate()
+        }
+        let spec = ImageTensorSpec(
+            width: size.width, height: size.height, channelOrder: channels == 3 ? .rgb : .gray, cropAndScale: .scaleFill
+        )
+        let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: width * height))
+        var result = [UInt8](repeating: 0, count: spec.byteCount)
+        let outcome = result.withUnsafeMutableBytes { bytes -> Result<ImageInfo, ImageError> in
+            Result { () throws(ImageError) in try pipeline.prepare(image, into: bytes, isCancelled: isCancelled) }
+        }
+        _ = try outcome.get()
+        return result
+    }
+
+    private static func lent<R>(
+        _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(ImageError) -> R
+    ) throws(ImageError) -> R {
+        try bytes.withUnsafeBytes { raw in Result { () throws(ImageError) in try body(raw) } }.get()
+    }
+}

@@ -1,0 +1,104 @@
+internal import ConfinedDecoding
+internal import FlowControl
+internal import ImagePipeline
+internal import Synchronization
+internal import SystemSupport
+
+/// Pictures whose tensors take their size. Their headers are read before anything is allocated: the size decides on shapes and memory.
+extension Model {
+    /// A picture that a separate process decodes.
+    private struct Opened {
+        let position: Int, name: String
+        var image: EncodedImage
+        let picture: ConfinedPicture
+    }
+
+    /// Reads the sizes of an item's pictures, and waits for the memory that these take; nil if the model's sizes are fixed.
+    func sized(
+        _ options: PredictionOptions, value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
+    ) async throws(InferenceError) -> SizedItem? {
+        guard plan.hasOpenPictures else { return nil }
+        var item = SizedItem(inputs: plan.inputs), memory = 0, opened: [Opened] = []
+        let cost = openCost.withLock { $0 }
+        for (position, input) in plan.inputs.enumerated() {
+            guard case .image(let pipeline) = input.kind, case .image(let image)? = try value(position, input) else {
+                continue
+            }
+            let name = input.description.name, start = MonotonicInstant.now, info: ImageInfo
+            if let format = image.confinedFormat {
+                let picture = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in
+                    try pipeline.opened(image, format: format, page: options.page, isCancelled: isCancelled)
+                }
+                info = picture.info
+                memory = Self.sum(memory, picture.memory)
+                opened.append(Opened(position: position, name: name, image: image, picture: picture))
+                item.decoding &+= MonotonicInstant.now.nanoseconds(since: start)
+            } else {
+                do throws(ImageError) { info = try pipeline.judged(image) } catch { throw .image(error, input: name) }
+                memory = Self.sum(memory, pipeline.demand(of: image).memory)
+            }
+            item.pictures[position] = .image(image)
+            guard pipeline.spec.openSize != nil else { continue }
+            let settled = pipeline.settled(for: info, options: ImageDecodeOptions(options))
+            item.inputs[position] = input.settled(settled)
+            item.shapes[position] = input.description.shape.settled(
+                width: settled.spec.width, height: settled.spec.height, settled.spec.layout)
+            memory = Self.sum(
+                memory, cost.bytes(settled.spec, sent: plan.drawsOpenPictures ? info.width * info.height : 0))
+        }
+        item.room = try await Self.room(memory, options)
+        let start = MonotonicInstant.now
+        do throws(InferenceError) {
+            for var one in opened {
+                let picture = one.picture
+                one.image.pixels = try await Self.inThread(options, one.name) { (isCancelled) throws(ImageError) in
+                    try picture.decode(isCancelled: isCancelled)
+                }
+                item.pictures[one.position] = .image(one.image)
+            }
+            if !opened.isEmpty { item.decoding &+= MonotonicInstant.now.nanoseconds(since: start) }
+            return item
+        } catch {
+            item.room?.release()
+            throw error
+        }
+    }
+
+    private static func sum(_ first: Int, _ second: Int) -> Int {
+        let (sum, overflow) = first.addingReportingOverflow(second)
+        return overflow ? .max : sum
+    }
+
+    /// Notes what an inference on pictures of their own size took.
+    func learn(_ item: SizedItem, from outputs: any EngineOutputs, inference: UInt64) {
+        let pixels = item.specs.reduce(0) { $0 + $1.width * $1.height },
+            input = item.specs.reduce(0) { $0 + $1.byteCount }
+        let output = plan.outputs.reduce(0) { sum, output in
+            // An output that cannot be reached fails where it is read.
+            sum + ((try? outputs.withOutput(output.index) { _, raw in raw.count }) ?? 0)
+        }
+        openCost.withLock { $0.learn(pixels: pixels, input: input, output: output, inference: inference) }
+    }
+
+    /// Nanoseconds that the inference on a picture of its own size takes, roughly; 0 for a fixed size, whose inferences are all alike.
+    func inferenceTime(of image: EncodedImage, _ input: InputPlan) -> UInt64 {
+        guard let pipeline = input.openPicture, let info = try? pipeline.judged(image) else { return 0 }
+        return openCost.withLock { $0.inference(pipeline.spec.settled(for: info)) }
+    }
+}
+
+extension ImagePipeline {
+    /// Bytes of the tensor of a picture of its own size, and of the picture that `explain` makes of it; 0 for a fixed size, whose tensors
+    /// are the model's.
+    func openTensorBytes(_ info: ImageInfo, _ options: PredictionOptions) -> Int {
+        spec.openSize == nil ? 0 : 2 * spec.settled(for: info, options: ImageDecodeOptions(options)).byteCount
+    }
+
+    /// What a picture's header says, if it is within the limits.
+    func judged(_ image: EncodedImage) throws(ImageError) -> ImageInfo {
+        if let pixels = image.pixels { return pixels.info }
+        let info = try image.withUnsafeBytes { (bytes) throws(ImageError) in try ImagePipeline.probe(bytes) }
+        try judge(info)
+        return info
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import ImagePipeline
+import TestSupport
+import Testing
+
+/// Tensors that take the size of their picture.
+@Suite struct OpenSizeTests {
+    private static func spec(_ size: OpenSize, _ mode: CropAndScale) -> ImageTensorSpec {
+        var spec = ImageTensorSpec(width: size.maximum.width, height: size.maximum.height, cropAndScale: mode)
+        spec.openSize = size
+        return spec
+    }
+
+    private static func size(
+        _ minimum: Int, _ maximum: Int, _ multiple: Int
+    ) -> OpenSize {
+        func both(_ side: Int) -> ImageSize { ImageSize(width: side, height: side) }
+        return OpenSize(minimum: both(minimum), maximum: both(maximum), multiple: both(multiple))
+    }
+
+    private static func info(_ width: Int, _ height: Int, _ orientation: Int = 1) -> ImageInfo {
+        ImageInfo(format: .png, width: width, height: height, orientation: orientation)
+    }
+
+    /// By hand: limits scale both sides by one factor; then the next multiple, the nearest, or the one below.
+    @Test(arguments: [
+        (20, 30, CropAndScale.scaleFit, 24, 32), (20, 30, .scaleFill, 24, 32), (20, 30, .centerCrop, 16, 24),
+        (8, 32, .scaleFit, 8, 32), (19, 19, .scaleFill, 16, 16), (19, 19, .scaleFit, 24, 24),
+        (64, 32, .scaleFit, 32, 16),
+        (100, 50, .centerCrop, 32, 16), (4, 4, .scaleFit, 8, 8), (4, 8, .scaleFit, 8, 16), (2, 4, .centerCrop, 8, 16),
+        (8_000, 1, .scaleFit, 32, 8), (1, 8_000, .centerCrop, 8, 32), (65_535, 65_535, .scaleFill, 32, 32),
+        (1, 1, .centerCrop, 8, 8),
+    ])
+    func aPictureKeepsItsSizeWithinTheLimits(_ one: (width: Int, height: Int, mode: CropAndScale, x: Int, y: Int)) {
+        let settled = Self.spec(Self.size(8, 32, 8), one.mode).settled(for: Self.info(one.width, one.height))
+        #expect(settled.width == one.x && settled.height == one.y, "\(settled.width) x \(settled.height)")
+        // A picture that is displayed on its side.
+        let turned = Self.spec(Self.size(8, 32, 8), one.mode).settled(for: Self.info(one.height, one.width, 6))
+        #expect(turned.width == one.x && turned.height == one.y)
+    }
+
+    @Test func anySizeIsWithinTheLimits() throws {
+        let seed = SplitMix.seed(for: "anySizeIsWithinTheLimits")
+        var random = SplitMix(seed: seed)
+        for _ in 0..<20_000 {
+            let multiple = Int.random(in: 1...64, using: &random), least = Int.random(in: 1...200, using: &random)
+            let size = Self.size(least, Int.random(in: least...1_500, using: &random), multiple)
+            let mode = CropAndScale.allCases.randomElement(using: &random) ?? .scaleFit
+            let spec = Self.spec(size, mode)
+            guard size.problem == nil else {
+                #expect(throws: ImageError.self) { try ImagePipeline(spec: spec) }
+                continue
+            }
+            func side() -> Int { Int(pow(2, Double.random(in: 0...16, using: &random))) }
+            let (width, height) = (side(), side())
+            let settled = try ImagePipeline(spec: spec).settled(for: Self.info(width, height)).spec
+            for (one, picture) in [(settled.width, width), (settled.height, height)] {
+                #expect(
+                    one % multiple == 0 && one >= least && one <= size.maximum.width, "\(size), \(width) x \(height)")
+                // Nothing is scaled that need not be.
+                let isInside = [width, height].allSatisfy {
+                    $0 >= least + multiple && $0 <= size.maximum.width - multiple
+                }
+                if isInside { #expect(abs(one - picture) < multiple) }
+            }
+            // All of it fits, but for what is cut.
+            let map = PictureMapping(width: width, height: height, spec: settled)
+            if mode != .centerCrop {
+                #expect(map.x.forward(0) > -0.001 && map.x.forward(Double(width)) < Double(settled.width) + 0.001)
+            }
+        }
+    }
+
+    @Test func limitsThatLeaveNothing_areRefused() {
+        for (least, most, multiple) in [(33, 63, 32), (0, 8, 1), (9, 8, 1), (1, 8, 0), (1, 7, 8), (1, 1 << 40, 1)] {
+            let problem = Self.size(least, most, multiple).problem
+            #expect(problem?.contains("[\(multiple), \(multiple)]") == true, "\(least), \(most), \(multiple)")
+        }
+        #expect(Self.size(33, 64, 32).problem == nil)
+        #expect(Self.size(8, 32, 8).description == "8 x 8 to 32 x 32, multiples of 8 x 8")
+    }
+}
