@@ -26,6 +26,7 @@ package final class Service: HTTPResponder {
         weak var server: HTTPServer?
     }
 
+    // Wide: the parts of a service, each under its name.
     package init(
         repository: ModelRepository, taught: TaughtModels? = nil, settings: LiveSettings,
         listenerRoutes: ListenerRoutes = .all, vertex: VertexRoutes = .none, metrics: ServiceMetrics, log: Log

@@ -221,6 +221,7 @@ struct LayerDraft {
             [Member(key: "name", value: DraftText.quoted(name))] + members, "outputs[0]", open, &notes)
     }
 
+    // Long: a member of the draft for each fact, in the order of the document.
     func output(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
         let path = "outputs[\(index)]"
         var open: [String] = []
