@@ -47,8 +47,7 @@ extension ModelRepository {
     /// The version that an update of a model goes on from: the one that answers.
     package func updateSource(of name: String) throws(InferenceError) -> UpdateSource {
         let highest = try highest(of: name)
-        let ascending = versions(of: name).sorted { $0.order < $1.order }
-        let item = VersionSituation.answering(ascending.map(\.situation)).map { ascending[$0] } ?? highest
+        let item = serving(of: name) ?? highest
         return UpdateSource(name: name, version: item.version, path: item.path)
     }
 
