@@ -187,8 +187,7 @@ struct RolloutTests {
         #expect(try Curl.run(daemon.url + "/metrics").text.contains("ocelli_goldens_failed_total{model=\"ten\"} 1\n"))
         #expect(try Self.put(#"{"serve": "2"}"#, to: daemon).code == "conflict")
         let check = try Shell.run(Daemon.binary.path, ["check", models.place.appendingPathComponent("2").path])
-        #expect(
-            check.status != 0 && String(decoding: check.output + check.error, as: UTF8.self).contains("goldens differ"))
+        #expect(check.status != 0 && (check.text + check.errors).contains("goldens differ"))
         #expect(daemon.stop() == 0)
     }
 
