@@ -69,7 +69,7 @@ struct ImageFormatsTests {
             bodies += 1
             #expect(content.keys.filter { $0.hasPrefix("image/") }.sorted() == Self.mediaTypes, "\(path)")
         }
-        #expect(bodies == 17, "classify, four tasks (three paths each) and predict (two)")
+        #expect(bodies == 18, "classify, four tasks (three paths each), predict (two), and examples of taught models")
         let schemas = (description["components"] as? [String: Any])?["schemas"] as? [String: [String: Any]]
         let image = schemas?["image"]?["properties"] as? [String: [String: Any]]
         #expect(image?["format"]?["enum"] as? [String] == ImageFormat.allCases.map(\.rawValue))

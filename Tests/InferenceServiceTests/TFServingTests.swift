@@ -162,14 +162,14 @@ import Testing
         let world = try await Self.world()
         let body = Array(#"{"instances": [[1, 2, 3]]}"#.utf8)
         #expect(try await world.answer("POST /v1/models/rows/versions/1:predict", body).status == 200)
-        for path in ["versions/2:predict", "labels/stable:predict"] {
+        for path in ["versions/2:predict", "labels/canary:predict"] {
             let reply = try await world.answer("POST /v1/models/rows/\(path)", body)
             #expect(reply.status == 404 && reply.json["code"] as? String == "version_not_found", "\(reply.text)")
         }
         let unknown = try await world.answer("POST /v1/models/nothing/labels/stable:predict", body)
         #expect(unknown.status == 404 && unknown.json["code"] as? String == "model_not_found")
         #expect(
-            try await world.answer("GET /v1/models/rows/labels/stable").json["code"] as? String == "version_not_found")
+            try await world.answer("GET /v1/models/rows/labels/canary").json["code"] as? String == "version_not_found")
         #expect(try await world.answer("GET /v1/models/rows/labels/x/metadata").status == 404)
         #expect(try await world.answer("GET /v1/models/rows:predict").status == 405)
         for verb in ["classify", "regress"] {

@@ -62,7 +62,7 @@ struct UpdateRouteTests {
 
     private func predict(_ daemon: Daemon, _ name: String, version: String? = nil) throws -> Answer {
         let path = "/v1/models/\(name)" + (version.map { "/versions/" + $0 } ?? "") + "/predict"
-        return try Curl.run(daemon.url + path, ["--json", #"{"x": [0.5, -0.5, 1, 2, 0, 1]}"#])
+        return try Curl.run(daemon.url + path, ["--json", #"{"inputs": {"x": [0.5, -0.5, 1, 2, 0, 1]}}"#])
     }
 
     @Test(arguments: ["dense-classifier", "dense-regressor", "convolution-classifier", "pooling-regressor"])
@@ -202,7 +202,7 @@ struct UpdateRouteTests {
     @Test func nothingIsKeptUnlessItFinishes() throws {
         defer { clean() }
         let name = "dense-classifier"
-        var daemon = try daemon([name], ["--taught-max-bytes", "1KiB"])
+        var daemon = try daemon([name], ["--taught-max-bytes", "512"])
         let full = try update(daemon, name, body(name))
         #expect(
             full.status == 507 && full.code == "storage_full" && full.error.contains("taught_max_bytes"), "\(full.text)"
@@ -250,7 +250,11 @@ struct UpdateRouteTests {
         long.arguments = ["curl", "-s", "--json", "@" + file.path, daemon.url + "/v1/models/\(name)/update"]
         long.standardOutput = FileHandle.nullDevice
         try long.run()
-        // The other one is refused as soon as the first has begun.
+        // Its body is there and computed with: the other one is refused from then on.
+        #expect(
+            try eventually(within: 30) {
+                (MetricsTests.value("ocelli_handlers_running", in: try Curl.run(daemon.url + "/metrics").text) ?? 0) > 1
+            })
         #expect(
             try eventually(within: 30) {
                 let answer = try update(daemon, name, Data(#"{"examples": [1]}"#.utf8))
