@@ -68,7 +68,7 @@ public final class ModelRepository: Sendable {
     ///     seconds does not count.
     ///   - stateFolder: the folder for rollouts of models whose own folder cannot be written to; nil for none.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
-    // Wide: the options of a repository, most with defaults.
+    /// Wide: the options of a repository, most with defaults.
     public convenience init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
         defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1, stateFolder: String? = nil,
