@@ -13,6 +13,10 @@ package final class ModelRollout: Sendable {
         /// The content of the file.
         var saved: RolloutMachine.Record?
         var problem: String?
+        /// True if it has been found out once what the file says, or that there is none.
+        var isRead = false
+        /// The reason the last look failed; nil if it did not.
+        var complaint: String?
         /// The comparison that is under way, or that has ended last.
         var comparison: Comparison?
     }
@@ -100,14 +104,14 @@ package final class ModelRollout: Sendable {
                 state.file = file
                 switch result {
                 case .failure(let problem):
-                    let isNew = state.problem != problem.message
-                    if state.saved == nil { state.problem = problem.message }
+                    let isNew = state.complaint != problem.message
+                    state.complaint = problem.message
+                    if !state.isRead { state.problem = problem.message }
                     return isNew
-                        ? "\(problem.message); \(state.saved == nil ? "no version serves" : "what was read before counts")"
-                        : nil
+                        ? "\(problem.message); \(state.isRead ? "what was read before counts" : "no version serves")" : nil
                 case .success(let record):
-                    let wasProblem = state.problem != nil
-                    state.problem = nil
+                    let wasProblem = state.complaint != nil
+                    (state.problem, state.complaint, state.isRead) = (nil, nil, true)
                     guard record != state.saved else { return wasProblem ? "\(RolloutFile.name) is read" : nil }
                     var next = record ?? RolloutMachine.Record()
                     // Who edits the file does not make good what was rolled back.
