@@ -108,7 +108,8 @@ package final class ModelRollout: Sendable {
                     state.complaint = problem.message
                     if !state.isRead { state.problem = problem.message }
                     return isNew
-                        ? "\(problem.message); \(state.isRead ? "what was read before counts" : "no version serves")" : nil
+                        ? "\(problem.message); \(state.isRead ? "what was read before counts" : "no version serves")"
+                        : nil
                 case .success(let record):
                     let wasProblem = state.complaint != nil
                     (state.problem, state.complaint, state.isRead) = (nil, nil, true)
