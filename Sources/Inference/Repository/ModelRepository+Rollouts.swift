@@ -78,10 +78,10 @@ extension ModelRepository {
         of name: String, _ plan: RolloutPlan, deadline: MonotonicInstant
     ) async throws(RolloutRefusal) {
         var named: [(String, ModelVersion)] = []
+        let all = versions(of: name)
+        guard !all.isEmpty else { throw .unknown(.modelNotFound(name: name, known: names)) }
         for version in plan.versions.sorted() {
             do throws(InferenceError) {
-                let all = versions(of: name)
-                guard !all.isEmpty else { throw .modelNotFound(name: name, known: names) }
                 guard let item = all.first(where: { $0.version == version }) else {
                     throw .versionNotFound(name: name, version: version, known: all.map(\.version))
                 }
