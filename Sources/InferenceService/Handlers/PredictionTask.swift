@@ -50,6 +50,11 @@ protocol PredictionTask: Sendable {
     /// An output in that form; nil if it does not have it.
     func bytes(of output: Output) throws(ImageError) -> [UInt8]?
 
+    /// True if an answer is for one picture: a list has no place for it.
+    var takesOneOnly: Bool { get }
+    /// What another model than the request's sees of a picture, if that is what `explain` asks for; nil shows what the request's sees.
+    func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage?
+
     /// The label of the answer for the access line; nil for none.
     func topLabel(of output: Output) -> String?
     /// Counts the content of an output.
@@ -68,6 +73,8 @@ extension PredictionTask {
     func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<Item>? { nil }
     var isNegotiated: Bool { false }
     var form: BinaryForm? { nil }
+    var takesOneOnly: Bool { false }
+    func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? { nil }
     func bytes(of output: Output) throws(ImageError) -> [UInt8]? { nil }
     func topLabel(of output: Output) -> String? { nil }
     func count(_ output: Output, in metrics: ServiceMetrics) {}

@@ -14,13 +14,14 @@ extension Model {
     }
 
     /// The value with its memory; for a picture of some formats, with its pixels.
+    /// - Parameter kept: bytes of each pixel that are held beyond decoding.
     func ready(
-        _ value: FeatureValue, plan: InputPlan, options: PredictionOptions
+        _ value: FeatureValue, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
     ) async throws(InferenceError) -> ReadyValue {
         guard case .image(let pipeline) = plan.kind, case .image(let image) = value,
             let format = image.confinedFormat
         else {
-            let room = try await decodeRoom(for: value, plan: plan, options: options)
+            let room = try await decodeRoom(for: value, plan: plan, options: options, keeping: kept)
             return ReadyValue(value: value, room: room)
         }
         let name = plan.description.name
@@ -30,7 +31,8 @@ extension Model {
         let room: DecodeBudget.Room?
         do throws(AdmissionError) {
             room = try await DecodeBudget.shared.take(
-                picture.memory, for: options.claim, until: options.deadline)
+                Self.memory(picture.memory, of: picture.info, keeping: kept), for: options.claim,
+                until: options.deadline)
         } catch {
             if case .cancelled = error { throw .cancelled(stage: .queue) }
             throw .refused(error)
@@ -45,6 +47,13 @@ extension Model {
             room?.release()
             throw error
         }
+    }
+
+    /// Bytes of decoding a picture and of what is held of it.
+    static func memory(_ decoding: Int, of info: ImageInfo, keeping kept: Int) -> Int {
+        let (pixels, isLarge) = info.width.multipliedReportingOverflow(by: info.height)
+        let (held, isTooLarge) = pixels.multipliedReportingOverflow(by: kept)
+        return isLarge || isTooLarge || held > .max - decoding ? .max : decoding + held
     }
 
     /// Does what waits for another process, in a thread for it.

@@ -100,10 +100,16 @@ extension Model {
 
     /// Room for decoding an input's value, where that is a picture: to be released once it is decoded.
     func decodeRoom(
-        for value: FeatureValue?, plan: InputPlan, options: PredictionOptions
+        for value: FeatureValue?, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
-        let bytes = pipeline.demand(of: image).memory
+        var bytes = pipeline.demand(of: image).memory
+        // A header that cannot be read, or is over a limit, is refused by the decoder before it takes memory.
+        if kept > 0, let info = image.withUnsafeBytes({ try? ImagePipeline.probe($0) }),
+            (try? pipeline.judge(info)) != nil
+        {
+            bytes = Self.memory(bytes, of: info, keeping: kept)
+        }
         do throws(AdmissionError) {
             return try await DecodeBudget.shared.take(bytes, for: options.claim, until: options.deadline)
         } catch {
