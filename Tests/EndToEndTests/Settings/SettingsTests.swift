@@ -15,7 +15,8 @@ struct EverySettingTests {
         .timeout,
         .models, .named,
         .engine,
-        .streams, .lone, .integerWeights, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment,
+        .streams, .lone, .integerWeights, .device, .onnxRuntime, .watched, .untried, .triedInLittleMemory,
+        .triedForAMoment,
         .twoAtOnce,
     ]
 
