@@ -1,0 +1,170 @@
+internal import Synchronization
+package import SystemSupport
+
+/// Computes each answer once while several ask for the same, and keeps finished ones. All methods may be called from any thread; none
+/// blocks except for a lock that is never held while other code runs.
+///
+/// The work runs in a task of its own: whoever asked first may leave without ending it for the others. It is cancelled when the last one
+/// left.
+package final class AnswerSharing<Content: Equatable & Sendable, Answer: Sendable, Failure: Error>: Sendable {
+    package typealias Machine = SharingMachine<Content, Answer>
+    package typealias Outcome = Result<Answer, Failure>
+
+    /// A finished answer and how it may be used again.
+    package struct Product: Sendable {
+        let answer: Answer
+        /// The bytes that it takes if it is kept; nil if it may not be.
+        let size: Int?
+
+        package init(_ answer: Answer, size: Int?) {
+            self.answer = answer
+            self.size = size
+        }
+    }
+
+    /// Where an answer came from.
+    package enum Origin: Sendable {
+        /// It was computed for this request.
+        case computed
+        /// It was computed for another request at the same time.
+        case joined
+        /// It was kept.
+        case hit
+    }
+
+    private enum Ending: Sendable {
+        case outcome(Outcome, Origin)
+        /// The work for another request gave no answer: compute it.
+        case retry
+        case cancelled
+    }
+
+    private typealias Waiter = CheckedContinuation<Ending, Never>
+
+    private struct Work: Sendable {
+        var task: Task<Void, Never>?
+        var waiters: [UInt64: Waiter] = [:]
+        /// The one that the work was begun for.
+        let leader: UInt64
+    }
+
+    private struct State: Sendable {
+        var machine: Machine
+        var works: [Machine.Run: Work] = [:]
+        var runs: [UInt64: Machine.Run] = [:]
+        var lastMember: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let clock: MonotonicClock
+
+    package init(_ limits: Machine.Limits, clock: MonotonicClock = .system) {
+        state = Mutex(State(machine: Machine(limits)))
+        self.clock = clock
+    }
+
+    /// From now on other limits hold.
+    package func use(_ limits: Machine.Limits) {
+        state.withLock { $0.machine.use(limits) }
+    }
+
+    package var usage: Machine.Usage { state.withLock { $0.machine.usage } }
+
+    /// The number of answers that are being computed.
+    package var runs: Int { state.withLock { $0.works.count } }
+
+    /// True if finished answers are kept.
+    package var keeps: Bool { state.withLock { $0.machine.keeps } }
+
+    /// An answer: a finished one, one that is being computed for another, or a new one.
+    ///
+    /// A failure is the request's own alone: those that waited for it compute their own.
+    /// - Parameters:
+    ///   - cancelled: the failure of a request whose task is cancelled.
+    ///   - work: computes the answer; cancelled when nobody waits for it.
+    package nonisolated(nonsending) func answer(
+        _ key: SipHash.Key, _ content: Content, cancelled: Failure,
+        work: @escaping @Sendable () async -> Result<Product, Failure>
+    ) async -> (outcome: Outcome, origin: Origin) {
+        let member = state.withLock { state in
+            state.lastMember &+= 1
+            return state.lastMember
+        }
+        let ending = await withTaskCancellationHandler {
+            await withCheckedContinuation { (waiter: Waiter) in
+                begin(key, content, member, waiter, work: work)
+            }
+        } onCancel: {
+            leave(member)
+        }
+        switch ending {
+        case .outcome(let outcome, let origin): return (outcome, origin)
+        case .cancelled: return (.failure(cancelled), .computed)
+        case .retry: return (await work().map(\.answer), .computed)
+        }
+    }
+
+    private func begin(
+        _ key: SipHash.Key, _ content: Content, _ member: UInt64, _ waiter: Waiter,
+        work: @escaping @Sendable () async -> Result<Product, Failure>
+    ) {
+        let now = clock.now()
+        var started: Machine.Run?
+        let ending = state.withLock { state -> Ending? in
+            // `leave` of a task that was cancelled before now found nothing to leave.
+            if Task.isCancelled { return .cancelled }
+            switch state.machine.arrive(key, content, at: now) {
+            case .hit(let answer): return .outcome(.success(answer), .hit)
+            case .alone: return .retry
+            case .joins(let run):
+                state.works[run]?.waiters[member] = waiter
+                state.runs[member] = run
+            case .leads(let run):
+                state.works[run] = Work(waiters: [member: waiter], leader: member)
+                state.runs[member] = run
+                started = run
+            }
+            return nil
+        }
+        if let ending { waiter.resume(returning: ending) }
+        guard let run = started else { return }
+        let task = Task { self.end(run, await work()) }
+        let isWanted = state.withLock { state in
+            state.works[run]?.task = task
+            return state.works[run] != nil
+        }
+        // It may have ended, or everybody may have left, meanwhile.
+        if !isWanted { task.cancel() }
+    }
+
+    private func leave(_ member: UInt64) {
+        let (waiter, task) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
+            guard let run = state.runs.removeValue(forKey: member) else { return (nil, nil) }
+            let waiter = state.works[run]?.waiters.removeValue(forKey: member)
+            guard state.machine.leave(run) else { return (waiter, nil) }
+            return (waiter, state.works.removeValue(forKey: run)?.task)
+        }
+        task?.cancel()
+        waiter?.resume(returning: .cancelled)
+    }
+
+    private func end(_ run: Machine.Run, _ result: Result<Product, Failure>) {
+        let now = clock.now()
+        let work = state.withLock { state -> Work? in
+            let kept = try? result.get()
+            state.machine.end(run, kept: kept.flatMap { kept in kept.size.map { (kept.answer, $0) } }, at: now)
+            let work = state.works.removeValue(forKey: run)
+            for member in work?.waiters.keys ?? [:].keys { state.runs[member] = nil }
+            return work
+        }
+        guard let work else { return }
+        for (member, waiter) in work.waiters {
+            switch (result, member == work.leader) {
+            case (.success(let product), let leads):
+                waiter.resume(returning: .outcome(.success(product.answer), leads ? .computed : .joined))
+            case (.failure(let error), true): waiter.resume(returning: .outcome(.failure(error), .computed))
+            case (.failure, false): waiter.resume(returning: .retry)
+            }
+        }
+    }
+}
