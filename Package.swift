@@ -111,7 +111,7 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations", "Settings", "SystemSupport", "Teaching",
+                "Observations", "Settings", "SharedAnswers", "SystemSupport", "Teaching",
             ],
             // One binary: the page is part of it.
             resources: [

@@ -1,6 +1,17 @@
 internal import Synchronization
 package import SystemSupport
 
+/// Who may get an answer beside the one that it was computed for.
+package enum AnswerUse: Equatable, Sendable {
+    /// Nobody.
+    case own
+    /// Those that wait for it.
+    case shared
+    /// Those, and whoever asks later.
+    /// - size: the bytes that it takes in memory.
+    case kept(size: Int)
+}
+
 /// Computes each answer once while several ask for the same, and keeps finished ones. All methods may be called from any thread; none
 /// blocks except for a lock that is never held while other code runs.
 ///
@@ -10,15 +21,14 @@ package final class AnswerSharing<Content: Equatable & Sendable, Answer: Sendabl
     package typealias Machine = SharingMachine<Content, Answer>
     package typealias Outcome = Result<Answer, Failure>
 
-    /// A finished answer and how it may be used again.
+    /// A finished answer and who may get it.
     package struct Product: Sendable {
         let answer: Answer
-        /// The bytes that it takes if it is kept; nil if it may not be.
-        let size: Int?
+        let use: AnswerUse
 
-        package init(_ answer: Answer, size: Int?) {
+        package init(_ answer: Answer, use: AnswerUse) {
             self.answer = answer
-            self.size = size
+            self.use = use
         }
     }
 
@@ -109,11 +119,14 @@ package final class AnswerSharing<Content: Equatable & Sendable, Answer: Sendabl
         work: @escaping @Sendable () async -> Result<Product, Failure>
     ) {
         let now = clock.now()
+        // Contents may be long: they are compared without the lock.
+        let known = state.withLock { $0.machine.underWay(key) }
+        let equal = known.flatMap { $0.content == content ? $0.run : nil }
         var started: Machine.Run?
         let ending = state.withLock { state -> Ending? in
             // `leave` of a task that was cancelled before now found nothing to leave.
             if Task.isCancelled { return .cancelled }
-            switch state.machine.arrive(key, content, at: now) {
+            switch state.machine.arrive(key, content, equal: equal, at: now) {
             case .hit(let answer): return .outcome(.success(answer), .hit)
             case .alone: return .retry
             case .joins(let run):
@@ -151,8 +164,9 @@ package final class AnswerSharing<Content: Equatable & Sendable, Answer: Sendabl
     private func end(_ run: Machine.Run, _ result: Result<Product, Failure>) {
         let now = clock.now()
         let work = state.withLock { state -> Work? in
-            let kept = try? result.get()
-            state.machine.end(run, kept: kept.flatMap { kept in kept.size.map { (kept.answer, $0) } }, at: now)
+            var kept: (answer: Answer, size: Int)?
+            if case .success(let product) = result, case .kept(let size) = product.use { kept = (product.answer, size) }
+            state.machine.end(run, kept: kept, at: now)
             let work = state.works.removeValue(forKey: run)
             for member in work?.waiters.keys ?? [:].keys { state.runs[member] = nil }
             return work
@@ -160,8 +174,10 @@ package final class AnswerSharing<Content: Equatable & Sendable, Answer: Sendabl
         guard let work else { return }
         for (member, waiter) in work.waiters {
             switch (result, member == work.leader) {
-            case (.success(let product), let leads):
-                waiter.resume(returning: .outcome(.success(product.answer), leads ? .computed : .joined))
+            case (.success(let product), true):
+                waiter.resume(returning: .outcome(.success(product.answer), .computed))
+            case (.success(let product), false):
+                waiter.resume(returning: product.use == .own ? .retry : .outcome(.success(product.answer), .joined))
             case (.failure(let error), true): waiter.resume(returning: .outcome(.failure(error), .computed))
             case (.failure, false): waiter.resume(returning: .retry)
             }

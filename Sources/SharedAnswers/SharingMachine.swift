@@ -11,7 +11,7 @@ package import SystemSupport
 ///  leave(run) ─▶ true       the last one that waited for it left: cancel the work
 ///  end(run)                 the answer is there; kept if it may be
 /// ```
-package struct SharingMachine<Content: Equatable & Sendable, Answer: Sendable>: Sendable {
+package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
     /// Names one computation of an answer. No two have the same.
     package typealias Run = UInt64
 
@@ -80,8 +80,16 @@ package struct SharingMachine<Content: Equatable & Sendable, Answer: Sendable>: 
     /// The number of answers that are being computed.
     package var runs: Int { keys.count }
 
+    /// What is being computed for a key, to be compared with what is asked.
+    package func underWay(_ key: SipHash.Key) -> (run: Run, content: Content)? {
+        underWay[key].map { ($0.run, $0.content) }
+    }
+
     /// A request came.
-    package mutating func arrive(_ key: SipHash.Key, _ content: Content, at now: MonotonicInstant) -> Arrival {
+    /// - Parameter equal: the run whose content was found to be equal; nil for none.
+    package mutating func arrive(
+        _ key: SipHash.Key, _ content: Content, equal: Run?, at now: MonotonicInstant
+    ) -> Arrival {
         if store.capacity > 0, let answer = store.answer(key, at: now) {
             hits &+= 1
             return .hit(answer)
@@ -93,7 +101,7 @@ package struct SharingMachine<Content: Equatable & Sendable, Answer: Sendable>: 
             keys[nextRun] = key
             return .leads(nextRun)
         }
-        guard under.content == content else {
+        guard under.run == equal else {
             misses &+= 1
             return .alone
         }

@@ -23,7 +23,7 @@ import Testing
         var cancelled: Int { state.withLock { $0.cancelled } }
         func open() { state.withLock { $0.isOpen = true } }
 
-        func work(_ result: Result<Int, Refused>, size: Int? = 1) async -> Result<Sharing.Product, Refused> {
+        func work(_ result: Result<Int, Refused>, use: AnswerUse = .kept(size: 1)) async -> Result<Sharing.Product, Refused> {
             state.withLock { $0.begun += 1 }
             while !state.withLock({ $0.isOpen }) {
                 if Task.isCancelled {
@@ -32,7 +32,7 @@ import Testing
                 }
                 try? await Task.sleep(for: .milliseconds(1))
             }
-            return result.map { Sharing.Product($0, size: size) }
+            return result.map { Sharing.Product($0, use: use) }
         }
     }
 
@@ -116,7 +116,25 @@ import Testing
         #expect(bench.begun == 2)
     }
 
-    @Test("kept answers are given again; those without a size are not kept")
+    @Test("an answer that is the leader's alone is given to nobody else")
+    func own() async throws {
+        let sharing = Self.sharing(capacity: 10), bench = Bench()
+        let tasks = [1, 2].map { number in
+            Task {
+                await sharing.answer(Self.key, "x", cancelled: Self.gone) {
+                    await bench.work(.success(number), use: .own)
+                }.outcome
+            }
+        }
+        try await until { sharing.usage.joined == 1 }
+        bench.open()
+        var answers: Set<Int> = []
+        for task in tasks { answers.insert(try await task.value.get()) }
+        #expect(answers == [1, 2])
+        #expect(sharing.usage.answers == 0)
+    }
+
+    @Test("kept answers are given again; those for who waits alone are not kept")
     func kept() async {
         let sharing = Self.sharing(capacity: 10), bench = Bench()
         bench.open()
@@ -126,7 +144,7 @@ import Testing
             #expect(bench.begun == expected)
         }
         for expected in [2, 3] {
-            _ = await sharing.answer(other, "y", cancelled: Self.gone) { await bench.work(.success(1), size: nil) }
+            _ = await sharing.answer(other, "y", cancelled: Self.gone) { await bench.work(.success(1), use: .shared) }
             #expect(bench.begun == expected)
         }
     }
@@ -143,7 +161,7 @@ import Testing
                 return await sharing.answer(SipHash.Key(low: number, high: 0), content, cancelled: Self.gone) {
                     try? await Task.sleep(for: .microseconds(pause))
                     guard !Task.isCancelled else { return .failure(Refused(reason: "work cancelled")) }
-                    return .success(Sharing.Product(Int(number), size: number == 3 ? nil : 4))
+                    return .success(Sharing.Product(Int(number), use: number == 3 ? .shared : .kept(size: 4)))
                 }.outcome
             }
             tasks.append((number, leaves, task))

@@ -18,7 +18,8 @@ import Testing
     private static func arrive(
         _ machine: inout Machine, _ key: SipHash.Key, _ content: String, _ now: MonotonicInstant
     ) -> String {
-        text(machine.arrive(key, content, at: now))
+        let known = machine.underWay(key)
+        return text(machine.arrive(key, content, equal: known?.content == content ? known?.run : nil, at: now))
     }
 
     private static func text(_ arrival: Machine.Arrival) -> String {
@@ -54,8 +55,8 @@ import Testing
     @Test("only the last one that leaves cancels the work, and the next one begins anew")
     func leaving() {
         var machine = Self.machine()
-        _ = machine.arrive(Self.key(1), "a", at: Self.at(0))
-        _ = machine.arrive(Self.key(1), "a", at: Self.at(0))
+        _ = Self.arrive(&machine, Self.key(1), "a", Self.at(0))
+        _ = Self.arrive(&machine, Self.key(1), "a", Self.at(0))
         // The third finds nobody left.
         for cancels in [false, true, false] {
             let last = machine.leave(1)
@@ -71,7 +72,7 @@ import Testing
     func eviction() {
         var machine = Self.machine(capacity: 30)
         func add(_ number: UInt64, size: Int) {
-            guard case .leads(let run) = machine.arrive(Self.key(number), "x", at: Self.at(0)) else { return }
+            guard case .leads(let run) = machine.arrive(Self.key(number), "x", equal: nil, at: Self.at(0)) else { return }
             machine.end(run, kept: ("\(number)", size), at: Self.at(0))
         }
         for number in 1...3 { add(UInt64(number), size: 10) }
@@ -102,7 +103,7 @@ import Testing
             let number = random.next() % 12
             switch random.next() % 4 {
             case 0, 1:
-                let arrival = Self.text(machine.arrive(Self.key(number), "\(number)", at: Self.at(now)))
+                let arrival = Self.arrive(&machine, Self.key(number), "\(number)", Self.at(now))
                 if let index = kept.firstIndex(where: { $0.key == number }) {
                     let entry = kept.remove(at: index)
                     if now - entry.made < 20 {

@@ -1,5 +1,6 @@
 internal import HTTPServer
 package import Inference
+package import JSON
 
 /// The facts of a request beside the answer, which its handler gives for the access line.
 package final class RequestNote: Sendable {
@@ -11,14 +12,41 @@ package final class RequestNote: Sendable {
     let encode: UInt64
     /// The best class of the picture; logged only when that is asked for.
     let topLabel: String?
+    /// The places in the answer whose values are this request's alone (`OwnValue`).
+    let blanks: [JSONWriter.Blank]
+    /// False if a part of the answer failed: the next request may fare better.
+    let isWhole: Bool
+    /// How an answer came about that was known already (RFC 9211): for the access line.
+    let cache: String?
 
-    package init(model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil) {
+    package init(
+        model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil,
+        blanks: [JSONWriter.Blank] = [], isWhole: Bool = true, cache: String? = nil
+    ) {
         self.model = model
         self.times = times
         self.recv = recv
         self.encode = encode
         self.topLabel = topLabel
+        self.blanks = blanks
+        self.isWhole = isWhole
+        self.cache = cache
     }
+
+    /// The note of another request that is answered alike.
+    func shared(recv: UInt64, cache: String) -> RequestNote {
+        RequestNote(
+            model: model, times: times, recv: recv, encode: encode, topLabel: topLabel, blanks: blanks,
+            isWhole: isWhole, cache: cache)
+    }
+}
+
+/// The note of an answer that is for its request alone.
+struct UnsharedNote: Sendable {}
+
+/// The values in an answer that are each request's own, whoever else is answered alike.
+enum OwnValue: Int {
+    case requestID, total
 }
 
 /// Why a request was answered with an error, for the access line: words of bounded sets, nothing of the request.

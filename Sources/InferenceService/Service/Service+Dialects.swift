@@ -33,7 +33,7 @@ extension Service {
 
     private static func signaturePredict(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let choice = try choose(call, version: try version(call))
-        return call.service.accept(call) { (request) async throws(ServiceError) in
+        return call.service.accept(call, by: choice) { (request) async throws(ServiceError) in
             try await predictHandler(call).respond(to: request, choice)
         }
     }
@@ -85,7 +85,7 @@ extension Service {
         let choice = try choose(call, name: name, version: version) { (repository) throws(ServiceError) in
             try InvocationHandler.defaultName(repository, call.live.settings)
         }
-        return call.service.accept(call) { (request) async throws(ServiceError) in
+        return call.service.accept(call, by: choice) { (request) async throws(ServiceError) in
             try await InvocationHandler(
                 repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
             )

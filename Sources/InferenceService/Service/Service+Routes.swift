@@ -97,10 +97,17 @@ extension Service {
         return answer(call, ready)
     }
 
-    private static func page(_ call: Call) -> BodyAdmission { call.service.accept(call) { _ in Page.response } }
+    private static let pageTag = HTTPResponse.entityTag(of: Page.content, isWeak: true)
+    private static let descriptionTag = HTTPResponse.entityTag(of: (try? description.get())?.body ?? [])
+
+    private static func page(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { Page.response.revalidated(by: $0, tag: pageTag) }
+    }
 
     private static func openAPI(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { (_) throws(ServiceError) in try description.get() }
+        call.service.accept(call) { (request) throws(ServiceError) in
+            try description.get().revalidated(by: request, tag: descriptionTag)
+        }
     }
 
     private static func metrics(_ call: Call) -> BodyAdmission {
@@ -139,7 +146,7 @@ extension Service {
             let choice = try choose(call) { (repository) throws(ServiceError) in
                 try Job.defaultName(query, in: repository, settings)
             }
-            return call.service.accept(call) { (request) async throws(ServiceError) in
+            return call.service.accept(call, by: choice) { (request) async throws(ServiceError) in
                 try await PredictionRunner<Job>(
                     repository: call.service.repository, settings: settings, metrics: call.service.metrics
                 )
@@ -208,7 +215,7 @@ extension Service {
 
     private static func infer(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let choice = try choose(call)
-        return call.service.accept(call) { (request) async throws(ServiceError) in
+        return call.service.accept(call, by: choice) { (request) async throws(ServiceError) in
             try await InferHandler(
                 repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
             )

@@ -15,6 +15,7 @@ package final class Service: HTTPResponder {
     private let vertex: VertexRoutes
     private let isDraining = Atomic<Bool>(false)
     private let clients = ClientLimits()
+    private let shared: SharedPredictions
     private let server = Mutex(Watched())
 
     /// The server that `/metrics` reports; it owns the service, not the other way round.
@@ -30,6 +31,7 @@ package final class Service: HTTPResponder {
         self.repository = repository
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
+        shared = SharedPredictions(settings.settings)
         self.metrics = metrics
         self.log = log
     }
@@ -37,6 +39,7 @@ package final class Service: HTTPResponder {
     /// From now on requests are answered by other settings.
     package func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
+        shared.use(settings.settings)
     }
 
     /// Sets the server whose numbers `/metrics` shows.
@@ -190,6 +193,15 @@ package final class Service: HTTPResponder {
         }
     }
 
+    /// The same for a prediction, which may be given the answer of another request.
+    func accept(_ call: Call, by choice: ModelChoice, answer: @escaping Answer) -> BodyAdmission {
+        accept(call) { [shared] (request) async throws(ServiceError) in
+            // Where the model is loaded first, there is nothing to share yet.
+            guard let client = call.client, let model = choice.ready else { return try await answer(request) }
+            return try await shared.answer(to: request, by: model, call.live, of: client, compute: answer)
+        }
+    }
+
     /// Throws if the daemon is draining or a model that has to be ready is not.
     func checkReadiness(_ settings: Settings) throws(ServiceError) {
         if isDraining.load(ordering: .relaxed) {
@@ -203,7 +215,7 @@ package final class Service: HTTPResponder {
         let page = MetricsPage(
             metrics: metrics, records: repository.records,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
-            decoding: DecodeBudget.shared.usage, settings: settings,
+            decoding: DecodeBudget.shared.usage, shared: shared.usage, settings: settings,
             isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),
             suppressedLogLines: log.suppressedLines, lostLogLines: log.lostLines)
         return HTTPResponse(

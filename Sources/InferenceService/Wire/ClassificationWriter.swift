@@ -59,7 +59,7 @@ package enum ClassificationWriter {
                 writer.milliseconds(times.postprocess)
             }
             writer.key("total")
-            writer.milliseconds(total)
+            writer.blank(OwnValue.total.rawValue) { $0.milliseconds(total) }
         }
     }
 }
