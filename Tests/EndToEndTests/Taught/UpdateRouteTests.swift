@@ -252,7 +252,8 @@ struct UpdateRouteTests {
         // Its body is there and computed with: the other one is refused from then on.
         #expect(
             try eventually(within: 30) {
-                (MetricsTests.value("ocelli_body_bytes", in: try Curl.run(daemon.url + "/metrics").text) ?? 0) > 1_000_000
+                (MetricsTests.value("ocelli_body_bytes", in: try Curl.run(daemon.url + "/metrics").text) ?? 0)
+                    > 1_000_000
             })
         #expect(
             try eventually(within: 30) {
