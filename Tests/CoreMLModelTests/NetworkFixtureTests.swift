@@ -1,9 +1,10 @@
 import CoreMLImport
+import TestSupport
 import Testing
 
 /// Every network of Tests/Fixtures/coreml/networks: translated, run by the engine, and compared with another program's answers.
 @Suite struct NetworkFixtureTests {
-    @Test(arguments: Fixture.all(in: "networks"), [false, true])
+    @Test(arguments: LongTests.every(4, of: Fixture.all(in: "networks")), [false, true])
     func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let model = try ModelSpecification(fixture.bytes())
         let network = try NeuralNetwork(model.reader)

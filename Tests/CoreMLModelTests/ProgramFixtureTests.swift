@@ -1,5 +1,6 @@
 import CoreMLImport
 import Foundation
+import TestSupport
 import Testing
 
 /// Every ML Program of Tests/Fixtures/coreml/programs: translated, run by the engine, and compared with numpy's answers.
@@ -19,7 +20,7 @@ import Testing
         return (try ModelSpecification(bytes("model.mlmodel")), WeightFiles(files))
     }
 
-    @Test(arguments: fixtures, [false, true])
+    @Test(arguments: LongTests.every(3, of: fixtures), [false, true])
     func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let (model, files) = try contents(of: fixture)
         let program = try ProgramTranslator(model.description, files: files).translate(model.reader)

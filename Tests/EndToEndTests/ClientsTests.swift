@@ -84,7 +84,9 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test(.enabled(if: PythonClients.areServersAvailable, Comment(rawValue: PythonClients.serversAbsence)))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: PythonClients.areServersAvailable, Comment(rawValue: PythonClients.serversAbsence)))
     func kServesAndSageMakersOwnClients() throws {
         let daemon = try Daemon(
             ["--dialects", "tfserving,sagemaker,vertex"], environment: ["AIP_PREDICT_ROUTE": "/predict"])
@@ -98,6 +100,7 @@ import Testing
 
     /// A cat in a photograph, as a camera's picture comes: by the detector that Frigate's users have.
     @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func frigatesDetector() throws {

@@ -18,7 +18,7 @@ struct CompileTests {
     }
 
     /// As a bundle, as a folder of bundles, as numbered versions, and as what the settings name.
-    @Test(arguments: ["", "/digits", "/versions", "settings"])
+    @Test(arguments: LongTests.every(2, of: ["", "/digits", "/versions", "settings"]))
     func daemonFindsWhatWasCompiled(_ what: String) throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -28,7 +28,7 @@ struct DetectorFixturesTests {
         #expect(requests.count > 250)
         // One connection for all: a process of curl for each took most of the time.
         let client = try RawClient(daemon.url)
-        for request in requests {
+        for request in LongTests.every(4, of: requests) {
             let picture = try Data(contentsOf: Self.folder.appendingPathComponent("pictures/\(request.picture)"))
             try client.post(picture, to: "/v1/models/\(request.bundle)/detect?crop=\(request.crop)")
             let answer = try client.response()

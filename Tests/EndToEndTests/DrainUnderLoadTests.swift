@@ -41,7 +41,7 @@ struct DrainUnderLoadTests {
         }
     }
 
-    @Test(arguments: 0..<LongTests.times(4, long: 20)) func aDrainLosesNothing(_ turn: Int) throws {
+    @Test(arguments: 0..<LongTests.times(2, long: 20)) func aDrainLosesNothing(_ turn: Int) throws {
         let daemon = try Daemon(["--access-log=false"] + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
         let load = try Load(daemon.url, seconds: 2)
         // In full swing first, and then at another moment each time.

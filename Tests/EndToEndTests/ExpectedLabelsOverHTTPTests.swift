@@ -11,7 +11,7 @@ struct ExpectedLabelsOverHTTPTests {
         let data = try #require(SharedData.folder)
         let daemon = try Daemon(["--models", data.appendingPathComponent("models").path])
         let start = daemon.openFiles
-        for row in ExpectedLabels.rows {
+        for row in LongTests.every(3, of: ExpectedLabels.rows) {
             let picture = data.appendingPathComponent("images/\(row.picture)")
             let answer = try Curl.post(picture, to: daemon.url + "/v1/models/\(row.model)/classify?top=3")
             #expect(answer.status == 200, "\(row): \(answer.text)")

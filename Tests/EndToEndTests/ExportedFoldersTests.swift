@@ -56,7 +56,8 @@ struct ExportedFoldersTests {
     }
 
     /// `sources.tsv`: of folders that stand for each kind of source, every fact with the file and the key that it is in, read off the files by hand.
-    @Test func everyFactNamesItsFileAndItsKey() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func everyFactNamesItsFileAndItsKey() throws {
         let text = try String(contentsOf: Self.folder.appendingPathComponent("sources.tsv"), encoding: .utf8)
         var wanted: [String: [String: [String]]] = [:]
         for line in text.split(separator: "\n") {

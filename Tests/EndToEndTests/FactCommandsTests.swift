@@ -23,10 +23,13 @@ struct FactCommandsTests {
     private func data(_ path: String) throws -> URL { try #require(SharedData.folder).appendingPathComponent(path) }
 
     /// The tensor and the labels are the same with the model.json that `init` writes as without one.
-    @Test(arguments: [
-        "vit", "resnet50", "mobilevit", "efficientnet", "deit", "timm_convnext", "timm_nfnet", "yolo_detect",
-        "yolo_classify", "onnx_ultralytics", "ir_ultralytics",
-    ])
+    @Test(
+        arguments: LongTests.every(
+            4,
+            of: [
+                "vit", "resnet50", "mobilevit", "efficientnet", "deit", "timm_convnext", "timm_nfnet", "yolo_detect",
+                "yolo_classify", "onnx_ultralytics", "ir_ultralytics",
+            ]))
     func initWritesWhatIsServedWithoutIt(_ name: String) throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }

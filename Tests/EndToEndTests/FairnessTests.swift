@@ -111,7 +111,7 @@ struct FairnessTests {
 
     @Test(
         "a light client's requests pass the queue of a heavy one, and wait in their own",
-        arguments: pairs, Route.allCases)
+        arguments: LongTests.every(2, of: pairs), LongTests.every(4, of: Route.allCases))
     func lightClientPassesTheQueueOfAHeavyOne(_ pair: Pair, _ route: Route) throws {
         let models = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations").path
         let daemon = try Self.daemon(for: pair, route == .detect ? ["--models", models] : [])
@@ -132,7 +132,9 @@ struct FairnessTests {
         daemon.signal(SIGTERM)
     }
 
-    @Test("clients have as many requests in flight as they may, and get 429 for more", arguments: pairs)
+    @Test(
+        "clients have as many requests in flight as they may, and get 429 for more",
+        arguments: LongTests.every(2, of: pairs))
     func clientWithTooManyInFlightIsRefused(_ pair: Pair) throws {
         let most = 8
         let daemon = try Self.daemon(for: pair, ["--client-in-flight", "\(most)"])

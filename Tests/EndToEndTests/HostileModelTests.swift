@@ -79,7 +79,9 @@ struct HostileModelTests {
         try expectRefusals(folder, isTried: false)
     }
 
-    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func sharedModelsTruncatedAtEverySixteenth() throws {
         let data = try #require(SharedData.folder)
         for (model, file, suffix) in [

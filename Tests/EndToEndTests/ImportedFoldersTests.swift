@@ -56,7 +56,7 @@ struct ImportedFoldersTests {
                 contentsOf: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/letterbox.json")))
         #expect(letterboxed.count == 3)
         let daemon = try Daemon(["--models", folder.path])
-        for (name, expected) in all.sorted(by: { $0.key < $1.key }) {
+        for (name, expected) in LongTests.every(3, of: all.sorted { $0.key < $1.key }) {
             let described = try Curl.run(daemon.url + "/v1/models/\(name)", [])
             #expect(described.json["state"] as? String == "ready", "\(name): \(described.text.prefix(600))")
             let facts = described.json["facts"] as? [String: [String: Any]]

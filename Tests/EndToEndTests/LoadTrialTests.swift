@@ -130,7 +130,8 @@ struct LoadTrialTests {
 
     /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading. Its trial ends with the
     /// daemon, also where that is killed.
-    @Test func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
         let folder = try Folder()
         // Smaller than the other: it is loaded first.
         try folder.add("endless.onnx", Self.endless)

@@ -35,7 +35,8 @@ struct MetricsTests {
     }
 
     /// Each page once made what the service reads the server's numbers through one call deeper: 24,000 of them were the end.
-    @Test func thousandsOfPagesNeedNoDeeperStack() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func thousandsOfPagesNeedNoDeeperStack() throws {
         let daemon = try Daemon(stackKiB: 1024)
         let answers = try Shell.run(
             "curl",

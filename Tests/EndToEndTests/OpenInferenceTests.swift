@@ -43,7 +43,8 @@ struct OpenInferenceTests {
         let result = try PythonClients.tool(
             "schemathesis",
             [
-                "run", file.path, "--url", daemon.url, "--max-examples", "20", "--seed", "1", "--phases",
+                "run", file.path, "--url", daemon.url, "--max-examples",
+                "\(LongTests.times(3, long: 20))", "--seed", "1", "--phases",
                 "examples,coverage,fuzzing", "--checks", checks.joined(separator: ","), "--no-color",
             ])
         #expect(result.status == 0, "\(result.text.suffix(4000))")

@@ -217,7 +217,7 @@ struct OperationsTests {
     /// Lazy models all answer, one after the other: each takes the threads of those that are idle.
     @Test(
         .enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"),
-        arguments: [["--load-trial=false"], []])
+        arguments: LongTests.every(2, of: [["--load-trial=false"], []]))
     func lazyModelsTakeTheThreadsOfIdleOnes(settings: [String]) throws {
         try inThreadGroup(limit: 40, models: 14, ["--load=lazy"] + settings) { daemon, _ in
             for number in 10..<24 {

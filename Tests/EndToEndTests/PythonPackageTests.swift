@@ -7,7 +7,7 @@ import Testing
 struct PythonPackageTests {
     @Test(
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
-        arguments: ["test_client", "test_wire", "test_examples", "test_bulk.DocumentTests"])
+        arguments: LongTests.every(2, of: ["test_client", "test_wire", "test_examples", "test_bulk.DocumentTests"]))
     func clientGivesWhatTheDaemonAnswers(_ module: String) throws {
         let result = try PythonClients.unittest([module])
         #expect(result.status == 0, "\(result.errors.suffix(6000))")

@@ -12,7 +12,7 @@ struct ThingsTests {
         defer { cases.remove() }
         let daemon = try Daemon(["--models", cases.models.path])
         defer { daemon.stop() }
-        for name in cases.names {
+        for name in LongTests.every(2, of: cases.names) {
             let one = try cases.case(name)
             for picture in one.pictures {
                 switch one.kind {
@@ -293,7 +293,7 @@ struct ThingsTests {
         let daemon = try Daemon(["--models", cases.models.path])
         defer { daemon.stop() }
         let drawn = cases.models.appendingPathComponent("drawn"), array = cases.models.appendingPathComponent("v.npy")
-        for name in cases.names {
+        for name in LongTests.every(5, of: cases.names) {
             let one = try cases.case(name)
             let paths = one.pictures.map { one.path($0.name) }
             let isEmbedding = one.kind == "embedding"

@@ -41,8 +41,9 @@ import Testing
 
     // MARK: Values
 
-    @Test(
-        arguments: [
+    @Test func valuesGoThereAndBack() async throws {
+        let world = try await Self.world()
+        let cases: [(String, String, String)] = [
             ("scalars", #"{"instances": [1.0, 2.0, 5.0]}"#, #"{"predictions":[1.0,2.0,5.0]}"#),
             ("scalars", #"{"instances": [[1.0], [2]]}"#, #"{"predictions":[1.0,2.0]}"#),
             ("columns", #"{"instances": [1.0, 2.0]}"#, #"{"predictions":[[1.0],[2.0]]}"#),
@@ -72,11 +73,13 @@ import Testing
                 #"{"predictions":[[1.0,2.0,3.0]]}"#
             ),
             ("rows", #"{"signature_name": "", "instances": [[1, 2, 3]]}"#, #"{"predictions":[[1.0,2.0,3.0]]}"#),
-        ])
-    func valuesGoThereAndBack(_ model: String, _ body: String, _ expected: String) async throws {
-        let reply = try await Self.predict(try await Self.world(), model, body)
-        #expect(reply.status == 200 && reply.text == expected, "\(body): \(reply.text)")
-        #expect(reply["Content-Type"] == "application/json" && reply["Server-Timing"]?.contains("infer;dur=") == true)
+        ]
+        for (model, body, expected) in cases {
+            let reply = try await Self.predict(world, model, body)
+            #expect(reply.status == 200 && reply.text == expected, "\(body): \(reply.text)")
+            #expect(
+                reply["Content-Type"] == "application/json" && reply["Server-Timing"]?.contains("infer;dur=") == true)
+        }
     }
 
     @Test func everyType_isWrittenAsItIs() async throws {
@@ -94,8 +97,9 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
+    @Test func whatIsWrong_isNamed() async throws {
+        let world = try await Self.world()
+        let cases: [(String, String, String)] = [
             ("rows", "", "line 1, column 1"), ("rows", "[]", "an object"), ("rows", "{}", "found neither"),
             ("rows", #"{"instances": [[1,2,3]], "inputs": [[1,2,3]]}"#, "found both"),
             ("rows", #"{"instances": []}"#, "\"instances\" is empty"),
@@ -121,11 +125,12 @@ import Testing
             ("bare", #"{"instances": [{"x": [1,2,3]}, {"x": [1,2]}]}"#, "same shape in every instance"),
             ("rows", #"{"instances": [[1e39,0,0]]}"#, "32-bit float"), ("rows", #"{"instances": [[1,2,nan]]}"#, "JSON"),
             ("rows", #"{"instances": [[1,2,3]]} x"#, "nothing more"),
-        ])
-    func whatIsWrong_isNamed(_ model: String, _ body: String, _ words: String) async throws {
-        let reply = try await Self.predict(try await Self.world(), model, body)
-        #expect(reply.status == 400 && reply.error.contains(words), "\(body): \(reply.text)")
-        #expect(reply.json["code"] != nil && reply.json["request_id"] as? String == "r")
+        ]
+        for (model, body, words) in cases {
+            let reply = try await Self.predict(world, model, body)
+            #expect(reply.status == 400 && reply.error.contains(words), "\(body): \(reply.text)")
+            #expect(reply.json["code"] != nil && reply.json["request_id"] as? String == "r")
+        }
     }
 
     // MARK: Pictures

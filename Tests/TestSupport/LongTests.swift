@@ -10,4 +10,9 @@ public enum LongTests {
 
     /// How often is tried what goes wrong by chance only.
     public static func times(_ short: Int, long: Int) -> Int { areAskedFor ? long : short }
+
+    /// All cases of a table, or one in `step` of them, from the first on: what a change breaks mostly shows in several.
+    public static func every<Cases: Collection>(_ step: Int, of cases: Cases) -> [Cases.Element] {
+        areAskedFor ? Array(cases) : cases.enumerated().filter { $0.offset % step == 0 }.map(\.element)
+    }
 }

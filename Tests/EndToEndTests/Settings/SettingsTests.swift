@@ -31,14 +31,16 @@ struct EverySettingTests {
         #expect(unknown.isEmpty)
     }
 
-    @Test(arguments: trials) func setting_changed_takesEffect(_ trial: SettingsTrial) throws {
+    @Test(arguments: LongTests.every(2, of: trials)) func setting_changed_takesEffect(_ trial: SettingsTrial) throws {
         for (setting, finding) in try trial.run() {
             #expect(finding == nil, "\(setting) does nothing: \(finding ?? "")")
         }
     }
 
     /// SIGHUP: what needs no restart takes effect without one.
-    @Test(arguments: trials.filter { !$0.reloadable.isEmpty }) func takesEffectByReload(_ trial: SettingsTrial) throws {
+    @Test(arguments: LongTests.every(3, of: trials.filter { !$0.reloadable.isEmpty })) func takesEffectByReload(
+        _ trial: SettingsTrial
+    ) throws {
         for (setting, finding) in try trial.runByReload() {
             #expect(finding == nil, "\(setting) is not taken by a reload: \(finding ?? "")")
         }

@@ -6,7 +6,7 @@ import Testing
 /// `ocelli teach -o BUNDLE` and the daemon's routes: the same examples give the same answers.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TaughtBundleTests {
-    @Test(arguments: ["auto", "nearest_mean", "logistic", "nearest_neighbors"])
+    @Test(arguments: LongTests.every(2, of: ["auto", "nearest_mean", "logistic", "nearest_neighbors"]))
     func theBundle_answersBitForBitLikeTheTaughtModel(_ method: String) throws {
         let server = try TaughtDaemon()
         let photos = server.folder.appendingPathComponent("photos")

@@ -8,7 +8,7 @@ import Testing
         let seed = SplitMix.seed(for: "randomInterleavingsKeepTheInvariants")
         var seeds = SplitMix(seed: seed)
         var events = 0
-        for interleaving in 0..<LongTests.times(20_000, long: 100_000) {
+        for interleaving in 0..<LongTests.times(5_000, long: 100_000) {
             let own = seeds.next()
             // Mostly short, so that there are many beginnings; some long, so that places and epochs are reused often.
             let length = interleaving % 1000 == 0 ? 2000 : Int.random(in: 4...20, using: &seeds)
