@@ -102,8 +102,8 @@ package enum SettingsTable {
                 "Worker threads of the engine. auto: one per processor that this process may use."),
             .automatic(
                 "streams", \.streams, 1...1024,
-                "Predictions that the engine runs in parallel. auto: one per thread, up to four; one with the "
-                    + "latency hint."
+                "Predictions that the engine runs in parallel. auto: one per thread, up to 16; with more than 32 threads, two threads each; "
+                    + "one with the latency hint."
             ),
             .automatic(
                 "lone_threads", \.loneThreads, 0...1024,

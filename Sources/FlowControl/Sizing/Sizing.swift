@@ -95,7 +95,9 @@ public struct Sizing: Sendable, Hashable {
     // MARK: Rules
 
     private static func streams(threads: Int) -> Derived<Int> {
-        if threads <= 4 {
+        // Measured with 16 processors (Benchmarks/results/2026-11-26-streams.md): 1.12 to 1.44 times the answers of half as many streams.
+        let most = 16
+        guard threads > most else {
             return Derived(
                 threads,
                 because: threads == 1
@@ -103,8 +105,8 @@ public struct Sizing: Sendable, Hashable {
                     : "one thread each: parallel predictions do not wait for each other's threads")
         }
         return Derived(
-            max(4, threads / 2),
-            because: "about two threads each: beyond four streams the latency of single requests matters more")
+            max(most, threads / 2),
+            because: "two threads each, or \(most) streams: each stream takes memory for the model's tensors")
     }
 
     /// The slots of a model by its number of infer requests.
