@@ -280,3 +280,67 @@ cjpeg_status cjpeg_read(cjpeg_decoder *decoder, uint8_t *destination, size_t str
 const char *cjpeg_message(const cjpeg_decoder *decoder) { return decoder->message; }
 
 size_t cjpeg_offset(const cjpeg_decoder *decoder) { return decoder->offset; }
+
+// --- writing ---------------------------------------------------------------------------------------------------------
+
+typedef struct {
+    struct jpeg_compress_struct info;
+    struct jpeg_error_mgr errors;
+    jmp_buf jump;
+    // Where jpeg_mem_dest keeps what it has written: also after a failure.
+    unsigned char *bytes;
+    unsigned long count;
+} encoder;
+
+static void encode_error(j_common_ptr info) {
+    encoder *target = info->client_data;
+    longjmp(target->jump, 1);
+}
+
+static void encode_message(j_common_ptr info, int level) {
+    (void)info;
+    (void)level;
+}
+
+uint8_t *cjpeg_encode(
+    const uint8_t *pixels, uint32_t width, uint32_t height, int quality, int (*poll)(void *context), void *context,
+    size_t *count) {
+    // Not a local variable: it is looked at after a jump.
+    encoder *target = calloc(1, sizeof *target);
+    if (!target) {
+        return NULL;
+    }
+    target->info.err = jpeg_std_error(&target->errors);
+    target->errors.error_exit = encode_error;
+    target->errors.emit_message = encode_message;
+    target->errors.output_message = output_message;
+    target->info.client_data = target;
+    if (setjmp(target->jump)) {
+        jpeg_destroy_compress(&target->info);
+        free(target->bytes);
+        free(target);
+        return NULL;
+    }
+    jpeg_create_compress(&target->info);
+    jpeg_mem_dest(&target->info, &target->bytes, &target->count);
+    target->info.image_width = width;
+    target->info.image_height = height;
+    target->info.input_components = 3;
+    target->info.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&target->info);
+    jpeg_set_quality(&target->info, quality, TRUE);
+    jpeg_start_compress(&target->info, TRUE);
+    while (target->info.next_scanline < height) {
+        if (poll && target->info.next_scanline % 64 == 0 && poll(context)) {
+            longjmp(target->jump, 1);
+        }
+        JSAMPROW row = (JSAMPROW)(pixels + (size_t)target->info.next_scanline * width * 3);
+        jpeg_write_scanlines(&target->info, &row, 1);
+    }
+    jpeg_finish_compress(&target->info);
+    jpeg_destroy_compress(&target->info);
+    uint8_t *bytes = target->bytes;
+    *count = target->count;
+    free(target);
+    return bytes;
+}

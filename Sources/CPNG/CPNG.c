@@ -274,16 +274,22 @@ uint8_t *cpng_encode_rows(
 typedef struct {
     const uint8_t *pixels;
     size_t stride;
+    int (*poll)(void *context);
+    void *poll_context;
 } picture;
 
 static const uint8_t *picture_row(void *context, uint32_t index) {
     const picture *whole = context;
+    if (whole->poll && index % 64 == 0 && whole->poll(whole->poll_context)) {
+        return NULL;
+    }
     return whole->pixels + index * whole->stride;
 }
 
 uint8_t *cpng_encode(
-    const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression, size_t *count) {
-    picture whole = {pixels, (size_t)width * channels};
+    const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression,
+    int (*poll)(void *context), void *context, size_t *count) {
+    picture whole = {pixels, (size_t)width * channels, poll, context};
     int color = channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB;
     return encoded(width, height, 8, color, NULL, compression, picture_row, &whole, count);
 }

@@ -47,6 +47,7 @@ package struct Settings: Sendable, Hashable {
     package var maxTotalDecode: Int?
     package var pictureFormats = PictureFormat.allCases
     package var maxBatch = 64
+    package var maxCrops = 64
     package var tolerateTruncated = false
 
     // Taught models.

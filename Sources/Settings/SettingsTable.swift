@@ -209,6 +209,11 @@ package enum SettingsTable {
                 "Formats of pictures that are decoded; others get 415. All but jpeg, png and webp are decoded in separate processes, "
                     + "and need a library (docs/http-api.md, Picture formats)."),
             .integer("max_batch", \.maxBatch, 1...10_000, "Maximum number of pictures, or items, in one request."),
+            .integer(
+                "max_crops", \.maxCrops, 1...10_000,
+                "Maximum number of crops that the stages of a pipeline look at in one request. Finds beyond are answered without "
+                    + "stages, the least confident first, and counted (\"skipped\"). The pictures of a form have equal parts of it."
+            ),
             .bool(
                 "tolerate_truncated", \.tolerateTruncated,
                 "Classify truncated pictures by the part that arrived, instead of refusing them."),

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Synchronization
+internal import SystemSupport
 
 /// Standard output and error.
 enum Terminal {
@@ -63,13 +64,14 @@ enum Terminal {
     }
 
     /// Ends the process. Output that was lost (a full disk, say) is a failure; a reader that has gone (`| head`) wanted no
-    /// more.
+    /// more. No static destructor runs: another thread may be letting go of a model, which needs what the engine has in such objects.
     static func exit(_ status: Int32) -> Never {
         clearProgress()
         let failure = state.withLock { $0.failure }
-        guard failure != 0, failure != EPIPE else { Glibc.exit(status) }
+        fflush(nil)
+        guard failure != 0, failure != EPIPE else { Process.exit(status) }
         complain("ocelli: cannot write to standard output: \(String(cString: strerror(failure)))")
-        Glibc.exit(status == 0 ? 1 : status)
+        Process.exit(status == 0 ? 1 : status)
     }
 
     private static func clearProgress() {

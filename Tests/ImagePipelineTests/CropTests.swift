@@ -10,11 +10,14 @@ import Testing
     }
 
     private static func tensor(
-        of image: PixelImage, _ spec: ImageTensorSpec, _ options: ImageDecodeOptions = ImageDecodeOptions()
+        of image: PixelImage, _ spec: ImageTensorSpec, _ options: ImageDecodeOptions = ImageDecodeOptions(),
+        window: PictureWindow? = nil
     ) throws -> [UInt8] {
         var tensor = [UInt8](repeating: 0xA5, count: spec.byteCount)
         let pipeline = try ImagePipeline(spec: spec)
-        _ = try tensor.withUnsafeMutableBytes { try pipeline.prepare(image, into: $0, options: options) }
+        _ = try tensor.withUnsafeMutableBytes {
+            try pipeline.prepare(image, window: window, into: $0, options: options)
+        }
         return tensor
     }
 
@@ -30,10 +33,8 @@ import Testing
         var got: [UInt8]
         if golden.box.count == 4 {
             let box = PictureBox(x: golden.box[0], y: golden.box[1], width: golden.box[2], height: golden.box[3])
-            let crop = try image.cropped(to: box, maxPixels: 1_000_000)
-            var options = golden.options
-            options.part = crop.part
-            got = try Self.tensor(of: crop.image, golden.spec, options)
+            got = try Self.tensor(
+                of: image, golden.spec, golden.options, window: PictureWindow(box, maxPixels: 1_000_000))
         } else {
             let points = (0..<5).map { PicturePoint(x: golden.points[2 * $0], y: golden.points[2 * $0 + 1]) }
             let scale = Double(golden.spec.width) / 112
@@ -64,7 +65,6 @@ import Testing
 
     @Test("a box without an area, or too large, or that is no number, is refused")
     func box_withoutMeaning_isRefused() throws {
-        let image = try Self.pixels("scene.png")
         let nan = Double.nan, far = 1e300
         for box in [
             PictureBox(x: 1, y: 1, width: 0, height: 4), PictureBox(x: 1, y: 1, width: -3, height: 4),
@@ -72,15 +72,40 @@ import Testing
             PictureBox(x: 1, y: -far, width: 3, height: 4), PictureBox(x: 1, y: 1, width: .infinity, height: 4),
         ] {
             #expect(throws: ImageError.corrupt("the box to be cut out has no area")) {
-                try image.cropped(to: box, maxPixels: 1_000)
+                try PictureWindow(box, maxPixels: 1_000)
             }
         }
         #expect(throws: ImageError.tooLarge(pixels: 1_024, limit: 1_000, width: 32, height: 32)) {
-            try image.cropped(to: PictureBox(x: -0.5, y: 0, width: 31, height: 32), maxPixels: 1_000)
+            try PictureWindow(PictureBox(x: -0.5, y: 0, width: 31, height: 32), maxPixels: 1_000)
         }
         #expect(throws: ImageError.self) {
-            try image.cropped(to: PictureBox(x: -1e9, y: -1e9, width: 2e9, height: 2e9), maxPixels: .max)
+            try PictureWindow(PictureBox(x: -1e9, y: -1e9, width: 2e9, height: 2e9), maxPixels: .max)
         }
+    }
+
+    @Test("a window outside the picture is black, and a mask leaves what lies in its runs")
+    func pixels_outsideThePictureOrTheMask_areBlack() throws {
+        let image = try Self.pixels("scene.png"), size = image.info
+        let spec = ImageTensorSpec(width: 4, height: 4, cropAndScale: .scaleFill)
+        for (x, y) in [(-4.0, 0.0), (0, -4), (Double(size.width), 0), (0, Double(size.height)), (-1e6, 1e6)] {
+            let window = try PictureWindow(PictureBox(x: x, y: y, width: 4, height: 4), maxPixels: 16)
+            #expect(try Self.tensor(of: image, spec, window: window).allSatisfy { $0 == 0 }, "\(x), \(y)")
+        }
+        let all = try Self.tensor(
+            of: image, spec, window: PictureWindow(PictureBox(x: 2, y: 3, width: 4, height: 4), maxPixels: 16))
+        let masked = try image.masked(x: 2..<6, y: 3..<7) { run in
+            run(0, 0..<100)
+            run(3, 0..<5)
+            run(5, 6..<100)
+        }
+        let kept = try Self.tensor(of: masked, spec)
+        for (place, value) in kept.enumerated() {
+            let (column, row) = (place / 3 % 4 + 2, place / 12 + 3)
+            let isIn = column == 3 && row < 5 || column == 5 && row >= 6
+            #expect(value == (isIn ? all[place] : 0), "\(column), \(row)")
+        }
+        #expect(throws: ImageError.self) { try image.masked(x: 0..<size.width + 1, y: 0..<1) { _ in } }
+        #expect(throws: ImageError.self) { try image.masked(x: 1..<1, y: 0..<1) { _ in } }
     }
 
     @Test func grown_byAMargin_movesEachSideOutwards() {

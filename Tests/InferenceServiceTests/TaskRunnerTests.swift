@@ -142,7 +142,7 @@ import Testing
         #expect((results[1]["error"] as? String ?? "").hasPrefix("\(word) 2: "))
         let totals = [results[0], reply.json].map { ($0["timing_ms"] as? [String: Double])?["total"] ?? 0 }
         #expect(totals.allSatisfy { $0 >= 60_000 }, "\(totals)")
-        #expect(reply["Vary"] == (["segment", "embed"].contains(one.task) ? "Accept" : nil))
+        #expect(reply["Vary"] == (["detect", "segment", "embed"].contains(one.task) ? "Accept" : nil))
     }
 
     @Test func embeddings_asBytes_areJoinedInOrder() async throws {

@@ -72,6 +72,12 @@ cjpeg_status cjpeg_read(cjpeg_decoder *decoder, uint8_t *destination, size_t str
 /// Releases the picture, finished or not.
 void cjpeg_close(cjpeg_decoder *decoder);
 
+/// Encodes rows of red, green, blue that follow each other without gaps, without metadata. `poll` (when not NULL) is called
+/// regularly: non-zero stops. NULL when it stopped, or there is no memory; otherwise `free` is the caller's.
+uint8_t *cjpeg_encode(
+    const uint8_t *pixels, uint32_t width, uint32_t height, int quality, int (*poll)(void *context), void *context,
+    size_t *count);
+
 /// The reason of the last failure, in libjpeg's words; empty when there was none.
 const char *cjpeg_message(const cjpeg_decoder *decoder);
 

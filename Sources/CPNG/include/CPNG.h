@@ -51,10 +51,11 @@ cpng_status cpng_read(cpng_decoder *decoder, uint8_t *destination, size_t stride
 /// The reason of the last failure, in libpng's words; empty when there was none.
 const char *cpng_message(const cpng_decoder *decoder);
 
-/// Encodes 8-bit gray (1 channel) or RGB (3 channels) rows that follow each other without gaps. NULL when there is no memory;
-/// otherwise `free` is the caller's.
+/// Encodes 8-bit gray (1 channel) or RGB (3 channels) rows that follow each other without gaps. `poll` (when not NULL) is called
+/// regularly: non-zero stops. NULL when it stopped, or there is no memory; otherwise `free` is the caller's.
 uint8_t *cpng_encode(
-    const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression, size_t *count);
+    const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression,
+    int (*poll)(void *context), void *context, size_t *count);
 
 /// Encodes numbers, one channel of 8 or 16 bits (the high byte first), row by row: the picture is never whole in memory.
 /// `palette` is 256 colours of 3 bytes for 8 bits, or NULL for gray. `row` gives a row's bytes, valid until it is called again, or

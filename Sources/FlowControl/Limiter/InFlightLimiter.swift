@@ -85,6 +85,11 @@ public final class InFlightLimiter: Sendable {
         return refusal
     }
 
+    /// Counts work that a client had done without a slot of this limiter: its turn comes so much later.
+    package func charge(_ claim: Claim, nanoseconds: UInt64) {
+        state.withLock { $0.machine.charge(claim, nanoseconds: nanoseconds) }
+    }
+
     private nonisolated(nonsending) func wait(_ ticket: WaiterTicket) async -> WaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

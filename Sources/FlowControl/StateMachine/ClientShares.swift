@@ -55,6 +55,13 @@ package struct ClientShares: Sendable {
         clients[client].start &+= Self.clamped(spent) &- Self.clamped(cost)
     }
 
+    /// The client had work done for so many nanoseconds without a request here.
+    package mutating func charge(_ client: Int, _ spent: UInt64) {
+        begin(client, hasWaiters: true)
+        clients[client].start &+= Self.clamped(spent)
+        end(client)
+    }
+
     /// A request of the client is over: its slot has come back, or it left without one.
     package mutating func end(_ client: Int) {
         guard client < clients.count else { return }

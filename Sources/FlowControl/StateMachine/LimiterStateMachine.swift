@@ -159,6 +159,12 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
+    /// A client had work done without a slot: its next turn comes so much later.
+    package mutating func charge(_ claim: Claim, nanoseconds: UInt64) {
+        shares.charge(claim.client, nanoseconds)
+        queue.move(claim.client, to: shares.start(of: claim.client))
+    }
+
     /// The timer of this epoch went off, perhaps too early.
     package mutating func timerFired(epoch: UInt64, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         guard epoch == timerEpoch else { return LimiterEffects() }

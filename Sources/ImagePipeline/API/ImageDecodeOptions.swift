@@ -9,7 +9,7 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     public var fullDecode: Bool
 
     /// The part of the displayed picture that is used, as if it were the picture; nil for the whole. It lies within the picture, and
-    /// pixels beside it count as far as the filter reaches: see ``PixelImage/cropped(to:maxPixels:)``, which cuts them off.
+    /// pixels beside it count as far as the filter reaches: see ``PictureWindow``, which leaves them out.
     public var part: PictureBox?
 
     /// Reconstruct all of a JPEG, not only what is needed: the result must be the same. For tests.

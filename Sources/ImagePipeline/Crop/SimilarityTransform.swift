@@ -51,7 +51,7 @@ public struct SimilarityTransform: Sendable, Hashable {
     }
 
     /// The point that comes to lie at `point`.
-    func source(_ point: PicturePoint) -> PicturePoint {
+    public func source(_ point: PicturePoint) -> PicturePoint {
         let (x, y) = (point.x - tx, point.y - ty), scale = a * a + b * b
         return PicturePoint(x: (a * x + b * y) / scale, y: (a * y - b * x) / scale)
     }

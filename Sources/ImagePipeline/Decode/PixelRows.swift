@@ -1,20 +1,28 @@
-/// The rows of a picture whose pixels are there. They are copied, because composing with the background changes them.
+/// The rows of a picture whose pixels are there, or of a part of it. They are copied, because composing with the background changes
+/// them.
 final class PixelRows: RowSource {
     let channels: Int
     var hasOpacity: Bool { conversion.keepsOpacity }
     private let image: PixelImage
+    private let window: PictureWindow
     private let region: Region
     private let conversion: PixelConversion
     private let row: UnsafeMutablePointer<UInt8>
     private var y: Int
 
+    /// - Parameters:
+    ///   - window: the part; nil for the whole picture.
+    ///   - region: the wanted pixels of the part.
     init(
-        _ image: PixelImage, gray: Bool, background: RGBColor?, region: Region, memory: Memory
+        _ image: PixelImage, window: PictureWindow? = nil, gray: Bool, background: RGBColor?, region: Region,
+        memory: Memory
     ) throws(ImageError) {
-        guard region.x.lowerBound >= 0, region.y.lowerBound >= 0, region.x.upperBound <= image.info.width,
-            region.y.upperBound <= image.info.height, !region.x.isEmpty
+        let window = window ?? PictureWindow(width: image.info.width, height: image.info.height)
+        guard region.x.lowerBound >= 0, region.y.lowerBound >= 0, region.x.upperBound <= window.width,
+            region.y.upperBound <= window.height, !region.x.isEmpty
         else { throw .corrupt("the picture's size differs from its header") }
         self.image = image
+        self.window = window
         self.region = region
         conversion = PixelConversion(channels: 4, hasAlpha: image.hasAlpha, gray: gray, background: background)
         channels = conversion.channels
@@ -24,9 +32,30 @@ final class PixelRows: RowSource {
 
     func next() throws(ImageError) -> RowBatch? {
         guard y < region.y.upperBound else { return nil }
-        let start = (y * image.info.width + region.x.lowerBound) * 4
-        UnsafeMutableRawPointer(row).copyMemory(from: image.pixels + start, byteCount: region.x.count * 4)
+        copyRow(window.y + y)
         y += 1
         return RowBatch(base: conversion.apply(row, count: region.x.count, room: row), stride: 0, count: 1)
+    }
+
+    /// Copies the region's pixels of a row of the picture; black beside it.
+    private func copyRow(_ line: Int) {
+        let target = UnsafeMutableRawPointer(row), count = region.x.count
+        let first = window.x + region.x.lowerBound, end = first + count
+        let inside = max(0, first)..<max(max(0, first), min(image.info.width, end))
+        guard (0..<image.info.height).contains(line), !inside.isEmpty else {
+            blacken(0..<count)
+            return
+        }
+        target.advanced(by: (inside.lowerBound - first) * 4).copyMemory(
+            from: image.pixels + (line * image.info.width + inside.lowerBound) * 4, byteCount: inside.count * 4)
+        blacken(0..<inside.lowerBound - first)
+        blacken(inside.upperBound - first..<count)
+    }
+
+    private func blacken(_ columns: Range<Int>) {
+        let pixels = UnsafeMutableRawPointer(row)
+        for column in columns {
+            pixels.storeBytes(of: SIMD4<UInt8>(0, 0, 0, 255), toByteOffset: column * 4, as: SIMD4<UInt8>.self)
+        }
     }
 }

@@ -10,13 +10,13 @@ extension ImagePipeline {
         return explain(header, plan: plan(bytes, header: header, options: options), options: options)
     }
 
-    /// The same for a picture whose pixels are there.
+    /// The same for a picture whose pixels are there, or for a part of it.
     public func explain(
-        _ image: PixelImage, options: ImageDecodeOptions = ImageDecodeOptions()
+        _ image: PixelImage, window: PictureWindow? = nil, options: ImageDecodeOptions = ImageDecodeOptions()
     ) throws(ImageError) -> PreprocessingReport {
-        let header = PictureHeader(info: image.info, truncation: nil)
-        try judge(header)
-        return explain(header, plan: DecodePlan(header: header, spec: spec, options: options), options: options)
+        try judge(image.info)
+        let (info, plan) = Self.plan(of: image, window: window, spec: spec, options: options)
+        return explain(PictureHeader(info: info, truncation: nil), plan: plan, options: options)
     }
 
     private func explain(_ header: PictureHeader, plan: DecodePlan, options: ImageDecodeOptions) -> PreprocessingReport

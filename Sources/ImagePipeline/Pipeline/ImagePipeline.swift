@@ -88,9 +88,12 @@ public final class ImagePipeline: Sendable {
         return header.info
     }
 
-    /// The same for a picture whose pixels are there.
+    /// The same for a picture whose pixels are there, or for a part of it, which must be upright.
+    ///
+    /// - Parameter window: the part that is taken for the picture; nil for all of it. Its box is ``ImageDecodeOptions/part``.
+    /// - Returns: what the header says; of a part, its size.
     public func prepare(
-        _ image: PixelImage, into destination: UnsafeMutableRawBufferPointer,
+        _ image: PixelImage, window: PictureWindow? = nil, into destination: UnsafeMutableRawBufferPointer,
         options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> ImageInfo {
         guard destination.count == spec.byteCount, let output = destination.baseAddress else {
@@ -99,16 +102,27 @@ public final class ImagePipeline: Sendable {
         try judge(image.info)
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }
+        let (info, plan) = Self.plan(of: image, window: window, spec: spec, options: options)
+        let rows = try PixelRows(
+            image, window: window, gray: spec.channelOrder == .gray, background: spec.background,
+            region: plan.region, memory: scratch.rows)
+        try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
+        return info
+    }
+
+    /// The plan for a picture whose pixels are there, or for a part of it.
+    static func plan(
+        of image: PixelImage, window: PictureWindow?, spec: ImageTensorSpec, options: ImageDecodeOptions
+    ) -> (info: ImageInfo, plan: DecodePlan) {
         // There is nothing to decode at a part of its size, whatever the format was.
         var options = options
         options.fullDecode = true
-        let plan = DecodePlan(
-            header: PictureHeader(info: image.info, truncation: nil), spec: spec, options: options)
-        let rows = try PixelRows(
-            image, gray: spec.channelOrder == .gray, background: spec.background, region: plan.region,
-            memory: scratch.rows)
-        try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
-        return image.info
+        var info = image.info
+        if let window {
+            options.part = window.box
+            info = ImageInfo(format: info.format, width: window.width, height: window.height, orientation: 1)
+        }
+        return (info, DecodePlan(header: PictureHeader(info: info, truncation: nil), spec: spec, options: options))
     }
 
     /// Checks what is known of a picture before it is decoded against the limits.

@@ -37,10 +37,14 @@ struct ManifestParser {
         if isPlaceholder {
             // Whatever it says of a model, there is none.
             _ = root.value("model")
+        } else if let pipeline = root.object("pipeline") {
+            manifest.pipeline = PipelineParser(problems: problems).parse(pipeline)
+            parseRest(ofPipeline: root, into: &manifest)
+            return manifest
         } else if let model = root.object("model") {
             parseModel(model, into: &manifest)
         } else {
-            problems.add("model", "is missing: expected an object with \"file\" and \"backend\"")
+            problems.add("model", "is missing: expected an object with \"file\" and \"backend\", or \"pipeline\"")
         }
         manifest.inputs = layers(of: root, key: "inputs", isInput: true, backend: manifest.backend).layers
         // TensorIO's placeholders are inputs with their own key only because training sets them from elsewhere.
@@ -62,6 +66,20 @@ struct ManifestParser {
         }
         object.refuseUnknownKeys()
         return agreement
+    }
+
+    /// What a pipeline shares with models: when it is loaded. All else is said by the models that it names.
+    private func parseRest(ofPipeline root: ManifestObject, into manifest: inout ModelManifest) {
+        for key in ["model", "inputs", "outputs", "placeholders"] where root.has(key) {
+            problems.add(key, "does not go with \"pipeline\": the models that it names have their own")
+        }
+        if let runtime = root.object("runtime") {
+            manifest.runtime.load = runtime.choice("load", LoadPolicy.self)
+            manifest.runtime.idleUnloadSeconds = runtime.integer("idle_unload_seconds", in: 0...31_536_000)
+            runtime.refuseUnknownKeys()
+        }
+        if let golden = root.object("golden") { manifest.goldenAgreement = parseGolden(golden) }
+        root.refuseUnknownKeys()
     }
 
     private func parseModel(_ model: ManifestObject, into manifest: inout ModelManifest) {

@@ -127,7 +127,7 @@ package struct ModelBundle: Sendable {
             locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
         let manifest = parser.parse(tree.value)
         var file = manifest.file
-        if !file.isEmpty {
+        if !file.isEmpty, manifest.pipeline == nil {
             // A SavedModel may be named by its folder or by the file inside it.
             if file == "saved_model.pb" { file = "" }
             let full = file.isEmpty ? path : path + "/" + file

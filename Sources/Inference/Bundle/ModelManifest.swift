@@ -15,6 +15,8 @@ package struct ModelManifest: Sendable {
     package var outputs: [Layer] = []
     /// The boxes, masks, keypoints and embeddings that `outputs` declares; each of their tensors is also one of the outputs.
     package var observations: [ObservationOutput] = []
+    /// The stages, where the bundle is a pipeline of other models; nil for a model.
+    package var pipeline: PipelineDescription?
     package var options: JSONValue?
     /// The entries of model.json that are marked as not decided yet (`$decide`), each with its place.
     package var undecided: [String] = []

@@ -13,12 +13,26 @@ public struct EncodedImage: Sendable {
     var inferenceTime: UInt64 = 0
     /// The pixels, where a separate process has decoded it.
     var pixels: PixelImage?
+    /// The part of the pixels that is the picture; nil for all.
+    var window: PictureWindow?
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
     /// A picture in an array.
     public init(_ bytes: [UInt8]) {
         byteCount = bytes.count
         lend = { body in bytes.withUnsafeBytes { body($0) } }
+    }
+
+    /// A picture whose pixels are there, or a part of one.
+    /// - Parameter time: nanoseconds of scaling it, roughly.
+    init(_ pixels: PixelImage, window: PictureWindow? = nil, time: UInt64) {
+        self.pixels = pixels
+        self.window = window
+        var demand = DecodeDemand.none
+        demand.time = time
+        self.demand = demand
+        byteCount = 0
+        lend = { $0(UnsafeRawBufferPointer(start: nil, count: 0)) }
     }
 
     /// A picture in a file, of at most 1 GiB; reads it. Blocks.

@@ -12,6 +12,8 @@ struct BundleFacts: Sendable {
     private(set) var classifiesPictures = false
     /// The tasks that it does on pictures, beside classification.
     private(set) var tasks: [ObservationTask] = []
+    /// The names of the models that it runs, of a pipeline; empty for a model.
+    private(set) var pipelineModels: Set<String> = []
     /// True if only loading the model shows whether it takes a picture and what it finds there: it has no model.json.
     private(set) var isUndetermined = false
     /// True if model.json marks something as not decided yet: requests that name no model do not get such a one.
@@ -61,6 +63,10 @@ struct BundleFacts: Sendable {
             version = manifest.version
             classifiesPictures = classifiesPictures || manifest.classifiesPictures
             tasks = manifest.observations.map(\.task)
+            if let pipeline = manifest.pipeline {
+                pipelineModels = pipeline.models
+                tasks = [.detect]
+            }
             isUndecided = !manifest.undecided.isEmpty
         } catch {
             return

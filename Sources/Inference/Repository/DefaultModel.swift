@@ -23,15 +23,19 @@ package enum DefaultModel: Sendable, Hashable {
         package var isUndetermined: Bool
         /// Its model.json is not finished.
         package var isUndecided: Bool
+        /// It is a pipeline: adding one must not change what routes without a name mean.
+        package var isPipeline = false
         /// See ``VersionMachine/isToCome``.
         package var isToCome: Bool
         /// See ``VersionMachine/isComingBack``.
         package var isComingBack: Bool
 
+        // Wide: all have defaults; most tests set one or two.
         package init(
             isReady: Bool = false, isDeclared: Bool = false, isUndetermined: Bool = false, isUndecided: Bool = false,
-            isToCome: Bool = false, isComingBack: Bool = false
+            isPipeline: Bool = false, isToCome: Bool = false, isComingBack: Bool = false
         ) {
+            self.isPipeline = isPipeline
             self.isReady = isReady
             self.isDeclared = isDeclared
             self.isUndetermined = isUndetermined
@@ -82,7 +86,7 @@ package enum DefaultModel: Sendable, Hashable {
         private func rank(_ candidate: Candidate, isPreferred: Bool) -> Rank? {
             if isPreferred, isConfigured, candidate.isDeclared || mayBeLoaded(candidate) { return .chosen }
             let rank = rank(candidate)
-            guard isPreferred, !isConfigured else { return rank }
+            guard isPreferred, !isConfigured else { return candidate.isPipeline ? nil : rank }
             switch rank {
             case .ready, .toCome: return .chosen
             case .unavailable where candidate.isComingBack: return .chosen

@@ -45,6 +45,7 @@ extension ModelRepository {
                 }
             }
         }
+        await renewPipelines { _ in true }
     }
 
     /// Loads the highest version of a model that can be loaded, if that is not loaded; those that have just failed are passed over.
@@ -65,12 +66,15 @@ extension ModelRepository {
         let first = if let first = wanted.first { first } else { try highest(of: name) }
         for item in versions(of: name) { item.release() }
         defer { for item in wanted.dropFirst() { begin(item) } }
+        // What was a model may be a pipeline now, which is loaded in another way.
+        await LoaderThread.run { first.readFacts() }
         do throws(InferenceError) {
             _ = try await load(first, again: true, bringsBack: true)
         } catch {
             await loadHighestGood(of: name)
             throw error
         }
+        await renewPipelines { $0.contains(name) }
     }
 
     /// Reloads the version that a model serves, while it serves. Does nothing where it serves no more.
@@ -88,6 +92,7 @@ extension ModelRepository {
             var problem = BundleProblem(path: "", reason: reason)
             problem.isOfGoldens = true
             onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: [problem]))
+            unloadPipelines(of: item.name, keeping: model, because: "gives wrong answers")
             do throws(InferenceError) {
                 _ = try await load(item, again: true)
             } catch {
@@ -157,6 +162,8 @@ extension ModelRepository {
         for item in versions where item.unload(holdsBack: true) {
             onEvent(.unloaded(name: item.name, version: item.version, why: "on request"))
         }
+        for item in versions { item.awaitedModel = nil }
+        unloadPipelines(of: name, because: "was unloaded on request")
     }
 
     @discardableResult
@@ -186,6 +193,7 @@ extension ModelRepository {
     ) -> ModelVersion.LoadRequest {
         ModelVersion.LoadRequest(
             cost: cost, again: again, bringsBack: bringsBack, makeRoom: { await self.unloadIdlest($0, for: item) },
+            loadPipeline: { await self.loadPipeline($0, $1) },
             onEnd: { self.report($0, of: item) })
     }
 
@@ -199,7 +207,10 @@ extension ModelRepository {
             model.scoreWatch.listen { [onEvent, name = item.name, version = item.version] text in
                 onEvent(.advice(name: name, version: version, text: text))
             }
-            if outcome.isKept { dropReplaced(by: item) }
+            if outcome.isKept {
+                dropReplaced(by: item)
+                Task.detached { await self.renewPipelines { $0.contains(item.name) } }
+            }
             if !outcome.isKept {
                 let why = "it was unloaded while it was loading"
                 onEvent(.unloaded(name: item.name, version: item.version, why: why))

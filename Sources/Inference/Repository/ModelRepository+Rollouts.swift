@@ -147,7 +147,10 @@ extension ModelRepository {
                 "the rollout of model \"\(name)\" cannot be kept, and nothing has changed: \(error.message)")
         }
         // What is wanted now may not be loaded: the highest, after a rollout that named another.
-        Task { await loadWanted(of: name) }
+        Task {
+            await loadWanted(of: name)
+            await renewPipelines { $0.contains(name) }
+        }
     }
 
     private func loadWanted(of name: String) async {
@@ -164,6 +167,7 @@ extension ModelRepository {
                 return (try? self.rollout(of: name).handle(event, mustBeKept: false)) ?? []
             }
             self.tell(sentences, of: name)
+            if !sentences.isEmpty { await self.renewPipelines { $0.contains(name) } }
         }
     }
 

@@ -200,7 +200,8 @@ public final class ModelRepository: Sendable {
             guard paths == nil || isAwaited || isWhole(entry) else { continue }
             look.add(
                 new: ModelVersion(
-                    found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy, gate: gate))
+                    found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy, gate: gate,
+                    serves: { [weak self] in (try? self?.readyModel(named: $0)) === $1 }))
         }
         let there = Set(found.map(\.path))
         for path in others where !there.contains(path) { look.keep(at: path) }

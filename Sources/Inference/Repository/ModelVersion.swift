@@ -15,6 +15,8 @@ final class ModelVersion: Sendable {
     let place: String?
     private let state: Mutex<State>
     private let gate: LoadGate
+    /// True if a model is the one that answers requests of its name.
+    private let serves: @Sendable (String, Model) -> Bool
 
     private struct State {
         var machine: VersionMachine<Model, PendingLoad<Outcome>>
@@ -26,6 +28,8 @@ final class ModelVersion: Sendable {
         var isLeaving = false
         /// Of its files as they were at a look; nil until it was asked for.
         var digest: (stamp: BundleStamp, text: String)?
+        /// The model that it waits for, of a pipeline that was unloaded with it.
+        var awaitedModel: String?
         /// The bundle's own word counts.
         var policy: LoadPolicy { facts.load ?? defaultPolicy }
         var idleUnload: Duration { facts.idleUnload ?? configuration.idleUnload }
@@ -45,11 +49,15 @@ final class ModelVersion: Sendable {
     }
 
     /// A version that was found. Reads its bundle: blocks.
-    /// - Parameter gate: lets the loads of all models through.
+    /// - Parameters:
+    ///   - gate: lets the loads of all models through.
+    ///   - serves: whether a model is the one that answers requests of a name.
     init(
-        found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy, gate: LoadGate
+        found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy, gate: LoadGate,
+        serves: @escaping @Sendable (String, Model) -> Bool
     ) {
         self.gate = gate
+        self.serves = serves
         name = found.name
         path = found.path
         folder = found.folder
@@ -213,6 +221,8 @@ final class ModelVersion: Sendable {
         var bringsBack = false
         /// Unloads up to so many other models, if there are no more threads for this one; whether there were any.
         let makeRoom: @Sendable (Int) async -> Bool
+        /// Loads a pipeline of the models that are served.
+        let loadPipeline: @Sendable (ModelVersion, ModelConfiguration) async -> Result<Model, InferenceError>
         /// Receives the result of the load, if this request began it.
         let onEnd: @Sendable (Outcome) -> Void
     }
@@ -270,7 +280,8 @@ final class ModelVersion: Sendable {
             var configuration = load.configuration
             configuration.streamDifference = replaced?.laterDifference.withLock { $0 }
             // Not a child of the asking task: the load continues when that client disconnects, for the others who wait.
-            let ticket = gate.arrive(request.cost)
+            // A pipeline waits for its models, whose loads need the gate.
+            let ticket = state.facts.pipelineModels.isEmpty ? gate.arrive(request.cost) : nil
             Task.detached { [configuration] in
                 let result = await self.load(request, ticket, configuration)
                 // Here, not by the caller: every task that waited finds the version as it then is.
@@ -284,9 +295,13 @@ final class ModelVersion: Sendable {
 
     /// Loads the files when it is this load's turn.
     private func load(
-        _ request: LoadRequest, _ ticket: LoadGate.Ticket, _ configuration: ModelConfiguration
+        _ request: LoadRequest, _ ticket: LoadGate.Ticket?, _ configuration: ModelConfiguration
     ) async -> Result<Model, InferenceError> {
-        await gate.run(ticket) {
+        guard let ticket else {
+            state.withLock { $0.machine.loadBegins(at: .now) }
+            return await request.loadPipeline(self, configuration)
+        }
+        return await gate.run(ticket) {
             self.state.withLock { $0.machine.loadBegins(at: .now) }
             var unloaded = 1
             while true {
@@ -328,6 +343,12 @@ final class ModelVersion: Sendable {
         get async {
             let model = state.withLock { $0.machine.current(with: $0.configuration) }
             guard let model else { return false }
+            if let pipeline = model.pipeline {
+                let named =
+                    [(pipeline.description.model, pipeline.detector)]
+                    + pipeline.allStages.map { ($0.description.model, $0.model) }
+                guard named.allSatisfy({ serves($0.0, $0.1) }) else { return false }
+            }
             return await LoaderThread.run { [path] in
                 LoaderThread.wait(within: BundleFacts.patience, on: path) { model.stamp.isCurrent }
             }
@@ -351,7 +372,7 @@ final class ModelVersion: Sendable {
                 }
             return DefaultModel.Candidate(
                 isReady: isReady, isDeclared: isDeclared, isUndetermined: facts.isUndetermined,
-                isUndecided: facts.isUndecided, isToCome: machine.isToCome,
+                isUndecided: facts.isUndecided, isPipeline: !facts.pipelineModels.isEmpty, isToCome: machine.isToCome,
                 isComingBack: state.policy == .lazy && machine.isComingBack)
         }
     }
@@ -379,6 +400,15 @@ final class ModelVersion: Sendable {
         }
         // As in `settle`: not under the lock.
         return withExtendedLifetime(failed) { failed != nil }
+    }
+
+    /// True if a load is under way, or waits for its turn.
+    var isLoading: Bool { state.withLock { $0.machine.load != nil } }
+
+    /// The model that it waits for, of a pipeline that was unloaded with it; nil for all others.
+    var awaitedModel: String? {
+        get { state.withLock { $0.awaitedModel } }
+        set { state.withLock { $0.awaitedModel = newValue } }
     }
 
     /// Unloads the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.

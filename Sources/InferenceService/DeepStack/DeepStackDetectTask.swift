@@ -32,7 +32,10 @@ struct DeepStackDetectTask: PredictionTask {
     }
 
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ObservationResult, InferenceError>] {
-        await run.model.observations(of: images, request: request, options: run.options, slot: slot)
+        // The answer has no place for what stages of a pipeline say.
+        var options = run.options
+        options.maxCrops = 0
+        return await run.model.observations(of: images, request: request, options: options, slot: slot)
     }
 
     func write(_ result: ObservationResult, total: UInt64, to writer: inout JSONWriter) {

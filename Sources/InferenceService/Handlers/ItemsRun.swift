@@ -124,6 +124,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             sum.decode &+= item.times.decode
             sum.inference &+= item.times.inference
             sum.postprocess &+= item.times.postprocess
+            for stage in item.times.stages { sum.add(stage) }
             encode &+= item.encode
         }
         let body = try joined == nil ? list(outcomes, sum, at: begun) : Self.joined(outcomes)
@@ -197,7 +198,12 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         defer { slot.release() }
         let seen: PreprocessedImage
         do throws(InferenceError) {
-            seen = try await request.model.preprocess(givingWay: image, of: picture.input, options: request.options)
+            if let other = try await job.explanation(of: image, in: slot) {
+                seen = other
+            } else {
+                seen = try await request.model.preprocess(
+                    givingWay: image, of: picture.input, options: request.options)
+            }
         } catch {
             throw slots.failure(error, of: Job.itemKind)
         }

@@ -121,6 +121,7 @@ struct ModelsHandler: Sendable {
         let found = model.tasks.lazy.compactMap { model.observationOutput(for: $0)?.labels }.first
         writer.integer((description.classLabels ?? found)?.count ?? 0)
         if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
+        if let pipeline = model.pipeline { PipelineAnswer.write(pipeline, to: &writer) }
         if let head = model.taughtHead {
             writer.key("taught")
             writer.object { writer in

@@ -29,13 +29,19 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
             try query.read(request.head.target, form: form, settings: settings)
         }
         let chosen = if let found { found } else { try await model(request, query, choice) }
+        var wanted = options(of: request, query, choice)
+        // All pictures of a request share its crops.
+        wanted.maxCrops = max(1, settings.maxCrops / max(1, form?.pictures.count ?? 1))
         let run = RunRequest(
-            request, model: chosen.model, name: chosen.name, options: options(of: request, query, choice),
+            request, model: chosen.model, name: chosen.name, options: wanted,
             taught: chosen.taught, shadow: choice.route.flatMap { $0.name == chosen.name ? $0 : nil })
         let job = try Job(run, query, of: request, settings: settings)
         let items = ItemsRun(job: job, request: run, metrics: metrics, explain: query.picture.explain)
         if let count = form?.pictures.count, !Job.takesLists, count > 1 {
             throw .badRequest("expected one picture, found \(count): this route answers one at a time")
+        }
+        if let count = form?.pictures.count, job.takesOneOnly, count > 1 {
+            throw .badRequest("expected one picture, found \(count): an answer that is a picture is for one (Accept)")
         }
         if let reader = job.reader(of: request, form) {
             // Reading millions of numbers takes as long as a prediction does, and as much memory.

@@ -54,6 +54,10 @@ protocol PredictionTask: Sendable {
 
     /// The question for another version of the model, to compare its answer with an output; nil if they cannot be compared.
     func shadow(of item: Item, _ output: Output) -> ShadowWork?
+    /// True if an answer is for one picture: a list has no place for it.
+    var takesOneOnly: Bool { get }
+    /// What another model than the request's sees of a picture, if that is what `explain` asks for; nil shows what the request's sees.
+    func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage?
 
     /// The label of the answer for the access line; nil for none.
     func topLabel(of output: Output) -> String?
@@ -74,6 +78,8 @@ extension PredictionTask {
     func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<Item>? { nil }
     var isNegotiated: Bool { false }
     var form: BinaryForm? { nil }
+    var takesOneOnly: Bool { false }
+    func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? { nil }
     func bytes(of output: Output) throws(ImageError) -> [UInt8]? { nil }
     func shadow(of item: Item, _ output: Output) -> ShadowWork? { nil }
     func topLabel(of output: Output) -> String? { nil }

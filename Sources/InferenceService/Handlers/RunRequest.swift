@@ -102,7 +102,20 @@ extension HTTPRequest {
     /// True if `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it names
     /// the type, with no less weight than JSON where it names that too, or all types of its kind (`image/*`) with more weight
     /// than JSON.
-    package func accepts(_ type: String) -> Bool {
+    package func accepts(_ type: String) -> Bool { weight(type) != nil }
+
+    /// The media type of some that `Accept` asks for rather than for JSON: that of the greatest weight, and of those the first.
+    package func preferred(_ types: [String]) -> String? {
+        var best: (type: String, weight: Double)?
+        for type in types {
+            guard let weight = weight(type), weight > best?.weight ?? 0 else { continue }
+            best = (type, weight)
+        }
+        return best?.type
+    }
+
+    /// The weight of a type that is asked for rather than JSON; nil if it is not.
+    private func weight(_ type: String) -> Double? {
         let ranges = head.values(of: "accept").joined(separator: ",").split(separator: ",").map { range in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
@@ -110,8 +123,11 @@ extension HTTPRequest {
         }
         func weight(_ name: String) -> Double? { ranges.first { $0.name == name }?.weight }
         let json = weight("application/json") ?? weight("application/*") ?? 0
-        if let named = weight(type) { return named > 0 && named >= json }
-        return weight(type.prefix { $0 != "/" } + "/*").map { $0 > max(json, weight("*/*") ?? 0) } ?? false
+        if let named = weight(type) { return named > 0 && named >= json ? named : nil }
+        guard let kind = weight(type.prefix { $0 != "/" } + "/*"), kind > max(json, weight("*/*") ?? 0) else {
+            return nil
+        }
+        return kind
     }
 }
 
@@ -130,6 +146,10 @@ enum ServerTiming {
         stage(", infer;dur=", times.inference)
         if let threads = times.loneThreads { bytes.append(contentsOf: ";desc=\"\(threads) threads\"".utf8) }
         if times.postprocess > 0 { stage(", postprocess;dur=", times.postprocess) }
+        for one in times.stages {
+            bytes.append(contentsOf: ", stage.\(one.name);dur=".utf8)
+            JSONWriter.appendMilliseconds(one.nanoseconds, to: &bytes)
+        }
         stage(", encode;dur=", encode)
         return String(decoding: bytes, as: UTF8.self)
     }

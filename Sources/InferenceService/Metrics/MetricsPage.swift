@@ -33,6 +33,7 @@ struct MetricsPage {
         writeFlow(to: &text)
         writeDecoding(to: &text)
         writeStages(to: &text)
+        writePipelines(to: &text)
         writeRequests(to: &text)
         writeConnections(to: &text)
         writeLife(to: &text)
@@ -227,6 +228,35 @@ struct MetricsPage {
                 text.histogram(
                     "ocelli_stage_duration_seconds", [("model", name), ("stage", stage.name)], model[stage])
             }
+        }
+    }
+
+    private func writePipelines(to text: inout MetricsText) {
+        let known = metrics.models.all { $0[.pictures] > 0 }
+        let stages = known.flatMap { name, model in
+            model.pipelineStages.all().map { one in
+                (labels: [("model", name), ("stage", one.label)] as [MetricsText.Label], stage: one.metric)
+            }
+        }
+        text.family(
+            "ocelli_pipeline_crops_total", .counter,
+            "Crops that a stage of a pipeline looked at, with those that failed.")
+        for (labels, stage) in stages { text.sample("ocelli_pipeline_crops_total", labels, stage.crops) }
+        text.family(
+            "ocelli_pipeline_crop_failures_total", .counter,
+            "Crops of a pipeline's stage without an answer: the find has the error in its place.")
+        for (labels, stage) in stages { text.sample("ocelli_pipeline_crop_failures_total", labels, stage.failures) }
+        text.family(
+            "ocelli_pipeline_skipped_total", .counter,
+            "Finds that a pipeline left without stages because of a limit (most, max_crops).")
+        for (name, model) in known where !model.pipelineStages.all().isEmpty {
+            text.sample("ocelli_pipeline_skipped_total", [("model", name)], model[.skipped])
+        }
+        text.family(
+            "ocelli_pipeline_stage_duration_seconds", .histogram,
+            "Time of a pipeline's stage for one picture, from the begin of its first crop to the end of its last.")
+        for (labels, stage) in stages {
+            text.histogram("ocelli_pipeline_stage_duration_seconds", labels, stage.duration)
         }
     }
 

@@ -1,3 +1,5 @@
+internal import Inference
+
 /// The counts of one model, whatever versions of it are loaded.
 package final class ModelMetrics: Sendable {
     /// By stage.
@@ -8,6 +10,31 @@ package final class ModelMetrics: Sendable {
         case pictures, detections
         case loadsAnew, loadsCached, loadAnewNanoseconds, loadCachedNanoseconds
         case loadFailures, goldensFailed, unloads
+        case skipped
+    }
+
+    /// The stages of a pipeline, by name; empty for a model.
+    package let pipelineStages = LabelledList(most: 64) { PipelineStage() }
+
+    /// The counts of one stage of a pipeline.
+    package final class PipelineStage: Sendable {
+        /// From the begin of the first crop of a picture to the end of the last.
+        package let duration = Histogram()
+        fileprivate let counters = AtomicCounters(2)
+        /// Crops, and those of them that failed.
+        package var crops: UInt64 { counters[0] }
+        package var failures: UInt64 { counters[1] }
+    }
+
+    /// Counts what a pipeline did for one picture.
+    func record(_ note: PipelineNote) {
+        add(.skipped, UInt64(clamping: note.skipped))
+        for stage in note.stages {
+            let metrics = pipelineStages[stage.name]
+            metrics.duration.record(stage.nanoseconds)
+            metrics.counters.add(UInt64(clamping: stage.crops), at: 0)
+            metrics.counters.add(UInt64(clamping: stage.failures), at: 1)
+        }
     }
 
     func add(_ counter: Counter, _ amount: UInt64 = 1) { counters.add(amount, at: counter.rawValue) }

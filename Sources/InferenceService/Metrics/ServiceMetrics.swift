@@ -68,6 +68,9 @@ package final class ServiceMetrics: Sendable {
         if task == .detect { models[model].add(.detections, UInt64(clamping: count)) }
     }
 
+    /// Counts the stages of a pipeline's answer for one picture.
+    package func record(_ note: PipelineNote, model: String) { models[model].record(note) }
+
     /// A prediction that was stopped.
     package func cancelled(_ stage: InferenceError.Stage) {
         switch stage {

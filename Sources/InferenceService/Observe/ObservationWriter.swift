@@ -49,26 +49,8 @@ package struct ObservationWriter {
     package func write(
         _ result: ObservationResult, total: UInt64, to writer: inout JSONWriter
     ) throws(ImageError) {
-        switch result.content {
-        case .detections(let found):
-            writer.key("detections")
-            writer.array { writer in for one in found { write(one, to: &writer) } }
-        case .mask(let mask, let labels): try write(mask, labels: labels, to: &writer)
-        case .keypoints(let points):
-            writer.key("keypoints")
-            Self.write(points, to: &writer)
-        case .embedding(let values):
-            writer.key("embedding")
-            switch encoding {
-            case .float: writer.array { writer in for value in values { writer.number(value) } }
-            case .base64:
-                writer.object { writer in
-                    writer.key("b64")
-                    values.withUnsafeBytes { writer.base64($0) }
-                }
-            }
-            writer.member("dimension", values.count)
-        }
+        try writeContent(of: result, to: &writer)
+        if let skipped = result.pipeline?.skipped, skipped > 0 { writer.member("skipped", skipped) }
         writer.key("image")
         writer.object { writer in
             ClassificationWriter.write(result.image, to: &writer)
@@ -86,9 +68,40 @@ package struct ObservationWriter {
         ClassificationWriter.write(result.times, total: total, to: &writer)
     }
 
+    /// What was found, as members of an object that is open.
+    private func writeContent(of result: ObservationResult, to writer: inout JSONWriter) throws(ImageError) {
+        switch result.content {
+        case .detections(let found):
+            writer.key("detections")
+            var failure: ImageError?
+            writer.array { writer in
+                for one in found where failure == nil {
+                    do throws(ImageError) { try write(one, to: &writer) } catch { failure = error }
+                }
+            }
+            if let failure { throw failure }
+        case .mask(let mask, let labels): try write(mask, labels: labels, to: &writer)
+        case .keypoints(let points):
+            writer.key("keypoints")
+            Self.write(points, to: &writer)
+        case .embedding(let values):
+            writer.key("embedding")
+            switch encoding {
+            case .float: writer.array { writer in for value in values { writer.number(value) } }
+            case .base64:
+                writer.object { writer in
+                    writer.key("b64")
+                    values.withUnsafeBytes { writer.base64($0) }
+                }
+            }
+            writer.member("dimension", values.count)
+        }
+    }
+
     // MARK: Boxes and points
 
-    private func write(_ found: ObservationResult.Found, to writer: inout JSONWriter) {
+    private func write(_ found: ObservationResult.Found, to writer: inout JSONWriter) throws(ImageError) {
+        var failure: ImageError?
         writer.object { writer in
             writer.member("index", found.index)
             writer.member("label", found.label)
@@ -104,7 +117,39 @@ package struct ObservationWriter {
                 writer.key("mask")
                 Self.write(runs, to: &writer)
             }
+            for stage in found.stages {
+                writer.key(stage.name)
+                do throws(ImageError) { try write(stage.outcome, to: &writer) } catch { failure = error }
+            }
         }
+        if let failure { throw failure }
+    }
+
+    /// The answer of a pipeline's stage, or its error.
+    private func write(
+        _ outcome: ObservationResult.StageAnswer.Outcome, to writer: inout JSONWriter
+    ) throws(ImageError) {
+        var failure: ImageError?
+        writer.object { writer in
+            switch outcome {
+            case .classes(let result): ClassificationWriter.writeClasses(of: result, to: &writer)
+            case .observed(let result, let box):
+                // What the request says of its own answer is not for those of stages.
+                let own = ObservationWriter(
+                    mask: nil, encoding: .float, classes: nil, most: nil, isCancelled: isCancelled)
+                do throws(ImageError) { try own.writeContent(of: result, to: &writer) } catch { failure = error }
+                if case .mask = result.content {
+                    // The mask is one of the crop: the place of the crop in the picture.
+                    writer.key("crop")
+                    Self.write(box, to: &writer)
+                }
+            case .failed(let reason):
+                let error = ServiceError(reason)
+                writer.member("error", error.message)
+                writer.member("code", error.code.rawValue)
+            }
+        }
+        if let failure { throw failure }
     }
 
     /// `null` stands for a point that was not found.

@@ -5,6 +5,7 @@ internal import Inference
 internal import JSON
 internal import Rollout
 internal import Settings
+internal import SystemSupport
 
 /// The query of a request to `detect`, `segment`, `keypoints` or `embed`.
 struct ObserveQuery: TaskQuery {
@@ -15,13 +16,19 @@ struct ObserveQuery: TaskQuery {
     var mask: ObservationWriter.MaskForm?
     /// The encoding of an embedding.
     var encoding = ObservationWriter.Encoding.float
+    /// The labels of finds that are blurred or filled in an answer that is a picture.
+    var covers: [PictureForm.Covered] = []
+    /// The stage of a pipeline that `explain` shows, and the find's number at each level down to it.
+    var stage: String?
+    var finds: [Int] = []
 
     init(task: ObservationTask) { request = ObservationRequest(task: task) }
 
     var ownNames: [String] {
         let known = ["threshold", "iou", "top", "classes"]
         return switch request.task {
-        case .detect, .segment: known + ["mask"]
+        case .detect: known + ["mask", "blur", "fill", "stage", "find"]
+        case .segment: known + ["mask"]
         case .embed: known + ["encoding"]
         case .keypoints: known
         }
@@ -32,21 +39,33 @@ struct ObserveQuery: TaskQuery {
         case "threshold": request.threshold = try parameter.share()
         case "iou": request.iou = try parameter.share()
         case "top": request.top = try parameter.count()
-        case "classes":
-            let classes = ObservationRequest.classes(in: parameter.value)
-            guard (1...1_000).contains(classes.count) else {
-                throw parameter.mistake("labels or numbers of 1 to 1000 classes, separated by commas")
-            }
-            request.classes = classes
+        case "classes": request.classes = try labels(parameter)
         case "mask" where request.task == .segment: mask = try parameter.choice()
         case "mask" where request.task == .detect:
             mask = try parameter.choice()
             // A detection's mask is run lengths; one picture of classes cannot have those that overlap.
             guard mask != .png else { throw parameter.mistake("one of \"rle\", \"none\"") }
+        case "blur" where request.task == .detect: covers.append(.init(try labels(parameter), .blur))
+        case "fill" where request.task == .detect: covers.append(.init(try labels(parameter), .fill))
+        case "stage" where request.task == .detect: stage = parameter.value
+        case "find" where request.task == .detect:
+            let parts = parameter.value.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
+            guard parts.count <= 3, parts.allSatisfy({ $0 >= 0 }) else {
+                throw parameter.mistake("the number of a find, from 0, or of one in each level: 3, 3.0")
+            }
+            finds = parts
         case "encoding" where request.task == .embed: encoding = try parameter.choice()
         default: return false
         }
         return true
+    }
+
+    private func labels(_ parameter: RequestParameter) throws(ServiceError) -> [String] {
+        let classes = ObservationRequest.classes(in: parameter.value)
+        guard (1...1_000).contains(classes.count) else {
+            throw parameter.mistake("labels or numbers of 1 to 1000 classes, separated by commas")
+        }
+        return classes
     }
 }
 
@@ -56,7 +75,12 @@ struct ObserveTask: PredictionTask {
     private let query: ObserveQuery
     /// The mask as a picture with a palette, or embeddings as 32-bit floats, the low byte first, one after the other.
     let form: BinaryForm?
-    var isNegotiated: Bool { query.request.task == .segment || query.request.task == .embed }
+    /// The picture that is answered instead of what is found in it.
+    private let picture: PictureForm?
+    /// The stages down to the one that `explain` shows.
+    private let way: [Pipeline.Stage]
+    var isNegotiated: Bool { query.request.task != .keypoints }
+    var takesOneOnly: Bool { picture != nil }
 
     static func fits(_ model: Model, _ query: ObserveQuery) -> Bool { model.tasks.contains(query.request.task) }
 
@@ -74,7 +98,10 @@ struct ObserveTask: PredictionTask {
         if let refusal = run.model.refusal(of: query.request) { throw ServiceError(refusal) }
         self.run = run
         self.query = query
+        picture = try Self.picture(query, of: request, run)
+        way = try Self.way(query, run)
         switch task {
+        case .detect: form = picture.map { BinaryForm(type: $0.isJPEG ? "image/jpeg" : "image/png", joins: false) }
         case .segment where request.accepts("image/png"): form = BinaryForm(type: "image/png", joins: false)
         case .embed where request.accepts("application/octet-stream"):
             form = BinaryForm(type: "application/octet-stream", joins: true)
@@ -82,12 +109,109 @@ struct ObserveTask: PredictionTask {
         }
     }
 
-    func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ObservationResult, InferenceError>] {
-        await run.model.observations(of: images, request: query.request, options: run.options, slot: slot)
+    /// The form of an answer that is a picture; nil for JSON.
+    private static func picture(
+        _ query: ObserveQuery, of request: HTTPRequest, _ run: RunRequest
+    ) throws(ServiceError) -> PictureForm? {
+        guard query.request.task == .detect, let type = request.preferred(["image/jpeg", "image/png"]) else {
+            guard query.covers.isEmpty else {
+                throw .badRequest(
+                    "query parameters \"blur\" and \"fill\" are for an answer that is a picture: ask for one with the field "
+                        + "Accept: image/jpeg, or image/png")
+            }
+            return nil
+        }
+        var form = PictureForm(isJPEG: type == "image/jpeg")
+        form.covers = query.covers
+        if let refusal = form.refusal(of: run.model) { throw ServiceError(refusal) }
+        return form
     }
 
-    func shadow(of image: EncodedImage, _ result: ObservationResult) -> ShadowWork? {
-        ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {
+    private static func way(_ query: ObserveQuery, _ run: RunRequest) throws(ServiceError) -> [Pipeline.Stage] {
+        guard query.picture.explain != nil else {
+            guard query.stage == nil, query.finds.isEmpty else {
+                throw .badRequest("query parameters \"stage\" and \"find\" go with \"explain\": explain=png")
+            }
+            return []
+        }
+        guard let name = query.stage else {
+            guard query.finds.isEmpty, run.model.pipeline?.description.tiles == nil else {
+                throw .badRequest(
+                    "query parameter \"explain\": name a stage of the pipeline (stage=NAME&find=0); the detector sees the picture in tiles"
+                )
+            }
+            return []
+        }
+        guard let way = run.model.pipeline?.way(to: name) else {
+            let names = run.model.pipeline?.allStages.map { "\"\($0.description.name)\"" } ?? []
+            throw .badRequest(
+                "query parameter \"stage\": model \"\(run.name)\" has no stage \"\(name.prefix(64))\"; it has "
+                    + (names.isEmpty ? "none" : names.joined(separator: ", ")))
+        }
+        guard query.finds.count <= way.count else {
+            throw .badRequest(
+                "query parameter \"find\": stage \"\(name.prefix(64))\" is at level \(way.count), which takes as many numbers"
+            )
+        }
+        return way
+    }
+
+    /// What was found, and the picture where that is the answer.
+    struct Output: TimedOutput {
+        var result: ObservationResult
+        var picture: [UInt8]?
+        var times: StageTimes { result.times }
+    }
+
+    func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<Output, InferenceError>] {
+        let request = picture?.request(query.request) ?? query.request
+        var options = run.options
+        // A picture has no place for what the stages of a pipeline say.
+        if picture != nil { options.maxCrops = 0 }
+        let results = await run.model.observations(of: images, request: request, options: options, slot: slot)
+        var outputs: [Result<Output, InferenceError>] = []
+        for result in results {
+            do throws(InferenceError) {
+                outputs.append(.success(try await output(try result.get())))
+            } catch {
+                outputs.append(.failure(error))
+            }
+        }
+        return outputs
+    }
+
+    private func output(_ result: ObservationResult) async throws(InferenceError) -> Output {
+        guard let picture else { return Output(result: result) }
+        let edges = run.model.observationOutput(for: .detect)?.edges ?? [], deadline = run.options.deadline
+        // A thread of its own: encoding a large picture takes as long as decoding it.
+        let drawn: Result<[UInt8], ImageError> = await LongDecoding.run { isStopped in
+            do throws(ImageError) {
+                return .success(
+                    try picture.bytes(of: result, edges: edges) {
+                        isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+                    })
+            } catch {
+                return .failure(error)
+            }
+        }
+        do throws(ImageError) {
+            return Output(result: result, picture: try drawn.get())
+        } catch {
+            if case .cancelled = error { throw .stopped(at: .postprocess) }
+            throw .image(error, input: nil)
+        }
+    }
+
+    func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? {
+        guard !way.isEmpty else { return nil }
+        return try await run.model.explanation(
+            of: image, way, finds: query.finds, request: query.request, options: run.options, slot: slot)
+    }
+
+    func shadow(of image: EncodedImage, _ output: Output) -> ShadowWork? {
+        // What was found for a picture is more than others are asked for.
+        if picture != nil { return nil }
+        return ShadowWork(times: output.result.times, image: image, answer: { ComparableAnswer(output.result) }) {
             [run, request = query.request] (model, sample, deadline, slot) in
             let options = run.options(for: sample, deadline: deadline)
             let results = await model.observations(of: [image], request: request, options: options, slot: slot)
@@ -95,15 +219,16 @@ struct ObserveTask: PredictionTask {
         }
     }
 
-    func write(_ result: ObservationResult, total: UInt64, to writer: inout JSONWriter) throws(ImageError) {
+    func write(_ output: Output, total: UInt64, to writer: inout JSONWriter) throws(ImageError) {
         try ObservationWriter(
             mask: query.mask, encoding: query.encoding, classes: query.request.classes, most: query.request.top,
             isCancelled: { run.isCancelled }
-        ).write(result, total: total, to: &writer)
+        ).write(output.result, total: total, to: &writer)
     }
 
-    func bytes(of result: ObservationResult) throws(ImageError) -> [UInt8]? {
-        switch result.content {
+    func bytes(of output: Output) throws(ImageError) -> [UInt8]? {
+        if let picture = output.picture { return picture }
+        return switch output.result.content {
         case .mask(let mask, _): try MaskPicture.png(mask, palette: true, isCancelled: { run.isCancelled })
         case .embedding(let values):
             values.flatMap { value in withUnsafeBytes(of: value.bitPattern.littleEndian) { Array($0) } }
@@ -111,7 +236,8 @@ struct ObserveTask: PredictionTask {
         }
     }
 
-    func count(_ result: ObservationResult, in metrics: ServiceMetrics) {
-        metrics.found(result.count, task: query.request.task, model: run.name)
+    func count(_ output: Output, in metrics: ServiceMetrics) {
+        metrics.found(output.result.count, task: query.request.task, model: run.name)
+        if let note = output.result.pipeline { metrics.record(note, model: run.name) }
     }
 }

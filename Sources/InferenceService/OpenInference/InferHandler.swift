@@ -20,6 +20,7 @@ struct InferHandler: Sendable {
         options.claim = choice.claim
         options.deadline = received + .seconds(settings.deadline)
         let model = try await choice.model(in: repository, deadline: options.deadline)
+        try model.refusePipeline(choice.name)
         // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one, or decompressing
         // one, takes as long as a prediction does: that is done in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)

@@ -61,12 +61,15 @@ struct MetadataHandler: Sendable {
     }
 
     private func model(named name: String, version: String?) async throws(ServiceError) -> Model {
+        let model: Model
         do throws(InferenceError) {
-            return try await repository.model(
+            model = try await repository.model(
                 named: name, version: version, deadline: .now + .seconds(settings.deadline))
         } catch {
             throw ServiceError(error)
         }
+        try model.refusePipeline(name)
+        return model
     }
 
     /// The configuration that Triton's clients ask for beside the metadata, in the form of its `ModelConfig`

@@ -143,7 +143,8 @@ function found(answer) {
       name: one.label, share: one.confidence, color: color(one.index), least: one.confidence,
       place: "left " + Math.round(one.box.x) + ", top " + Math.round(one.box.y) + ", " + Math.round(one.box.width) + "×" +
         Math.round(one.box.height) + " pixels" +
-        (one.keypoints ? ", " + count(one.keypoints.filter((point) => point).length, "point", "points") : "")
+        (one.keypoints ? ", " + count(one.keypoints.filter((point) => point).length, "point", "points") : "") +
+        stages(one).map(([name, text]) => "; " + name + ": " + text).join("")
     }));
   }
   if (answer.segments) {
@@ -163,6 +164,19 @@ function found(answer) {
     return [{ name: answer.dimension + " numbers", place: first + ", …" }];
   }
   return [];
+}
+// What the stages of a pipeline say of a find, each as its name and some words.
+function stages(one) {
+  const own = ["index", "label", "confidence", "box", "keypoints", "mask"];
+  return Object.keys(one).filter((name) => !own.includes(name)).map((name) => {
+    const said = one[name];
+    if (said.error) return [name, said.error];
+    const entries = found({ image: last.answer.image, ...said });
+    if (said.detections) {
+      return [name, said.detections.map((part) => [part.label, ...stages(part).map(([, text]) => text)].join(" ")).join(", ") || "nothing"];
+    }
+    return [name, entries.slice(0, 3).map((entry) => entry.name + (entry.share === undefined ? "" : " " + percent(entry.share))).join(", ")];
+  });
 }
 function isOver(entry) {
   return $("leasts").hidden || !thresholdIsOurs || entry.least === undefined || entry.least >= Number($("least").value);

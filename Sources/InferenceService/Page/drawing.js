@@ -29,11 +29,12 @@ function draw() {
       pen.strokeRect(x, y, width, height);
     }
     (one.keypoints || []).forEach((point) => point && dot(pen, point, unit, color(one.index)));
+    drawStages(pen, one, unit);
   }
   // The most confident first: a label that finds no free place is left to the list, but for the one that is pointed at.
   for (const index of order.reverse()) {
     const one = things[index], { x, y, width, height } = one.box, high = 9 * unit;
-    const text = one.label + " " + Math.round(100 * one.confidence) + " %", wide = pen.measureText(text).width + 3 * unit;
+    const text = one.label + " " + Math.round(100 * one.confidence) + " %" + best(one), wide = pen.measureText(text).width + 3 * unit;
     const places = [y - high, y, y + height, y + height - high].flatMap((top) => [x, x + width - wide].map((left) => ({
       left: Math.max(0, Math.min(left, size.width - wide)), top: Math.max(0, Math.min(top, size.height - high)), wide, high
     })));
@@ -123,4 +124,23 @@ function drawRuns(pen, mask, style) {
     place = end;
   });
   pen.globalAlpha = 1;
+}
+// The boxes and points that the stages of a pipeline found in a find.
+function drawStages(pen, one, unit) {
+  for (const said of Object.values(one)) {
+    for (const part of (said && said.detections) || []) {
+      pen.strokeStyle = color(part.index + 1);
+      pen.lineWidth = unit / 2;
+      pen.strokeRect(part.box.x, part.box.y, part.box.width, part.box.height);
+      drawStages(pen, part, unit);
+    }
+    if (said && !Array.isArray(said) && said.keypoints) {
+      said.keypoints.forEach((point, index) => point && dot(pen, point, unit / 2, color(index)));
+    }
+  }
+}
+// The first class of each stage that classifies.
+function best(one) {
+  return Object.values(one).filter((said) => said && said.classifications && said.classifications[0])
+    .map((said) => ", " + said.classifications[0].label).join("");
 }

@@ -24,6 +24,7 @@ struct PredictTask: PredictionTask {
     init(
         _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
     ) throws(ServiceError) {
+        try run.model.refusePipeline(run.name)
         let description = run.model.description
         let classes = description.outputs.compactMap { $0.labels?.count }.max()
         if query.top != nil || query.threshold != nil, classes == nil {

@@ -21,6 +21,7 @@ struct PredictHandler: Sendable {
         options.claim = choice.claim
         options.deadline = request.deadline(nil, settings: settings)
         let model = try await choice.model(in: repository, deadline: options.deadline)
+        try model.refusePipeline(choice.name)
         let answer = RunRequest(request, model: model, name: choice.name, options: options)
         let run = TensorRun(
             slots: SlotRun(model: model, options: options, metrics: metrics), name: choice.name,

@@ -20,6 +20,7 @@ struct SignatureHandler: Sendable {
         } catch {
             throw ServiceError(error)
         }
+        try model.refusePipeline(name)
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
             writer.key("model_spec")

@@ -7,6 +7,15 @@ package enum ClassificationWriter {
     /// The members `classifications`, `image` and `timing_ms` of an object that is open, `scores` where these are no confidences, and
     /// `distance` and `known` of classes that were taught.
     package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
+        writeClasses(of: result, to: &writer)
+        writer.key("image")
+        writer.object { write(result.image, to: &$0) }
+        writer.key("timing_ms")
+        write(result.times, total: total, to: &writer)
+    }
+
+    /// The classes, with what belongs to them, as members of an object that is open.
+    static func writeClasses(of result: ClassificationResult, to writer: inout JSONWriter) {
         writer.key("classifications")
         writer.array { writer in
             for entry in result.classifications {
@@ -27,10 +36,6 @@ package enum ClassificationWriter {
             writer.key("known")
             if let isKnown = taught.isKnown { writer.bool(isKnown) } else { writer.null() }
         }
-        writer.key("image")
-        writer.object { write(result.image, to: &$0) }
-        writer.key("timing_ms")
-        write(result.times, total: total, to: &writer)
     }
 
     /// Writes the facts of a picture's header, as members of an object that is open.
@@ -60,6 +65,14 @@ package enum ClassificationWriter {
             }
             writer.key("total")
             writer.milliseconds(total)
+            guard !times.stages.isEmpty else { return }
+            writer.key("stages")
+            writer.object { writer in
+                for stage in times.stages {
+                    writer.key(stage.name)
+                    writer.milliseconds(stage.nanoseconds)
+                }
+            }
         }
     }
 }

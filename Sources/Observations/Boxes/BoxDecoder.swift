@@ -12,6 +12,8 @@ package struct BoxOptions: Sendable, Hashable {
     package var most: Int?
     /// The classes that are wanted; nil for all.
     package var classes: Set<Int>?
+    /// True if no detection may be missing: the limits of their number do not count, and one that cannot be read is an error.
+    package var needsAll = false
 
     /// The options of the bundle.
     package init() {}
@@ -121,6 +123,7 @@ package struct BoxDecoder: Sendable {
             firstRow += level.rows
         }
         let priors = try priors(in: tensors)
+        if options.needsAll, !candidates.isComplete { throw .tooMany(limit: Self.mostCandidates) }
         return try suppress(candidates.sorted(), levels, priors, options, isCancelled)
     }
 
@@ -351,13 +354,16 @@ package struct BoxDecoder: Sendable {
             let row = Int(candidate.row) - starts[level]
             if arePeaks, !isPeak(row, Int(candidate.label), levels[level]) { continue }
             guard var box = box(row, levels[level].boxes, levels[level].sizes, place(row, level), tensor) else {
+                if options.needsAll { throw .unexpected(role: "boxes", expected: "numbers", found: "a box of NaN") }
                 continue
             }
             if clips { box = box.cut(width: Float(width), height: Float(height)) }
             boxes.append(box)
             chosen.append((candidate, level, row))
         }
-        let most = max(1, min(options.most ?? decoding.maxDetections, decoding.maxDetections))
+        let limit = max(1, min(options.most ?? decoding.maxDetections, decoding.maxDetections))
+        let most = options.needsAll ? Self.mostCandidates : limit
+        let mostOfClass = options.needsAll ? nil : decoding.maxDetectionsOfClass
         let iou = options.iou ?? decoding.iou
         func detection(_ index: Int) -> Detection {
             let (candidate, level, row) = chosen[index]
@@ -371,7 +377,7 @@ package struct BoxDecoder: Sendable {
         case .perClass, .all:
             return try Suppression.survivors(
                 of: boxes, labels: decoding.suppression == .all ? nil : chosen.map(\.candidate.label),
-                iou: iou, most: most, mostOfClass: decoding.maxDetectionsOfClass, isCancelled: isCancelled
+                iou: iou, most: most, mostOfClass: mostOfClass, isCancelled: isCancelled
             ).map(detection)
         case .weighted:
             return try Suppression.means(

@@ -26,6 +26,9 @@ struct Candidates {
 
     init(most: Int) { self.most = max(1, most) }
 
+    /// True if ``sorted()`` has all that were added.
+    var isComplete: Bool { floor == -.infinity && held.count <= most }
+
     @inline(__always)
     mutating func add(_ score: Float, row: Int, label: Int) {
         guard score > floor else { return }

@@ -37,12 +37,15 @@ package enum ObservationError: Error, Hashable {
     case unexpected(role: String, expected: String, found: String)
     /// `isCancelled` was true.
     case cancelled
+    /// There are more detections than are read, and none may be missing.
+    case tooMany(limit: Int)
 
     /// One sentence for a person.
     package var message: String {
         switch self {
         case .unexpected(let role, let expected, let found): "\(role): expected \(expected), found \(found)"
         case .cancelled: "cancelled"
+        case .tooMany(let limit): "more than \(limit) detections"
         }
     }
 }

@@ -3,6 +3,7 @@ internal import ImagePipeline
 internal import Inference
 internal import InferenceService
 package import Settings
+internal import Synchronization
 internal import Teaching
 
 /// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
@@ -15,13 +16,67 @@ package enum BundleCheck {
         // What is checked is the bundle, not what an earlier check has left in the cache.
         configuration.compile.cacheDirectory = nil
         do throws(InferenceError) {
-            let model = try await Model.load(contentsOf: trimmed(path), configuration: configuration)
+            let model = try await load(trimmed(path), configuration, plan)
             return (describe(model, path: path), model.loadReport.undecided.isEmpty)
         } catch {
             guard case .invalidBundle(_, let problems) = error else { return ("\(path): \(error.message)", false) }
             let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
             return (([("\(path): \(count)")] + problems.map { "  \($0)" }).joined(separator: "\n"), false)
         }
+    }
+
+    /// Loads a bundle; a pipeline with the models beside it, and those of the settings.
+    private static func load(
+        _ path: String, _ configuration: ModelConfiguration, _ plan: ServicePlan
+    ) async throws(InferenceError) -> Model {
+        guard let bundle = try? ModelBundle(path: path), bundle.manifest?.pipeline != nil else {
+            return try await Model.load(contentsOf: path, configuration: configuration)
+        }
+        func parent(_ path: String) -> String {
+            guard let slash = path.lastIndex(of: "/") else { return "." }
+            return slash == path.startIndex ? "/" : String(path[..<slash])
+        }
+        // A version lies in the folder of its model.
+        let isVersion = path.split(separator: "/").last?.allSatisfy(\.isNumber) ?? false
+        let beside = isVersion ? parent(parent(path)) : parent(path)
+        let failures = Failures()
+        let name = ModelBundle.servedName(of: path)
+        let repository = ModelRepository(
+            folders: [beside] + plan.folders.filter { $0 != beside },
+            named: [NamedModel(name: name, path: path)] + plan.named.filter { $0.name != name },
+            configuration: configuration, defaultPolicy: .lazy
+        ) { event in
+            if case .failed(name, _, _, let found) = event { failures.problems.withLock { $0 = found } }
+        }
+        do throws(RepositoryError) {
+            try repository.discover()
+        } catch {
+            throw .invalidBundle(name: name, problems: [BundleProblem(path: "pipeline", reason: error.message)])
+        }
+        do throws(InferenceError) {
+            return try await repository.model(named: name)
+        } catch {
+            let found = failures.problems.withLock { $0 }
+            throw found.isEmpty ? error : .invalidBundle(name: name, problems: found)
+        }
+    }
+
+    /// What kept a bundle from being loaded.
+    private final class Failures: Sendable {
+        let problems = Mutex<[BundleProblem]>([])
+    }
+
+    private static func lines(of pipeline: Pipeline) -> [String] {
+        let detector = pipeline.description.model
+        var lines = ["  finds by \(detector), version \(pipeline.detector.description.version)"]
+        if let tiles = pipeline.description.tiles { lines[0] += ", in tiles of \(tiles.size) pixels" }
+        for stage in pipeline.allStages {
+            let one = stage.description
+            lines.append(
+                "  stage \"\(one.name)\": \(one.task.rawValue) by \(one.model), version \(stage.model.description.version)"
+            )
+        }
+        return lines
     }
 
     /// The paths that a path of the command line stands for: itself, or the bundles, versions and model files of a folder that
@@ -65,8 +120,13 @@ package enum BundleCheck {
             }
         }
         var routes = description.imageInput != nil && description.classLabels != nil ? ["classify"] : []
-        routes += model.tasks.map(\.rawValue) + ["predict"]
-        lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
+        if let pipeline = model.pipeline {
+            lines += Self.lines(of: pipeline)
+            lines.append("  answers to detect")
+        } else {
+            routes += model.tasks.map(\.rawValue) + ["predict"]
+            lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
+        }
         for task in model.tasks {
             guard let labels = model.observationOutput(for: task)?.labels else { continue }
             lines.append("  \(task.rawValue): \(labels.count == 1 ? "1 label" : "\(labels.count) labels")")

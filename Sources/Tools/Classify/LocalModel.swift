@@ -22,7 +22,8 @@ enum LocalModel {
             for name in repository.names {
                 do throws(InferenceError) {
                     let model = try await repository.model(named: name)
-                    if fits(model) { return (name, model) }
+                    // A pipeline is asked by its name, as it is by requests.
+                    if model.pipeline == nil, fits(model) { return (name, model) }
                 } catch {
                     firstFailure = firstFailure ?? error
                 }

@@ -22,6 +22,10 @@ package enum LocalObservation {
         package var isJSON = false
         /// A folder for the pictures with what was found drawn on them.
         package var draw: String?
+        /// Labels or numbers of finds that are blurred, or filled, in the pictures of `draw`, with commas between them.
+        package var blur: String?, fill: String?
+        /// A folder for the finds, each cut out.
+        package var crops: String?
         /// A file for the embeddings of all pictures.
         package var npy: String?
         /// The tasks that are asked for, by the names of routes: the first of these that the model does.
@@ -39,25 +43,18 @@ package enum LocalObservation {
         let observer = try await observer(request, settings: settings, progress: progress)
         let (name, model, wanted, options) = (observer.name, observer.model, observer.request, observer.options)
         let writer = observer.writer
-        if let folder = request.draw { try OutputFile.makeFolder(folder) }
+        var pictures = try PictureOutput(request, model: model)
+        let asked = pictures.request(wanted)
         var failed = 0
-        var drawn: [String: Int] = [:]
         var vectors: [Float] = [], dimension = 0
         for (index, file) in request.files.enumerated() {
             if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
             do {
                 let bytes = try InputFile.read(file, most: settings.maxBody)
                 let start = MonotonicInstant.now
-                let result = try await model.observations(of: EncodedImage(bytes), request: wanted, options: options)
+                let result = try await model.observations(of: EncodedImage(bytes), request: asked, options: options)
                 let total = MonotonicInstant.now.nanoseconds(since: start)
-                if let folder = request.draw {
-                    // Files of the same name from several folders get a number.
-                    let base = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
-                    drawn[base, default: 0] += 1
-                    let path = folder + "/" + base + (drawn[base] == 1 ? "" : "-\(drawn[base] ?? 0)") + ".png"
-                    let edges = model.observationOutput(for: wanted.task)?.edges ?? []
-                    try OutputFile.write(try Drawing.png(of: bytes, with: result, edges: edges), to: path)
-                }
+                try pictures.write(result, of: bytes, file: file)
                 if case .embedding(let values) = result.content {
                     vectors += values
                     dimension = values.count
@@ -191,16 +188,5 @@ package enum LocalObservation {
             try members.write(result, total: total, to: &writer)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
-    }
-}
-
-extension ObservationOutput {
-    /// The skeleton's edges; none if there is no skeleton.
-    var edges: [[Int]] {
-        switch kind {
-        case .keypoints(_, let skeleton): skeleton.edges
-        case .boxes(let boxes): boxes.keypoints?.skeleton.edges ?? []
-        default: []
-        }
     }
 }

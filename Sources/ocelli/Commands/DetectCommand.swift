@@ -51,7 +51,10 @@ extension ObservationCommand {
 
     static func run(_ request: ObservationArguments, settings: SettingsFlags) async throws -> Int32 {
         let local = request.local
-        guard local.draw == nil || !request.bulk.isAsked else { throw UsageError("--draw does not go with --jsonl") }
+        guard [local.draw, local.crops, local.blur, local.fill].allSatisfy({ $0 == nil }) || !request.bulk.isAsked
+        else {
+            throw UsageError("--draw, --blur, --fill and --crops do not go with --jsonl")
+        }
         if let status = try await request.bulk.run(
             .observe(local), sources: local.files, npy: local.npy, settings: settings)
         {
@@ -88,7 +91,7 @@ enum DetectCommand: ObservationCommand {
     static let name = "detect"
     static let summary = "Detect, segment or find keypoints in picture files without a server."
     static let tasks = ["detect", "segment", "keypoints"]
-    static let options = "[--draw DIR]"
+    static let options = "[--draw DIR [--blur LABELS]] [--crops DIR]"
     static let model = "boxes, masks or keypoints"
     static let about = """
         Finds boxes, masks or keypoints in pictures, as declared by the model, with the same pipeline that the daemon uses.
@@ -96,6 +99,7 @@ enum DetectCommand: ObservationCommand {
 
           ocelli detect --models ./models --model faces party.jpg
           ocelli detect --models ./models --draw drawn *.jpg
+          ocelli detect --models ./models --model faces --blur face --draw blurred photos/*.jpg
           ocelli detect --models ./models --jsonl --resume found.jsonl photos
         """
 
@@ -106,6 +110,16 @@ enum DetectCommand: ObservationCommand {
                 "--iou", "X", \.local.iou,
                 "The overlap from which the less confident of two boxes is dropped, 0 to 1."),
             .top("detections"), .classes, .draw,
+            .text(
+                "--blur", "LABELS", \.local.blur,
+                """
+                With --draw: blur the finds with these labels or numbers, with commas between them ("all": every find), and \
+                draw nothing. JPEG pictures are written as JPEG. If a picture cannot be searched as a whole, none is written.
+                """),
+            .text("--fill", "LABELS", \.local.fill, "The same with black in place of a blur."),
+            .text(
+                "--crops", "DIR", \.local.crops,
+                "Also write each find to DIR as PNG, cut out of the picture: NAME-NUMBER-LABEL.png."),
         ]
     }
 }

@@ -106,6 +106,17 @@ extension SettingsTrial {
             "what was sent is in the log")
     }
 
+    static let pipelines = SettingsTrial(
+        title: "pipelines", settings: ["max_crops": "3"],
+        also: ["models": SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines").path],
+        checks: [
+            "max_crops": { running in
+                let answer = try Curl.post(seven, to: running.url + "/v1/models/all/detect")
+                let found = answer.json["detections"] as? [[String: Any]] ?? []
+                return unless(found.count { $0["color"] != nil } == 3, answer.text)
+            }
+        ])
+
     static let quiet = SettingsTrial(
         title: "a quiet log", settings: ["log_level": "notice"],
         checks: [

@@ -22,11 +22,22 @@ public struct PredictionOptions: Sendable {
     package var keeps: DecodedInput?
     /// A picture that was put into a tensor before: used instead of decoding, where tensors are alike.
     package var decoded: DecodedInput?
+    /// The part of a picture that an image is, where it is one: what is found in it is said in pixels of the picture.
+    var place: PicturePlace?
+    /// The most crops of a pipeline's request.
+    package var maxCrops = 64
     /// The thresholds of models that end with a suppression, if not the file's.
     var detectionThresholds = DetectionThresholds()
 
     /// The defaults.
     public init() {}
+}
+
+/// The part of a picture that an image is.
+struct PicturePlace: Sendable {
+    let window: PictureWindow
+    /// The size of the picture as it is displayed.
+    let size: ImageSize
 }
 
 /// The times of a prediction's stages, in nanoseconds.
@@ -43,6 +54,32 @@ public struct StageTimes: Sendable, Hashable {
     public var loneThreads: Int?
     /// The predictions of all models that were under way when the engine began, with this one.
     package var occupancy = 1
+
+    /// The time of each stage of a pipeline, by its name, from the begin of its first crop to the end of its last; empty for a model.
+    package var stages: [Stage] = []
+
+    /// A stage of a pipeline.
+    package struct Stage: Sendable, Hashable {
+        package let name: String
+        package var nanoseconds: UInt64
+    }
+
+    /// Adds the work of a crop.
+    package mutating func add(_ other: StageTimes) {
+        decode &+= other.decode
+        inference &+= other.inference
+        postprocess &+= other.postprocess
+        for stage in other.stages { add(stage) }
+    }
+
+    /// Adds the time of a stage.
+    package mutating func add(_ stage: Stage) {
+        if let index = stages.firstIndex(where: { $0.name == stage.name }) {
+            stages[index].nanoseconds &+= stage.nanoseconds
+        } else {
+            stages.append(stage)
+        }
+    }
 
     /// All of them.
     package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }

@@ -40,7 +40,10 @@ extension EncodedImage {
         _ pipeline: ImagePipeline, into tensor: UnsafeMutableRawBufferPointer, options: ImageDecodeOptions,
         isCancelled: () -> Bool
     ) throws(ImageError) -> ImageInfo {
-        if let pixels { return try pipeline.prepare(pixels, into: tensor, options: options, isCancelled: isCancelled) }
+        if let pixels {
+            return try pipeline.prepare(
+                pixels, window: window, into: tensor, options: options, isCancelled: isCancelled)
+        }
         return try withUnsafeBytes { (bytes) throws(ImageError) -> ImageInfo in
             try pipeline.prepare(bytes, into: tensor, options: options, isCancelled: isCancelled)
         }
@@ -48,7 +51,7 @@ extension EncodedImage {
 
     /// The steps of ``prepare``.
     func explain(_ pipeline: ImagePipeline, options: ImageDecodeOptions) throws(ImageError) -> PreprocessingReport {
-        if let pixels { return try pipeline.explain(pixels, options: options) }
+        if let pixels { return try pipeline.explain(pixels, window: window, options: options) }
         return try withUnsafeBytes { (bytes) throws(ImageError) in try pipeline.explain(bytes, options: options) }
     }
 }

@@ -10,10 +10,10 @@ internal import SystemSupport
 /// clients and models waiting, since the pool has one for each processor and nothing takes a processor from it. A thread of lower
 /// priority takes what is left, which is all of it where nobody else is there. Their number is bounded by the slots that long
 /// requests hold. Nothing changes for short ones, where changing threads would cost more than it brings.
-enum LongDecoding {
+package enum LongDecoding {
     /// Does the work, and returns what it gives.
     /// - Parameter work: the work; its argument returns true if the task was cancelled.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) -> Value
     ) async -> Value {
         let flag = Flag()

@@ -57,6 +57,16 @@ extension ImageDecodeOptions {
         self.init()
         cropAndScale = options.cropAndScale
         ignoreOrientation = options.ignoresOrientation
+        part = options.place?.window.box
+    }
+}
+
+extension EncodedImage {
+    /// How it is decoded: as a prediction chooses, and of a part of a picture that part.
+    func decoding(_ options: PredictionOptions) -> ImageDecodeOptions {
+        var decoding = ImageDecodeOptions(options)
+        if let window { decoding.part = window.box }
+        return decoding
     }
 }
 

@@ -126,6 +126,10 @@ extension Model {
     ) throws(InferenceError) -> Loaded {
         let start = MonotonicInstant.now
         let bundle = try ModelBundle(path: path, name: name, links: configuration.links)
+        if bundle.manifest?.pipeline != nil {
+            let reason = "is made of other models, which a folder of models has: load it from there by its name"
+            throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
+        }
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
         if configuration.streamDifference != nil { configuration.compile.streams = 1 }

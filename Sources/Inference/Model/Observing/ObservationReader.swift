@@ -58,12 +58,19 @@ struct ObservationReader: Sendable {
         let decoding = ImageDecodeOptions(options)
         let plan = plan.settled(for: image, options: decoding)
         let mapping = PictureMapping(image, spec: plan.spec, options: decoding)
-        let picture = PictureMap(
+        var picture = PictureMap(
             x: AxisMap(mapping.x, side: plan.spec.width), y: AxisMap(mapping.y, side: plan.spec.height))
+        // A mask of classes stays one of the part: of the whole picture it would be nearly empty.
+        if let place = options.place, request.task != .segment { picture = picture.placed(place) }
         let content = try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
             do throws(ObservationError) {
                 return try self.content(tensors, plan, in: picture)
             } catch {
+                if case .tooMany = error {
+                    throw .invalidInput(
+                        name: "threshold",
+                        reason: "there are \(error.message), and none may be missing: ask for a higher one")
+                }
                 guard error == .cancelled else {
                     throw .engine(
                         EngineError(kind: .failure, operation: "read the model's answer", detail: error.message))
@@ -126,6 +133,7 @@ struct ObservationReader: Sendable {
         options.iou = request.iou
         options.most = request.top
         options.classes = wanted
+        options.needsAll = request.needsAll
         let detections = try decoder.detections(in: tensors, options: options, isCancelled: isCancelled)
         let reader = boxes.keypoints.map { PointReader($0.decoding, width: plan.spec.width, height: plan.spec.height) }
         let labels = plan.output.labels
@@ -177,6 +185,17 @@ extension AxisMap {
 }
 
 extension PictureMap {
+    /// The same for a picture of which this maps a part.
+    func placed(_ place: PicturePlace) -> PictureMap {
+        func axis(_ axis: AxisMap, _ start: Int, _ length: Int) -> AxisMap {
+            let low = min(max(axis.seen.lowerBound + Double(start), 0), Double(length))
+            let high = min(max(axis.seen.upperBound + Double(start), low), Double(length))
+            return AxisMap(scale: axis.scale, origin: axis.origin + Double(start), length: length, seen: low...high)
+        }
+        return PictureMap(
+            x: axis(x, place.window.x, place.size.width), y: axis(y, place.window.y, place.size.height))
+    }
+
     /// The part of the picture that the tensor shows; nil for all of it.
     var seen: Rectangle? {
         let (width, height) = (Double(x.length), Double(y.length))

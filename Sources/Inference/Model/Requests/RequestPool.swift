@@ -10,14 +10,18 @@ final class RequestPool: Sendable {
     /// The engine's threads, where these are for lone predictions; nil for all others.
     let loneThreads: Int?
 
+    /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
+    private static let mostOfPipelines = 65_536
+
     init(_ requests: [any InferRequest], waiters: Int, loneThreads: Int? = nil) {
         count = requests.count
         self.loneThreads = loneThreads
         idle = Mutex(requests)
-        // Waiters here already hold a slot of the model's limiter, which bounds the wait: this queue never refuses.
+        // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this queue never refuses.
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
-                limit: requests.count, queueCapacity: max(waiters, 1), maxWait: .seconds(86_400), policy: .defer))
+                limit: requests.count, queueCapacity: max(waiters, 1) + Self.mostOfPipelines, maxWait: .seconds(86_400),
+                policy: .defer))
     }
 
     /// A request for one inference; release it with ``PooledRequest/release()``.

@@ -14,20 +14,24 @@ extension Model {
     }
 
     /// The value with its memory; for a picture of some formats, with its pixels.
+    /// - Parameter kept: bytes of each pixel that are held beyond decoding.
     func ready(
-        _ value: FeatureValue, plan: InputPlan, options: PredictionOptions
+        _ value: FeatureValue, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
     ) async throws(InferenceError) -> ReadyValue {
         guard case .image(let pipeline) = plan.kind, case .image(let image) = value,
             let format = image.confinedFormat
         else {
-            let room = try await decodeRoom(for: value, plan: plan, options: options)
+            let room = try await decodeRoom(for: value, plan: plan, options: options, keeping: kept)
             return ReadyValue(value: value, room: room)
         }
         let name = plan.description.name
         let picture = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in
             try pipeline.opened(image, format: format, page: options.page, isCancelled: isCancelled)
         }
-        let room = try await Self.room(picture.memory + pipeline.openTensorBytes(picture.info, options), options)
+        let memory = Self.memory(
+            picture.memory + pipeline.openTensorBytes(picture.info, ImageDecodeOptions(options)), of: picture.info,
+            keeping: kept)
+        let room = try await Self.room(memory, options)
         do throws(InferenceError) {
             var image = image
             image.pixels = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in
@@ -38,6 +42,13 @@ extension Model {
             room?.release()
             throw error
         }
+    }
+
+    /// Bytes of decoding a picture and of what is held of it.
+    static func memory(_ decoding: Int, of info: ImageInfo, keeping kept: Int) -> Int {
+        let (pixels, isLarge) = info.width.multipliedReportingOverflow(by: info.height)
+        let (held, isTooLarge) = pixels.multipliedReportingOverflow(by: kept)
+        return isLarge || isTooLarge || held > .max - decoding ? .max : decoding + held
     }
 
     /// Does what waits for another process, in a thread for it.

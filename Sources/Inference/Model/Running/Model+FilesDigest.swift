@@ -3,9 +3,20 @@ internal import Glibc
 internal import SystemSupport
 
 extension Model {
-    /// The SHA-256 of the model's files, with their names: another model, labels or model.json have another. Nil where a file cannot be
+    /// The SHA-256 of the model's files, with their names: another model, labels or model.json have another. Of a pipeline, with those of
+    /// its models. Nil where a file cannot be
     /// read. Blocks.
-    package var filesDigest: String? { Self.filesDigest(of: path) }
+    package var filesDigest: String? {
+        guard let pipeline else { return ownDigest }
+        var hash = SHA256()
+        for digest in [ownDigest] + pipeline.models.map(\.ownDigest) {
+            guard let digest else { return nil }
+            Array(digest.utf8).withUnsafeBytes { hash.update($0) }
+        }
+        return SHA256.text(hash.finish())
+    }
+
+    private var ownDigest: String? { Self.filesDigest(of: path) }
 
     /// The same of the model at a path, loaded or not. Blocks.
     static func filesDigest(of path: String) -> String? {

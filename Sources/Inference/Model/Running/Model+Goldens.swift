@@ -9,6 +9,17 @@ extension Model {
     /// What is kept of the goldens for the canary: pictures, and bytes of all together.
     private static let mostKept = 16, mostKeptBytes = 4 << 20
 
+    /// Compares the answers of a pipeline, which is no file of its own, with its bundle's goldens, if there are any.
+    /// - Parameter agreement: what model.json says; nil if it says nothing of goldens.
+    func checkGoldens(_ agreement: Double?) async throws(InferenceError) {
+        let (goldens, mistakes) = await LoaderThread.run { [path] in
+            let problems = ProblemList()
+            return (GoldenSet(bundle: path, agreement: agreement, problems: problems), problems.problems)
+        }
+        guard mistakes.isEmpty else { throw .invalidBundle(name: description.name, problems: mistakes) }
+        if let goldens { try await check(goldens) }
+    }
+
     /// Asks the model for its answers to the goldens, as many at once as there are infer requests. For a model that does not serve yet.
     /// - Throws: where fewer agree than must, with the summary.
     func check(_ set: GoldenSet) async throws(InferenceError) {

@@ -102,12 +102,14 @@ extension Model {
 
     /// Room for decoding an input's value, where that is a picture: to be released once it is decoded.
     func decodeRoom(
-        for value: FeatureValue?, plan: InputPlan, options: PredictionOptions
+        for value: FeatureValue?, plan: InputPlan, options: PredictionOptions, keeping kept: Int = 0
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
         var bytes = pipeline.demand(of: image).memory
-        if pipeline.spec.openSize != nil, let info = try? pipeline.judged(image) {
-            bytes += pipeline.openTensorBytes(info, options)
+        // A header that cannot be read, or is over a limit, is refused by the decoder before it takes memory.
+        if kept > 0 || pipeline.spec.openSize != nil, let info = try? pipeline.judged(image) {
+            bytes = Self.memory(
+                bytes + pipeline.openTensorBytes(info, image.decoding(options)), of: info, keeping: kept)
         }
         return try await Self.room(bytes, options)
     }

@@ -1,5 +1,7 @@
 package import FlowControl
 internal import ImagePipeline
+internal import Synchronization
+internal import SystemSupport
 
 extension Model {
     /// The tasks of a model other than classification.
@@ -7,6 +9,7 @@ extension Model {
 
     /// The routes that it answers, and what is missing for others, for those who asked for something else.
     package var abilities: String {
+        if pipeline != nil { return "it is a pipeline, and answers /detect" }
         let routes = tasks.map { "/\($0.rawValue)" } + (isImageClassifier ? ["/classify"] : []) + ["/predict"]
         return "it answers " + routes.joined(separator: ", ") + (provenance?.explanation.map { "; \($0)" } ?? "")
     }
@@ -26,10 +29,11 @@ extension Model {
     ) async throws(InferenceError) -> ObservationResult {
         let slot = try await admit(nil, options)
         defer { slot.release() }
-        return try await observations(of: image, request: request, options: options, slot: slot)
+        return try await observations(of: [image], request: request, options: options, slot: slot)[0].get()
     }
 
-    private func observations(
+    /// The same in a slot that is held, of the model alone, for one picture.
+    func observation(
         of image: EncodedImage, request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async throws(InferenceError) -> ObservationResult {
         let reader = try reader(of: request, options)
@@ -45,8 +49,11 @@ extension Model {
     package func observations(
         of images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
-        await results(of: images) { (image) throws(InferenceError) in
-            try await observations(of: image, request: request, options: options, slot: slot)
+        if pipeline != nil || request.keepsPicture {
+            return await outcomes(of: images, by: pipelineRun(request, options, slot))
+        }
+        return await results(of: images) { (image) throws(InferenceError) in
+            try await observation(of: image, request: request, options: options, slot: slot)
         } together: { () throws(InferenceError) in
             let reader = try reader(of: request, options)
             return try await runTogether(images.count, options: options.choosing(request), slot: slot) {
@@ -54,6 +61,52 @@ extension Model {
                 input.isPicture ? .image(images[item]) : nil
             } read: { (outputs, info, times) throws(InferenceError) in
                 try reader.result(in: outputs, image: info, times: times)
+            }
+        }
+    }
+
+    /// What a stage of a pipeline sees of a find, in a slot that is held; see ``PipelineRun/explanation(of:_:finds:)``.
+    package func explanation(
+        of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int], request: ObservationRequest,
+        options: PredictionOptions, slot: Slot
+    ) async throws(InferenceError) -> PreprocessedImage {
+        try await pipelineRun(request, options, slot).explanation(of: image, way, finds: finds)
+    }
+
+    private func pipelineRun(_ request: ObservationRequest, _ options: PredictionOptions, _ slot: Slot) -> PipelineRun {
+        var options = options
+        // Of one tensor: a pipeline fills many.
+        (options.keeps, options.decoded) = (nil, nil)
+        return PipelineRun(
+            detector: pipeline?.detector ?? self, pipeline: pipeline, request: request, options: options, slot: slot)
+    }
+
+    private func outcomes(
+        of images: [EncodedImage], by run: PipelineRun
+    ) async -> [Result<ObservationResult, InferenceError>] {
+        var outcomes: [Result<ObservationResult, InferenceError>] = []
+        for image in images {
+            do throws(InferenceError) {
+                outcomes.append(.success(try await run.result(image)))
+            } catch {
+                outcomes.append(.failure(error))
+            }
+        }
+        if pipeline != nil { ends(outcomes.map { (try? $0.get())?.times }, in: run.slot) }
+        return outcomes
+    }
+
+    /// Counts requests of a pipeline; its models count what they run themselves.
+    private func ends(_ times: [StageTimes?], in slot: Slot) {
+        let now = MonotonicInstant.now
+        lastUse.store(now.nanoseconds, ordering: .relaxed)
+        counted.withLock { statistics in
+            for times in times {
+                if let times {
+                    statistics.succeeded(times, output: times.postprocess, total: times.sum, at: now.nanoseconds)
+                } else {
+                    statistics.failed(total: now.nanoseconds(since: slot.acquiredAt), at: now.nanoseconds)
+                }
             }
         }
     }

@@ -39,7 +39,7 @@ extension Model {
             }
             item.pictures[position] = .image(image)
             guard pipeline.spec.openSize != nil else { continue }
-            let settled = pipeline.settled(for: info, options: ImageDecodeOptions(options))
+            let settled = pipeline.settled(for: info, options: image.decoding(options))
             item.inputs[position] = input.settled(settled)
             item.shapes[position] = input.description.shape.settled(
                 width: settled.spec.width, height: settled.spec.height, settled.spec.layout)
@@ -90,13 +90,16 @@ extension Model {
 extension ImagePipeline {
     /// Bytes of the tensor of a picture of its own size, and of the picture that `explain` makes of it; 0 for a fixed size, whose tensors
     /// are the model's.
-    func openTensorBytes(_ info: ImageInfo, _ options: PredictionOptions) -> Int {
-        spec.openSize == nil ? 0 : 2 * spec.settled(for: info, options: ImageDecodeOptions(options)).byteCount
+    func openTensorBytes(_ info: ImageInfo, _ options: ImageDecodeOptions) -> Int {
+        spec.openSize == nil ? 0 : 2 * spec.settled(for: info, options: options).byteCount
     }
 
     /// What a picture's header says, if it is within the limits.
     func judged(_ image: EncodedImage) throws(ImageError) -> ImageInfo {
-        if let pixels = image.pixels { return pixels.info }
+        if let pixels = image.pixels {
+            guard let window = image.window else { return pixels.info }
+            return ImageInfo(format: pixels.info.format, width: window.width, height: window.height, orientation: 1)
+        }
         let info = try image.withUnsafeBytes { (bytes) throws(ImageError) in try ImagePipeline.probe(bytes) }
         try judge(info)
         return info

@@ -67,7 +67,7 @@ extension Model {
         guard let (input, pipeline) = pictureInput(input) else {
             throw .unsupported(model: description.name, reason: "does not take one image")
         }
-        let decoding = ImageDecodeOptions(options)
+        let decoding = image.decoding(options)
         let deadline = options.deadline
         let isCancelled = { isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
         do throws(ImageError) {

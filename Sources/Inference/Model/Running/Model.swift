@@ -64,6 +64,10 @@ public final class Model: Sendable {
     let openCost = Mutex(OpenCost())
     /// The results of trying the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
+    /// The stages, of a pipeline; nil for a model.
+    package let pipeline: Pipeline?
+    /// The pipelines that keep this model: it is not idle while there is one.
+    let pipelines = Atomic<Int>(0)
 
     // Wide: the parts of a loaded model, each under its name, from one place.
     init(
@@ -87,6 +91,7 @@ public final class Model: Sendable {
         isImageClassifier = description.imageInput != nil && description.classLabels != nil
         options = manifest?.options ?? plan.about?.options
         self.provenance = provenance
+        pipeline = nil
         path = bundle.path
         stamp = bundle.stamp
         self.plan = plan
@@ -122,10 +127,41 @@ public final class Model: Sendable {
         }
     }
 
+    /// A pipeline: its detector under another name, with stages. Slots and infer requests are the detector's.
+    init(
+        _ pipeline: Pipeline, bundle: ModelBundle, version: String?, configuration: ModelConfiguration,
+        loadReport: LoadReport
+    ) {
+        let detector = pipeline.detector, manifest = bundle.manifest
+        description = ModelDescription(
+            name: manifest?.name ?? bundle.name, details: manifest?.details ?? "",
+            identifier: manifest?.identifier ?? bundle.name, version: version ?? manifest?.version ?? "1",
+            author: manifest?.author ?? "", license: manifest?.license ?? "", backend: "pipeline",
+            inputs: detector.description.inputs, outputs: detector.description.outputs)
+        isImageClassifier = false
+        options = manifest?.options
+        provenance = nil
+        self.pipeline = pipeline
+        path = bundle.path
+        stamp = bundle.stamp
+        plan = detector.plan
+        observations = detector.observations.filter { $0.output.task == .detect }
+        compiled = detector.compiled
+        // Each picture has its own slot.
+        batch = nil
+        lone = LoneSlot(nil, worth: configuration.lone.worth)
+        self.configuration = configuration
+        load = Mutex(loadReport)
+        limiter = detector.limiter
+        requests = detector.requests
+        tensors = detector.tensors
+        shapeTrials = detector.shapeTrials
+    }
+
     /// The time for which the model has been idle; zero while it is in use.
     public var idleTime: Duration {
         let state = limiter.snapshot
-        guard state.inFlight == 0, state.waiting == 0 else { return .zero }
+        guard state.inFlight == 0, state.waiting == 0, pipelines.load(ordering: .relaxed) == 0 else { return .zero }
         return MonotonicInstant.now - MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed))
     }
 

@@ -1,13 +1,12 @@
-internal import ImagePipeline
-internal import Inference
-internal import InferenceService
+package import ImagePipeline
+package import Inference
 internal import Observations
 
-/// A picture with what was found drawn on it.
-struct Drawing {
-    private let width: Int, height: Int
+/// A picture with what was found drawn on it, or covered.
+package struct Drawing {
+    let width: Int, height: Int
     /// Red, green, blue of each pixel, row by row.
-    private var pixels: [UInt8]
+    var pixels: [UInt8]
     /// The thickness of lines and the size of letters.
     private let unit: Int
 
@@ -15,12 +14,19 @@ struct Drawing {
     private static let most = 64_000_000
 
     /// - Parameter edges: pairs of keypoints that a line joins.
-    static func png(of bytes: [UInt8], with result: ObservationResult, edges: [[Int]]) throws -> [UInt8] {
+    package static func png(of bytes: [UInt8], with result: ObservationResult, edges: [[Int]]) throws -> [UInt8] {
         var drawing = try Drawing(bytes, width: result.displayed.width, height: result.displayed.height)
         drawing.draw(result, edges: edges)
         return try drawing.pixels.withUnsafeBytes {
             try PNGEncoder.encode(width: drawing.width, height: drawing.height, channels: 3, pixels: $0)
         }
+    }
+
+    /// A picture whose pixels are there.
+    package init(_ picture: HeldPicture, isCancelled: () -> Bool) throws(ImageError) {
+        (width, height) = (picture.size.width, picture.size.height)
+        unit = max(1, min(width, height) / 300)
+        pixels = try picture.pixels.flattened(over: .white, isCancelled: isCancelled)
     }
 
     /// The picture as it is displayed, at its own size or, past the pipeline's largest tensor, smaller.
@@ -46,7 +52,7 @@ struct Drawing {
         self.pixels = pixels
     }
 
-    private typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
+    typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
 
     /// A class's colour: bright, so that it stands out from dark pictures. Hues follow each other by the golden section, which keeps those
     /// of neighbouring classes apart.
@@ -67,7 +73,7 @@ struct Drawing {
     /// Pixels of a dark edge round lines, so that they stand out from light pictures; small pictures have no room for it.
     private var outline: Int { min(width, height) >= 100 ? 1 : 0 }
 
-    private mutating func draw(_ result: ObservationResult, edges: [[Int]]) {
+    package mutating func draw(_ result: ObservationResult, edges: [[Int]]) {
         switch result.content {
         case .detections(let found):
             for one in found {
@@ -141,7 +147,7 @@ struct Drawing {
     }
 
     /// A rectangle, cut off at the picture's edges.
-    private mutating func fill(_ left: Int, _ top: Int, _ right: Int, _ bottom: Int, _ color: Color) {
+    mutating func fill(_ left: Int, _ top: Int, _ right: Int, _ bottom: Int, _ color: Color) {
         for row in max(0, top)..<max(max(0, top), min(height, bottom)) {
             for column in max(0, left)..<max(max(0, left), min(width, right)) {
                 let place = 3 * (row * width + column)
@@ -195,25 +201,13 @@ struct Drawing {
     }
 }
 
-/// Letters of 5 by 7 dots: capitals, digits and a few signs. Each row's bits are its dots, the left one highest.
-private enum Letters {
-    static let unknown: [UInt8] = [31, 17, 17, 17, 17, 17, 31]
-    static let rows: [Character: [UInt8]] = [
-        " ": [0, 0, 0, 0, 0, 0, 0], "A": [14, 17, 17, 31, 17, 17, 17], "B": [30, 17, 17, 30, 17, 17, 30],
-        "C": [15, 16, 16, 16, 16, 16, 15], "D": [30, 17, 17, 17, 17, 17, 30], "E": [31, 16, 16, 30, 16, 16, 31],
-        "F": [31, 16, 16, 30, 16, 16, 16], "G": [15, 16, 16, 19, 17, 17, 15], "H": [17, 17, 17, 31, 17, 17, 17],
-        "I": [14, 4, 4, 4, 4, 4, 14], "J": [7, 2, 2, 2, 2, 18, 12], "K": [17, 18, 20, 24, 20, 18, 17],
-        "L": [16, 16, 16, 16, 16, 16, 31], "M": [17, 27, 21, 21, 17, 17, 17], "N": [17, 25, 21, 21, 19, 17, 17],
-        "O": [14, 17, 17, 17, 17, 17, 14], "P": [30, 17, 17, 30, 16, 16, 16], "Q": [14, 17, 17, 17, 21, 18, 13],
-        "R": [30, 17, 17, 30, 20, 18, 17], "S": [15, 16, 16, 14, 1, 1, 30], "T": [31, 4, 4, 4, 4, 4, 4],
-        "U": [17, 17, 17, 17, 17, 17, 14], "V": [17, 17, 17, 17, 17, 10, 4], "W": [17, 17, 17, 21, 21, 27, 17],
-        "X": [17, 17, 10, 4, 10, 17, 17], "Y": [17, 17, 10, 4, 4, 4, 4], "Z": [31, 1, 2, 4, 8, 16, 31],
-        "0": [14, 17, 19, 21, 25, 17, 14], "1": [4, 12, 4, 4, 4, 4, 14], "2": [14, 17, 1, 6, 8, 16, 31],
-        "3": [30, 1, 1, 14, 1, 1, 30], "4": [2, 6, 10, 18, 31, 2, 2], "5": [31, 16, 30, 1, 1, 17, 14],
-        "6": [14, 16, 16, 30, 17, 17, 14], "7": [31, 1, 2, 4, 8, 8, 8], "8": [14, 17, 17, 14, 17, 17, 14],
-        "9": [14, 17, 17, 15, 1, 1, 14], "%": [25, 25, 2, 4, 8, 19, 19], ".": [0, 0, 0, 0, 0, 12, 12],
-        "-": [0, 0, 0, 14, 0, 0, 0], "_": [0, 0, 0, 0, 0, 0, 31], "/": [1, 1, 2, 4, 8, 16, 16],
-        ":": [0, 12, 12, 0, 12, 12, 0], "(": [2, 4, 8, 8, 8, 4, 2], ")": [8, 4, 2, 2, 2, 4, 8],
-        "'": [4, 4, 8, 0, 0, 0, 0], ",": [0, 0, 0, 0, 12, 4, 8], "+": [0, 4, 4, 31, 4, 4, 0],
-    ]
+extension ObservationOutput {
+    /// The skeleton's edges; none if there is no skeleton.
+    package var edges: [[Int]] {
+        switch kind {
+        case .keypoints(_, let skeleton): skeleton.edges
+        case .boxes(let boxes): boxes.keypoints?.skeleton.edges ?? []
+        default: []
+        }
+    }
 }

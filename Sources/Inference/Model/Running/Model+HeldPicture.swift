@@ -1,0 +1,93 @@
+internal import ConfinedDecoding
+internal import FlowControl
+internal import ImagePipeline
+internal import SystemSupport
+
+extension Model {
+    /// Decodes all pixels of a picture, once for all that a request does with them. Takes their place in the budget of decoded
+    /// pictures, and no slot.
+    /// - Parameters:
+    ///   - isWhole: whether a picture of which a part is missing or damaged is refused, whatever the settings are.
+    ///   - drawing: whether the pixels are also drawn on and encoded again.
+    /// - Returns: the pixels, and the times of waiting and decoding.
+    func hold(
+        _ image: EncodedImage, isWhole: Bool, drawing: Bool, options: PredictionOptions
+    ) async throws(InferenceError) -> (picture: HeldPicture, times: StageTimes) {
+        guard let (plan, pipeline) = pictureInput() else {
+            throw .unsupported(model: description.name, reason: "does not take one image")
+        }
+        let start = MonotonicInstant.now
+        // A copy that is drawn on, and the encoded picture.
+        let ready = try await ready(
+            .image(image), plan: plan, options: options, keeping: drawing ? Self.bytesDrawn : Self.bytesKept)
+        let room = ready.room
+        do throws(InferenceError) {
+            guard case .image(let image) = ready.value else {
+                throw .invalidInput(name: "image", reason: "is no image")
+            }
+            let decoder = isWhole ? try Self.strict(pipeline) : pipeline
+            let (pixels, info) = try await Self.pixels(of: image, decoder, options)
+            var times = StageTimes()
+            times.queue = ready.waited
+            times.decode = MonotonicInstant.now.nanoseconds(since: start) &- ready.waited
+            return (HeldPicture(pixels, info: info) { room?.release() }, times)
+        } catch {
+            room?.release()
+            if error.isStoppedDecoding { throw .stopped(at: .decode) }
+            throw error
+        }
+    }
+
+    /// Bytes of each pixel that are held: red, green, blue, opacity; for a picture that is drawn on, a copy and its encoded form too.
+    private static let bytesKept = 4, bytesDrawn = 12
+
+    private static func strict(_ pipeline: ImagePipeline) throws(InferenceError) -> ImagePipeline {
+        guard pipeline.limits.tolerateTruncation else { return pipeline }
+        var limits = pipeline.limits
+        limits.tolerateTruncation = false
+        do throws(ImageError) {
+            return try ImagePipeline(spec: pipeline.spec, limits: limits)
+        } catch {
+            throw .image(error, input: nil)
+        }
+    }
+
+    /// The pixels and the header; decoded in a thread of their own where that takes long.
+    private static func pixels(
+        of image: EncodedImage, _ pipeline: ImagePipeline, _ options: PredictionOptions
+    ) async throws(InferenceError) -> (PixelImage, ImageInfo) {
+        let deadline = options.deadline, ignores = options.ignoresOrientation
+        let decode: @Sendable (@escaping () -> Bool) -> Result<Decoded, ImageError> = { isStopped in
+            let isCancelled = { isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
+            do throws(ImageError) {
+                if let pixels = image.pixels {
+                    let upright = try pipeline.pixels(pixels, ignoreOrientation: ignores, isCancelled: isCancelled)
+                    return .success(Decoded(pixels: upright, info: pixels.info))
+                }
+                return try .success(
+                    image.withUnsafeBytes { (bytes) throws(ImageError) in
+                        Decoded(
+                            pixels: try pipeline.pixels(
+                                bytes, ignoreOrientation: ignores, isCancelled: isCancelled),
+                            info: try ImagePipeline.probe(bytes))
+                    })
+            } catch {
+                return .failure(error)
+            }
+        }
+        let result =
+            pipeline.demand(of: image).time >= Claim.long
+            ? await LongDecoding.run { decode($0) } : decode { Task.isCancelled }
+        do throws(ImageError) {
+            let decoded = try result.get()
+            return (decoded.pixels, decoded.info)
+        } catch {
+            throw .image(error, input: nil)
+        }
+    }
+
+    private struct Decoded: Sendable {
+        let pixels: PixelImage
+        let info: ImageInfo
+    }
+}

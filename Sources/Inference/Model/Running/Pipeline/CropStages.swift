@@ -1,0 +1,224 @@
+internal import FlowControl
+internal import ImagePipeline
+internal import Observations
+internal import SystemSupport
+
+/// The stages that look closer at a picture's finds, level by level, within the crops that the request may have.
+struct CropStages {
+    let picture: HeldPicture
+    /// The limit of a crop's pixels.
+    let maxPixels: Int
+    let options: PredictionOptions
+    let slot: Slot
+    /// The limiter of the slot.
+    let limiter: InFlightLimiter
+    /// Crops that are left.
+    private(set) var budget: Int
+    private(set) var note = PipelineNote()
+    private(set) var times = StageTimes()
+
+    init(_ run: PipelineRun, picture: HeldPicture) {
+        self.picture = picture
+        maxPixels = run.maxPixels
+        options = run.stageOptions
+        slot = run.slot
+        limiter = run.detector.limiter
+        budget = run.options.maxCrops
+    }
+
+    private typealias Found = ObservationResult.Found
+
+    /// The finds with the answers of their stages.
+    /// - Parameter most: the most finds with stages.
+    /// - Throws: what ends the request: its deadline, a cancellation, a model that does not take more.
+    mutating func look(
+        at found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?
+    ) async throws(InferenceError) -> [ObservationResult.Found] {
+        var found = found
+        let chosen = choose(among: found, stages, most: most)
+        for stage in stages {
+            let places = chosen.filter { stage.looks(at: found[$0]) }
+            guard !places.isEmpty else { continue }
+            var answers = try await run(stage, at: places.map { found[$0] })
+            try await lookCloser(at: &answers, stage)
+            for (place, answer) in zip(places, answers) { found[place].stages.append(answer) }
+        }
+        return found
+    }
+
+    /// The finds that get stages, in their order: the most confident ones, as long as there are crops left.
+    private mutating func choose(among found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?)
+        -> [Int]
+    {
+        let wanted = found.indices.filter { place in stages.contains { $0.looks(at: found[place]) } }
+        var chosen: [Int] = []
+        for place in wanted.sorted(by: { (found[$1].confidence, $0) < (found[$0].confidence, $1) }) {
+            let crops = Set(stages.filter { $0.looks(at: found[place]) }.map(\.description.crop)).count
+            guard chosen.count < most ?? .max, crops <= budget else { break }
+            budget -= crops
+            chosen.append(place)
+        }
+        note.skipped += wanted.count - chosen.count
+        return chosen.sorted()
+    }
+
+    /// The stages of the finds of a stage, of all crops together.
+    private mutating func lookCloser(
+        at answers: inout [ObservationResult.StageAnswer], _ stage: Pipeline.Stage
+    ) async throws(InferenceError) {
+        guard !stage.each.isEmpty else { return }
+        let found = answers.map(\.found)
+        let closer = try await look(at: found.flatMap { $0 }, stage.each, most: stage.description.most)
+        var next = 0
+        for place in answers.indices {
+            let end = next + found[place].count
+            answers[place].replaceFound(by: Array(closer[next..<end]))
+            next = end
+        }
+    }
+
+    // MARK: One stage
+
+    private mutating func run(
+        _ stage: Pipeline.Stage, at found: [ObservationResult.Found]
+    ) async throws(InferenceError) -> [ObservationResult.StageAnswer] {
+        let start = MonotonicInstant.now
+        let looker = StageRun(stage: stage, picture: picture, maxPixels: maxPixels, options: options, slot: slot)
+        let chunks = stage.chunks(of: found.count)
+        let results = try await Parallel.results(chunks.count, width: stage.width) { (index) throws(InferenceError) in
+            try await looker.answers(for: Array(found[chunks[index]]))
+        }.flatMap { $0 }
+        var work = StageTimes()
+        for result in results {
+            switch result {
+            case .classes(let result): work.add(result.times)
+            case .observed(let result, _): work.add(result.times)
+            case .failed: break
+            }
+        }
+        let name = stage.description.name, time = MonotonicInstant.now.nanoseconds(since: start)
+        times.add(work)
+        times.add(StageTimes.Stage(name: name, nanoseconds: time))
+        // The slot is the detector's. What its client took of this model counts when that model's slots are shared.
+        if stage.model.limiter !== limiter { stage.model.limiter.charge(options.claim, nanoseconds: work.sum) }
+        note.stages.append(
+            PipelineNote.Stage(
+                name: name, nanoseconds: time, crops: results.count,
+                failures: results.count { if case .failed = $0 { true } else { false } }))
+        return results.map { ObservationResult.StageAnswer(name: name, outcome: $0) }
+    }
+}
+
+/// One stage for some finds, in a request's slot.
+struct StageRun: Sendable {
+    let stage: Pipeline.Stage
+    let picture: HeldPicture
+    let maxPixels: Int
+    let options: PredictionOptions
+    let slot: Slot
+
+    typealias Outcome = ObservationResult.StageAnswer.Outcome
+
+    /// The answers: of classes and vectors several in one inference, where the model takes that.
+    /// - Throws: what ends the request.
+    func answers(for found: [ObservationResult.Found]) async throws(InferenceError) -> [Outcome] {
+        var outcomes: [Outcome?] = []
+        var crops: [FindCrop] = []
+        for one in found {
+            do throws(InferenceError) {
+                crops.append(try FindCrop(stage, of: one, in: picture, maxPixels: maxPixels))
+                outcomes.append(nil)
+            } catch {
+                outcomes.append(.failed(error))
+            }
+        }
+        guard !crops.isEmpty else { return outcomes.compactMap { $0 } }
+        var rest = try await answers(ofCrops: crops).makeIterator()
+        var all: [Outcome] = []
+        for outcome in outcomes {
+            if let next = outcome ?? rest.next() { all.append(next) }
+        }
+        return all
+    }
+
+    private func answers(ofCrops crops: [FindCrop]) async throws(InferenceError) -> [Outcome] {
+        let model = stage.model, images = crops.map(\.image)
+        if let request = stage.description.request {
+            var options = options
+            if crops.count == 1 { options.place = crops[0].place }
+            let results = await model.observations(of: images, request: request, options: options, slot: slot)
+            var outcomes: [Outcome] = []
+            for (crop, result) in zip(crops, results) {
+                outcomes.append(try Self.outcome(result) { .observed(crop.placed($0), box: crop.box) })
+            }
+            return outcomes
+        }
+        let count = model.description.classLabels?.count ?? 1
+        let results = await model.classifications(
+            of: images, top: min(stage.description.top ?? 5, count), threshold: stage.description.threshold ?? 0,
+            options: options, slot: slot)
+        var outcomes: [Outcome] = []
+        for result in results { outcomes.append(try Self.outcome(result) { .classes($0) }) }
+        return outcomes
+    }
+
+    private static func outcome<Value>(
+        _ result: Result<Value, InferenceError>, _ answer: (Value) -> Outcome
+    ) throws(InferenceError) -> Outcome {
+        do throws(InferenceError) {
+            return answer(try result.get())
+        } catch {
+            switch error {
+            case .cancelled, .deadlineExceeded, .refused: throw error
+            default: return .failed(error)
+            }
+        }
+    }
+}
+
+extension Pipeline.Stage {
+    /// True if the stage is for a find of this class.
+    fileprivate func looks(at found: ObservationResult.Found) -> Bool {
+        guard let classes = description.classes else { return true }
+        return classes.contains(found.label) || classes.contains("\(found.index)")
+    }
+
+    /// Crops in one inference, of what a model gives without a place in the picture; others go one by one.
+    fileprivate func chunks(of count: Int) -> [Range<Int>] {
+        switch description.task {
+        case .classify where !description.crop.isMasked, .embed where !description.crop.isMasked:
+            model.chunks(of: count)
+        default: (0..<count).map { $0..<$0 + 1 }
+        }
+    }
+
+    /// Inferences at a time: no more than keep the model busy. Masked crops are copies, one at a time.
+    fileprivate var width: Int { description.crop.isMasked ? 1 : model.instances }
+}
+
+extension PipelineDescription.Stage {
+    /// The request to the stage's model; nil for classes.
+    var request: ObservationRequest? {
+        task.observation.map { task in
+            var request = ObservationRequest(task: task)
+            request.threshold = threshold
+            request.iou = iou
+            request.top = top
+            return request
+        }
+    }
+}
+
+extension ObservationResult.StageAnswer {
+    /// The finds of the stage; none where it does not detect, or failed.
+    fileprivate var found: [ObservationResult.Found] {
+        guard case .observed(let result, _) = outcome, case .detections(let found) = result.content else { return [] }
+        return found
+    }
+
+    fileprivate mutating func replaceFound(by found: [ObservationResult.Found]) {
+        guard case .observed(var result, let box) = outcome, case .detections = result.content else { return }
+        result.content = .detections(found)
+        outcome = .observed(result, box: box)
+    }
+}

@@ -1,0 +1,123 @@
+internal import ImagePipeline
+internal import Observations
+
+/// What a stage sees of a find: a part of the picture's pixels, or an aligned face.
+struct FindCrop: Sendable {
+    let image: EncodedImage
+    /// The part of the picture; nil for an aligned face.
+    let place: PicturePlace?
+    /// The way from the picture to an aligned face.
+    let alignment: SimilarityTransform?
+    /// What is seen, in pixels of the picture.
+    let box: PictureMap.Rectangle
+
+    /// Nanoseconds of scaling a pixel, roughly.
+    private static let timeOfPixel = 2.0
+
+    /// - Throws: where the find has no such part.
+    init(
+        _ stage: Pipeline.Stage, of found: ObservationResult.Found, in picture: HeldPicture, maxPixels: Int
+    ) throws(InferenceError) {
+        let crop = stage.description.crop
+        do throws(ImageError) {
+            if crop.alignsFivePoints {
+                let side = crop.side ?? stage.model.squareSide ?? 112
+                guard let transform = Self.transform(found, side: side) else { throw .corrupt(Self.noPoints) }
+                let face = try picture.pixels.aligned(by: transform, width: side, height: side, maxPixels: maxPixels)
+                image = EncodedImage(face, time: UInt64(Double(side * side) * Self.timeOfPixel))
+                (place, alignment) = (nil, transform)
+                box = Self.seen(by: transform, side: side)
+                return
+            }
+            let wanted = PictureBox(x: found.box.x, y: found.box.y, width: found.box.width, height: found.box.height)
+                .grown(by: crop.margin, isSquare: crop.isSquare)
+            let window = try PictureWindow(wanted, maxPixels: maxPixels)
+            let time = UInt64(Double(window.width * window.height) * Self.timeOfPixel)
+            image =
+                crop.isMasked
+                ? try Self.masked(window, by: found.mask, in: picture.pixels, maxPixels: maxPixels, time: time)
+                : EncodedImage(picture.pixels, window: window, time: time)
+            (place, alignment) = (PicturePlace(window: window, size: picture.size), nil)
+            box = PictureMap.Rectangle(x: wanted.x, y: wanted.y, width: wanted.width, height: wanted.height)
+        } catch {
+            if case .corrupt(let reason) = error { throw .invalidInput(name: stage.description.name, reason: reason) }
+            throw .image(error, input: nil)
+        }
+    }
+
+    private static let noPoints = "the find cannot be aligned: not all of its five points were found"
+
+    /// The template is for faces of 112 pixels.
+    private static func transform(_ found: ObservationResult.Found, side: Int) -> SimilarityTransform? {
+        let points = (found.keypoints ?? []).compactMap { point in
+            point.place.map { PicturePoint(x: $0.x, y: $0.y) }
+        }
+        let scale = Double(side) / 112
+        return SimilarityTransform(
+            from: points, to: SimilarityTransform.fivePoints.map { PicturePoint(x: $0.x * scale, y: $0.y * scale) })
+    }
+
+    /// The pixels of a window, black where they are not in the mask.
+    private static func masked(
+        _ window: PictureWindow, by mask: RunLengths?, in pixels: PixelImage, maxPixels: Int, time: UInt64
+    ) throws(ImageError) -> EncodedImage {
+        guard let mask else { throw .corrupt("the find has no mask: the masks of this picture are too large") }
+        let x = max(0, window.x)..<max(max(0, window.x), min(pixels.info.width, window.x + window.width))
+        let y = max(0, window.y)..<max(max(0, window.y), min(pixels.info.height, window.y + window.height))
+        let part = try pixels.masked(x: x, y: y) { body in mask.forEachRun(body) }
+        let moved = PictureBox(
+            x: Double(window.x - x.lowerBound) + window.box.x, y: Double(window.y - y.lowerBound) + window.box.y,
+            width: window.box.width, height: window.box.height)
+        return EncodedImage(part, window: try PictureWindow(moved, maxPixels: maxPixels), time: time)
+    }
+
+    // MARK: Back to the picture
+
+    /// The answer of a stage with its boxes and points in the picture; those of parts are there already.
+    func placed(_ result: ObservationResult) -> ObservationResult {
+        guard let alignment else { return result }
+        var result = result
+        func place(_ point: ObservationResult.Point) -> ObservationResult.Point {
+            let place = point.place.map { alignment.source(PicturePoint(x: $0.x - 0.5, y: $0.y - 0.5)) }
+            return ObservationResult.Point(
+                name: point.name, place: place.map { ($0.x + 0.5, $0.y + 0.5) }, depth: point.depth,
+                confidence: point.confidence)
+        }
+        switch result.content {
+        case .detections(let found):
+            result.content = .detections(
+                found.map { one in
+                    ObservationResult.Found(
+                        index: one.index, label: one.label, confidence: one.confidence,
+                        box: Self.around(one.box, alignment), keypoints: one.keypoints?.map(place), mask: nil)
+                })
+        case .keypoints(let points): result.content = .keypoints(points.map(place))
+        case .mask, .embedding: break
+        }
+        return result
+    }
+
+    /// The rectangle of the picture that an aligned square shows, which lies askew in it.
+    private static func seen(by transform: SimilarityTransform, side: Int) -> PictureMap.Rectangle {
+        around(PictureMap.Rectangle(x: 0, y: 0, width: Double(side), height: Double(side)), transform)
+    }
+
+    /// The smallest rectangle of the picture around one of the aligned face. Points of the transform are the middles of pixels.
+    private static func around(
+        _ box: PictureMap.Rectangle, _ transform: SimilarityTransform
+    ) -> PictureMap.Rectangle {
+        let corners = [(0.0, 0.0), (box.width, 0), (0, box.height), (box.width, box.height)].map { x, y in
+            transform.source(PicturePoint(x: box.x + x - 0.5, y: box.y + y - 0.5))
+        }
+        let x = corners.map { $0.x + 0.5 }, y = corners.map { $0.y + 0.5 }
+        let left = x.min() ?? 0, top = y.min() ?? 0
+        return PictureMap.Rectangle(x: left, y: top, width: (x.max() ?? left) - left, height: (y.max() ?? top) - top)
+    }
+}
+
+extension Model {
+    /// The side of its input, where that is a square.
+    fileprivate var squareSide: Int? {
+        imageSpec.flatMap { $0.width == $0.height ? $0.width : nil }
+    }
+}

@@ -1,0 +1,141 @@
+internal import Observations
+internal import Synchronization
+
+/// A pipeline with the models that it runs. It keeps them: a request has one version of each, from its first stage to its last.
+package final class Pipeline: Sendable {
+    package let description: PipelineDescription
+    /// The detector.
+    package let detector: Model
+    /// The stages of each find.
+    package let stages: [Stage]
+
+    /// A stage with its model.
+    package struct Stage: Sendable {
+        package let description: PipelineDescription.Stage
+        package let model: Model
+        /// The stages of its own finds.
+        package let each: [Stage]
+    }
+
+    /// Checks the stages against the models; what is wrong is a problem with its path.
+    /// - Parameter models: by their names; a stage whose model is missing here has a problem already.
+    init?(_ description: PipelineDescription, models: [String: Model], problems: ProblemList) {
+        for (name, model) in models where model.pipeline != nil {
+            let places = description.allStages.filter { $0.model == name }.map(\.path)
+            for place in (description.model == name ? ["pipeline"] : []) + places {
+                problems.add("\(place).model", "\"\(name)\" is a pipeline itself: stages run models")
+            }
+        }
+        let check = PipelineCheck(problems: problems)
+        guard let detector = models[description.model] else { return nil }
+        check.detector(detector, description)
+        let stages = Self.stages(description.each, of: detector, models: models, check)
+        guard problems.problems.isEmpty else { return nil }
+        self.description = description
+        self.detector = detector
+        self.stages = stages
+        for model in self.models { model.pipelines.wrappingAdd(1, ordering: .relaxed) }
+    }
+
+    deinit {
+        for model in self.models { model.pipelines.wrappingSubtract(1, ordering: .relaxed) }
+    }
+
+    private static func stages(
+        _ descriptions: [PipelineDescription.Stage], of parent: Model, models: [String: Model], _ check: PipelineCheck
+    ) -> [Stage] {
+        descriptions.compactMap { stage in
+            guard let model = models[stage.model] else { return nil }
+            check.stage(stage, model, of: parent)
+            return Stage(
+                description: stage, model: model, each: Self.stages(stage.each, of: model, models: models, check))
+        }
+    }
+
+    /// All models, one for each place that names one.
+    package var models: [Model] { [detector] + allStages.map(\.model) }
+
+    /// True if it runs this model.
+    func keeps(_ model: Model) -> Bool { models.contains { $0 === model } }
+
+    /// The stages of all levels, each before its own.
+    package var allStages: [Stage] {
+        func all(_ stages: [Stage]) -> [Stage] { stages.flatMap { [$0] + all($0.each) } }
+        return all(stages)
+    }
+
+    /// The stages from the first level to the one of a name; nil if there is none.
+    package func way(to name: String) -> [Stage]? {
+        func way(_ stages: [Stage]) -> [Stage]? {
+            for stage in stages {
+                if stage.description.name == name { return [stage] }
+                if let rest = way(stage.each) { return [stage] + rest }
+            }
+            return nil
+        }
+        return way(stages)
+    }
+
+    /// The models by name, each with its version.
+    package var versions: [(name: String, version: String)] {
+        var names: Set<String> = []
+        let named = [(description.model, detector)] + allStages.map { ($0.description.model, $0.model) }
+        return named.filter { names.insert($0.0).inserted }.map { ($0.0, $0.1.description.version) }
+    }
+}
+
+/// Compares what a pipeline says of its models with the models.
+struct PipelineCheck {
+    let problems: ProblemList
+
+    func detector(_ model: Model, _ pipeline: PipelineDescription) {
+        guard model.tasks.contains(.detect) else {
+            problems.add("pipeline.model", "\"\(pipeline.model)\" does not give boxes: \(model.abilities)")
+            return
+        }
+        labels(pipeline.classes, of: model, at: "pipeline.classes")
+    }
+
+    func stage(_ stage: PipelineDescription.Stage, _ model: Model, of parent: Model) {
+        switch stage.task.observation {
+        case nil:
+            guard model.isImageClassifier else {
+                problems.add("\(stage.path).task", "\"\(stage.model)\" does not classify pictures: \(model.abilities)")
+                break
+            }
+            let count = model.description.classLabels?.count ?? 0
+            if let top = stage.top, top > count {
+                problems.add(
+                    "\(stage.path).top", "expected 1 to \(count), the classes of \"\(stage.model)\", found \(top)")
+            }
+        case let task?:
+            if !model.tasks.contains(task) {
+                problems.add("\(stage.path).task", "\"\(stage.model)\" does not give \(task.gives): \(model.abilities)")
+            }
+        }
+        labels(stage.classes, of: parent, at: "\(stage.path).classes")
+        guard case .boxes(let boxes)? = parent.observationOutput(for: .detect)?.kind else { return }
+        if stage.crop.alignsFivePoints {
+            let count = boxes.keypoints?.skeleton.names.count ?? 0
+            if count != 5 {
+                problems.add(
+                    "\(stage.path).crop.align",
+                    "\"five_points\" needs finds with five points: eyes, nose, corners of the mouth; \"\(parent.description.name)\" gives \(count)"
+                )
+            }
+        }
+        if stage.crop.isMasked, boxes.masks == nil {
+            problems.add("\(stage.path).crop.mask", "needs finds with masks: \"\(parent.description.name)\" gives none")
+        }
+    }
+
+    private func labels(_ classes: [String]?, of model: Model, at path: String) {
+        guard let classes else { return }
+        var request = ObservationRequest(task: .detect)
+        for (index, name) in classes.enumerated() {
+            request.classes = [name]
+            guard case .invalidInput(_, let reason)? = model.refusal(of: request) else { continue }
+            problems.add("\(path)[\(index)]", reason)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+internal import FlowControl
+internal import ImagePipeline
+internal import Observations
+internal import SystemSupport
+
+/// A detector's request that needs all pixels of a picture: of a pipeline, or for an answer that is a picture. The picture is decoded once;
+/// everything runs in the request's one slot.
+struct PipelineRun: Sendable {
+    let detector: Model
+    /// Nil for a model alone.
+    let pipeline: Pipeline?
+    let request: ObservationRequest
+    let options: PredictionOptions
+    let slot: Slot
+
+    /// The request to the detector: what it does not say is the pipeline's.
+    private var asked: ObservationRequest {
+        var asked = request
+        guard let description = pipeline?.description else { return asked }
+        asked.threshold = asked.threshold ?? description.threshold
+        asked.iou = asked.iou ?? description.iou
+        // Nothing that is to be covered may be left out.
+        if !asked.needsAll { asked.classes = asked.classes ?? description.classes }
+        return asked
+    }
+
+    /// Detects, and looks closer at the finds.
+    func result(_ image: EncodedImage) async throws(InferenceError) -> ObservationResult {
+        let (picture, times) = try await hold(image)
+        var result = try await detections(in: picture)
+        result.times.queue &+= times.queue
+        result.times.decode &+= times.decode
+        result.image = picture.info
+        if request.needsAll, result.seen != nil {
+            throw .invalidInput(
+                name: "crop",
+                reason:
+                    "the model sees only a part of the picture: ask for all of it (crop=fit or crop=fill), so that nothing is missed"
+            )
+        }
+        if request.keepsPicture { result.picture = picture }
+        guard let pipeline, case .detections(let found) = result.content else { return result }
+        var crops = CropStages(self, picture: picture)
+        result.content = .detections(
+            try await crops.look(at: found, pipeline.stages, most: pipeline.description.most))
+        result.times.add(crops.times)
+        result.pipeline = crops.note
+        return result
+    }
+
+    func hold(_ image: EncodedImage) async throws(InferenceError) -> (picture: HeldPicture, times: StageTimes) {
+        try await detector.hold(
+            image, isWhole: request.keepsPicture, drawing: request.keepsPicture, options: options)
+    }
+
+    var maxPixels: Int { detector.pictureInput()?.pipeline.limits.maxPixels ?? .max }
+
+    /// The options for what is seen of the decoded picture: framing and orientation were the detector's.
+    var stageOptions: PredictionOptions {
+        var options = options
+        options.cropAndScale = nil
+        options.ignoresOrientation = false
+        return options
+    }
+
+    // MARK: What a model sees
+
+    /// What the model of a stage sees of a find.
+    /// - Parameters:
+    ///   - way: the stages down to that one.
+    ///   - finds: the number of a find at each of these levels, from 0.
+    func explanation(
+        of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int]
+    ) async throws(InferenceError) -> PreprocessedImage {
+        let (picture, _) = try await hold(image)
+        guard case .detections(var found) = try await detections(in: picture).content else {
+            throw .unsupported(model: detector.description.name, reason: "does not give boxes")
+        }
+        for (level, stage) in way.enumerated() {
+            let number = level < finds.count ? finds[level] : 0
+            guard found.indices.contains(number) else {
+                throw .invalidInput(
+                    name: "find",
+                    reason: "expected a number below \(found.count), as many as there are finds, found \(number)")
+            }
+            if level == way.count - 1 {
+                let crop = try FindCrop(stage, of: found[number], in: picture, maxPixels: maxPixels)
+                return try await stage.model.preprocess(givingWay: crop.image, options: stageOptions)
+            }
+            let run = StageRun(stage: stage, picture: picture, maxPixels: maxPixels, options: stageOptions, slot: slot)
+            switch try await run.answers(for: [found[number]]).first {
+            case .observed(let result, _)?:
+                guard case .detections(let next) = result.content else { break }
+                found = next
+                continue
+            case .failed(let error)?: throw error
+            case .classes?, nil: break
+            }
+            found = []
+        }
+        throw .invalidInput(name: "stage", reason: "is none of the pipeline's")
+    }
+
+    // MARK: The detector
+
+    /// The finds of the detector in a picture, of all tiles together.
+    func detections(in picture: HeldPicture) async throws(InferenceError) -> ObservationResult {
+        let size = picture.size
+        guard let tiles = pipeline?.description.tiles else {
+            var options = options
+            options.ignoresOrientation = false
+            let time = UInt64(clamping: size.width &* size.height)
+            return try await detector.observation(
+                of: EncodedImage(picture.pixels, time: time), request: asked, options: options, slot: slot)
+        }
+        let windows = try TileGrid(tiles, over: size).windows
+        var ofTile = asked
+        // The limit counts when all tiles are together.
+        ofTile.top = nil
+        let request = ofTile
+        let results = try await Parallel.results(windows.count, width: detector.instances) {
+            (index) throws(InferenceError) in
+            var options = options
+            options.ignoresOrientation = false
+            options.place = PicturePlace(window: windows[index], size: size)
+            let time = UInt64(clamping: windows[index].width &* windows[index].height)
+            return try await detector.observation(
+                of: EncodedImage(picture.pixels, window: windows[index], time: time), request: request,
+                options: options, slot: slot)
+        }
+        return try merged(results, size: size)
+    }
+
+    /// The finds of all tiles, without those that another one suppresses.
+    private func merged(_ results: [ObservationResult], size: ImageSize) throws(InferenceError) -> ObservationResult {
+        let start = MonotonicInstant.now
+        guard var result = results.first, case .boxes(let boxes)? = detector.observationOutput(for: .detect)?.kind
+        else { throw .unsupported(model: detector.description.name, reason: "does not give boxes") }
+        var times = StageTimes()
+        var all: [ObservationResult.Found] = []
+        for one in results {
+            times.add(one.times)
+            if case .detections(let found) = one.content { all += found }
+        }
+        let order = all.indices.sorted { (all[$1].confidence, $0) < (all[$0].confidence, $1) }.map { all[$0] }
+        let most =
+            request.needsAll ? BoxDecoder.mostCandidates : min(request.top ?? .max, boxes.decoding.maxDetections)
+        let kept: [Int]
+        do throws(ObservationError) {
+            kept = try Suppression.survivors(
+                of: order.map { Box($0.box) },
+                labels: boxes.decoding.suppression == .all ? nil : order.map { Int32(truncatingIfNeeded: $0.index) },
+                iou: asked.iou ?? boxes.decoding.iou, most: most == .max ? .max : most + (request.needsAll ? 1 : 0),
+                isCancelled: { isStopped })
+        } catch {
+            throw .stopped(at: .postprocess)
+        }
+        guard !request.needsAll || kept.count <= most else {
+            throw .invalidInput(
+                name: "threshold",
+                reason: "there are more than \(most) detections, and none may be missing: ask for a higher one")
+        }
+        result.content = .detections(kept.map { order[$0] })
+        times.queue = result.times.queue
+        times.postprocess &+= MonotonicInstant.now.nanoseconds(since: start)
+        result.times = times
+        return result.seeingAll(of: size)
+    }
+
+    private var isStopped: Bool {
+        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+    }
+}
+
+extension Box {
+    fileprivate init(_ box: PictureMap.Rectangle) {
+        self.init(
+            left: Float(box.x), top: Float(box.y), right: Float(box.x + box.width), bottom: Float(box.y + box.height))
+    }
+}
+
+extension ObservationResult {
+    /// The same of a picture that was seen as a whole.
+    fileprivate func seeingAll(of size: ImageSize) -> ObservationResult {
+        ObservationResult(content: content, image: image, displayed: size, seen: nil, times: times)
+    }
+}

@@ -1,0 +1,110 @@
+internal import SystemSupport
+
+/// Pipelines and their models stay together: a pipeline keeps the models that it was loaded with, and is loaded again, as a whole, when one
+/// of them is replaced.
+extension ModelRepository {
+    /// Loads a pipeline of the models that are served; those that are not ready are loaded first.
+    func loadPipeline(
+        _ item: ModelVersion, _ configuration: ModelConfiguration
+    ) async -> Result<Model, InferenceError> {
+        do throws(InferenceError) {
+            return .success(try await pipeline(item, configuration))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func pipeline(_ item: ModelVersion, _ configuration: ModelConfiguration) async throws(InferenceError)
+        -> Model
+    {
+        let start = MonotonicInstant.now
+        let (path, name) = (item.path, item.name)
+        let read: @Sendable () -> Result<ModelBundle, InferenceError> = {
+            do throws(InferenceError) {
+                return .success(try ModelBundle(path: path, name: name, links: configuration.links))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let bundle = try await LoaderThread.run(read).get()
+        guard let description = bundle.manifest?.pipeline else {
+            // It was one when the folders were looked at.
+            return try await Model.load(
+                contentsOf: path, name: name, configuration: configuration, version: item.numbered)
+        }
+        let problems = ProblemList()
+        let models = await models(of: description, name: name, problems: problems)
+        guard let pipeline = Pipeline(description, models: models, problems: problems) else {
+            throw .invalidBundle(name: name, problems: problems.problems)
+        }
+        var report = LoadReport()
+        report.read = MonotonicInstant.now.nanoseconds(since: start)
+        report.fileBytes = bundle.stamp.bytes
+        report.device = pipeline.detector.loadReport.device
+        report.execution = pipeline.detector.loadReport.execution
+        report.undecided = bundle.manifest?.undecided ?? []
+        let model = Model(
+            pipeline, bundle: bundle, version: item.numbered, configuration: configuration, loadReport: report)
+        if configuration.comparesGoldens { try await model.checkGoldens(bundle.manifest?.goldenAgreement) }
+        return model
+    }
+
+    /// The models that a pipeline names, ready; each that is missing is a problem, at every place that names it.
+    private func models(
+        of description: PipelineDescription, name: String, problems: ProblemList
+    ) async -> [String: Model] {
+        let places =
+            [("pipeline.model", description.model)] + description.allStages.map { ("\($0.path).model", $0.model) }
+        var models: [String: Model] = [:]
+        for wanted in description.models.sorted() where !wanted.isEmpty {
+            var reason = ""
+            if wanted == name {
+                reason = "is the pipeline itself: a stage runs a model"
+            } else if versions(of: wanted).contains(where: { !$0.facts.pipelineModels.isEmpty }) {
+                // Before it is waited for: it may wait for this one.
+                reason = "\"\(wanted)\" is a pipeline itself: stages run models"
+            } else {
+                do throws(InferenceError) {
+                    models[wanted] = try await model(named: wanted)
+                } catch {
+                    reason = error.message
+                }
+            }
+            guard !reason.isEmpty else { continue }
+            for place in places where place.1 == wanted { problems.add(place.0, reason) }
+        }
+        return models
+    }
+
+    /// Loads the pipelines again whose models are others now, and those that waited for one.
+    /// - Parameter names: whether a pipeline of these models is meant.
+    func renewPipelines(_ names: (Set<String>) -> Bool) async {
+        for item in allVersions where names(item.facts.pipelineModels) && !item.facts.pipelineModels.isEmpty {
+            if let awaited = item.awaitedModel, (try? readyModel(named: awaited)) != nil {
+                item.awaitedModel = nil
+                _ = try? await load(item, again: true, bringsBack: true)
+                continue
+            }
+            let isWanted =
+                item.readyModel != nil || item.isLoading
+                || item.policy == .eager && !item.isHeldBack && wanted(of: item.name).contains { $0 === item }
+            guard isWanted, item.unreadable == nil, await item.isCurrent == false else { continue }
+            // A failure is an event, and what served before keeps serving.
+            _ = try? await load(item, again: true)
+        }
+    }
+
+    /// Unloads the pipelines that run a model which is no longer served: its memory is to be free, or its answers are wrong. They come
+    /// back with it.
+    /// - Parameters:
+    ///   - model: only those that keep this one; nil for all.
+    ///   - why: what became of the model.
+    func unloadPipelines(of name: String, keeping model: Model? = nil, because why: String) {
+        for item in allVersions where item.facts.pipelineModels.contains(name) {
+            guard let pipeline = item.readyModel?.pipeline, model.map(pipeline.keeps) ?? true else { continue }
+            guard item.unload(holdsBack: true) else { continue }
+            item.awaitedModel = name
+            onEvent(.unloaded(name: item.name, version: item.version, why: "its model \(name) \(why)"))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package import ImagePipeline
+package import Observations
+
+extension Drawing {
+    /// How a find is covered.
+    package enum Cover: Sendable, Hashable {
+        /// Flat blocks, 8 each way at most.
+        case blur
+        /// Black.
+        case fill
+    }
+
+    /// The part of a box's sides that is covered around it.
+    private static let around = 0.1
+    /// Blocks of a blur, each way.
+    private static let mostBlocks = 8
+    /// The least pixels of a block's side: smaller ones would show a small find as it is.
+    private static let leastBlock = 4
+
+    /// Covers a box, grown by a tenth on each side.
+    package mutating func cover(_ box: PictureMap.Rectangle, as cover: Cover) {
+        let x = Self.pixels(box.x - box.width * Self.around, box.x + box.width * (1 + Self.around), most: width)
+        let y = Self.pixels(box.y - box.height * Self.around, box.y + box.height * (1 + Self.around), most: height)
+        switch cover {
+        case .fill: fill(x.lowerBound, y.lowerBound, x.upperBound, y.upperBound, (0, 0, 0))
+        case .blur:
+            for rows in Self.blocks(y) { for columns in Self.blocks(x) { flatten(columns, rows) } }
+        }
+    }
+
+    /// The pixels that a part of an axis touches; all of them where it is no number.
+    private static func pixels(_ start: Double, _ end: Double, most: Int) -> Range<Int> {
+        guard start.isFinite, end.isFinite else { return 0..<most }
+        let first = Int(min(max(start.rounded(.down), 0), Double(most)))
+        return first..<Int(min(max(end.rounded(.up), Double(first)), Double(most)))
+    }
+
+    private static func blocks(_ pixels: Range<Int>) -> [Range<Int>] {
+        let count = min(mostBlocks, max(1, pixels.count / leastBlock))
+        return (0..<count).map { index in
+            pixels.lowerBound + pixels.count * index / count..<pixels.lowerBound + pixels.count * (index + 1) / count
+        }
+    }
+
+    /// Gives all pixels of a block their mean.
+    private mutating func flatten(_ columns: Range<Int>, _ rows: Range<Int>) {
+        guard !columns.isEmpty, !rows.isEmpty else { return }
+        var sum = SIMD4<Int>()
+        for row in rows {
+            for column in columns {
+                let place = 3 * (row * width + column)
+                sum &+= SIMD4(Int(pixels[place]), Int(pixels[place + 1]), Int(pixels[place + 2]), 0)
+            }
+        }
+        let count = columns.count * rows.count
+        func mean(_ sum: Int) -> UInt8 { UInt8(clamping: (sum + count / 2) / count) }
+        fill(
+            columns.lowerBound, rows.lowerBound, columns.upperBound, rows.upperBound,
+            (mean(sum.x), mean(sum.y), mean(sum.z)))
+    }
+
+    /// A box of the picture as a PNG; nil where nothing of it is in the picture.
+    package func cut(_ box: PictureMap.Rectangle) throws(ImageError) -> [UInt8]? {
+        let x = Self.pixels(box.x, box.x + box.width, most: width),
+            y = Self.pixels(box.y, box.y + box.height, most: height)
+        guard !x.isEmpty, !y.isEmpty else { return nil }
+        var part: [UInt8] = []
+        part.reserveCapacity(3 * x.count * y.count)
+        for row in y { part += pixels[3 * (row * width + x.lowerBound)..<3 * (row * width + x.upperBound)] }
+        let result = part.withUnsafeBytes { raw -> Result<[UInt8], ImageError> in
+            do throws(ImageError) {
+                return .success(try PNGEncoder.encode(width: x.count, height: y.count, channels: 3, pixels: raw))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// The picture as a file.
+    /// - Throws: `cancelled`, `outOfMemory`; `sideTooLong` for a JPEG.
+    package func encoded(isJPEG: Bool, isCancelled: () -> Bool) throws(ImageError) -> [UInt8] {
+        let result = pixels.withUnsafeBytes { raw -> Result<[UInt8], ImageError> in
+            do throws(ImageError) {
+                return .success(
+                    try isJPEG
+                        ? JPEGEncoder.encode(width: width, height: height, pixels: raw, isCancelled: isCancelled)
+                        : PNGEncoder.encode(
+                            width: width, height: height, channels: 3, pixels: raw, isCancelled: isCancelled))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,74 @@
+package import ImagePipeline
+package import Inference
+internal import Observations
+
+/// An answer that is the picture: with its finds drawn, or with some of them covered.
+package struct PictureForm: Sendable {
+    package var isJPEG: Bool
+    /// The labels or numbers of finds that are covered, and how; `all` stands for every find.
+    package var covers: [Covered] = []
+
+    /// Labels that are covered in one way.
+    package struct Covered: Sendable {
+        package var labels: [String]
+        package var cover: Drawing.Cover
+
+        package init(_ labels: [String], _ cover: Drawing.Cover) {
+            self.labels = labels
+            self.cover = cover
+        }
+
+        func includes(_ found: ObservationResult.Found) -> Bool {
+            labels.contains("all") || labels.contains(found.label) || labels.contains("\(found.index)")
+        }
+    }
+
+    package init(isJPEG: Bool) { self.isJPEG = isJPEG }
+
+    /// The label that stands for every find.
+    private static let all = "all"
+
+    /// Why labels cannot be covered: one that the model does not have would be covered nowhere.
+    package func refusal(of model: Model) -> InferenceError? {
+        for covered in covers {
+            var request = ObservationRequest(task: .detect)
+            request.classes = covered.labels.filter { $0 != Self.all }
+            if let error = model.refusal(of: request) { return error }
+        }
+        return nil
+    }
+
+    /// The request that finds what is to be drawn: where something is covered, all that there is.
+    package func request(_ request: ObservationRequest) -> ObservationRequest {
+        var request = request
+        request.keepsPicture = true
+        guard !covers.isEmpty else { return request }
+        request.needsAll = true
+        request.top = nil
+        request.classes = nil
+        return request
+    }
+
+    /// Draws and encodes; takes about as long as decoding the picture.
+    /// - Parameters:
+    ///   - result: of ``request(_:)``.
+    ///   - edges: pairs of keypoints that a line joins.
+    package func bytes(
+        of result: ObservationResult, edges: [[Int]], isCancelled: () -> Bool
+    ) throws(ImageError) -> [UInt8] {
+        guard let picture = result.picture, case .detections(let found) = result.content else {
+            throw .corrupt("its pixels were not kept")
+        }
+        var drawing = try Drawing(picture, isCancelled: isCancelled)
+        if covers.isEmpty { drawing.draw(result, edges: edges) }
+        // Black last: what is to be black is not blurred with what lies beside it.
+        for cover in [Drawing.Cover.blur, .fill] {
+            for (place, one) in found.enumerated()
+            where covers.contains(where: { $0.cover == cover && $0.includes(one) }) {
+                if place & 63 == 0, isCancelled() { throw .cancelled }
+                drawing.cover(one.box, as: cover)
+            }
+        }
+        return try drawing.encoded(isJPEG: isJPEG, isCancelled: isCancelled)
+    }
+}

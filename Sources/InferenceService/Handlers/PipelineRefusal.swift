@@ -1,0 +1,12 @@
+internal import Inference
+
+extension Model {
+    /// Refuses what only a model with tensors of its own can answer.
+    /// - Parameter name: what it is asked by.
+    func refusePipeline(_ name: String) throws(ServiceError) {
+        guard let pipeline else { return }
+        throw .invalidInput(
+            "model \"\(name)\" is a pipeline of several models (\(pipeline.versions.map(\.name).joined(separator: ", "))) and has "
+                + "no tensors of its own: send pictures to /v1/models/\(name)/detect, or tensors to one of its models")
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Pipelines of the real daemon, against Pillow and numpy.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized) struct PipelineClientsTests {
+    private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines").path
+    private static let pictures = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
+
+    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    func cropsAreThoseOfPillow_forEveryOrientation() throws {
+        let daemon = try Daemon(["--models", Self.fixtures])
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.pictures.path)
+            .filter { $0.hasPrefix("orientation-") && !$0.hasSuffix(".webp") || $0 == "scene.png" }.sorted()
+        #expect(names.count >= 17, "\(names)")
+        let result = try PythonClients.run(
+            "pipeline_client.py", [daemon.url] + names.map { Self.pictures.path + "/" + $0 })
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test("commands: check, detect, jsonl, crops and covers")
+    func commandsTakePipelines() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-pipe-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let binary = Daemon.binary.path, picture = Self.pictures.appendingPathComponent("scene.png").path
+        let check = try Shell.run(binary, ["check", Self.fixtures + "/looks"])
+        #expect(
+            check.status == 0 && check.text.contains("stage \"color\": classify by colors"),
+            "\(check.text)\(check.errors)")
+        let models = ["--models", Self.fixtures, "--model", "looks"]
+        let answer = try Shell.run(binary, ["detect"] + models + ["--json", "--crops", folder.path + "/cut", picture])
+        #expect(answer.status == 0 && answer.text.contains("\"color\":{\"classifications\""), "\(answer.errors)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path + "/cut").contains("scene.png-0-even.png"))
+        let source = folder.appendingPathComponent("in")
+        try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: picture, toPath: source.path + "/scene.png")
+        let lines = try Shell.run(binary, ["detect"] + models + ["--jsonl", source.path])
+        #expect(lines.status == 0 && lines.text.contains("\"color\":"), "\(lines.errors)")
+        let covered = try Shell.run(
+            binary, ["detect"] + models + ["--blur", "even", "--draw", folder.path + "/out", picture])
+        #expect(covered.status == 0, "\(covered.errors)")
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/out/scene.png.png"))
+        for (flags, words) in [
+            (["--blur", "even"], "--draw DIR"), (["--blur", "nobody", "--draw", folder.path + "/no"], "nobody"),
+            (["--jsonl", "--crops", folder.path + "/no"], "do not go with --jsonl"),
+        ] {
+            let refused = try Shell.run(binary, ["detect"] + models + flags + [picture])
+            #expect(refused.status != 0 && refused.errors.contains(words), "\(flags): \(refused.errors)")
+        }
+        let broken = folder.appendingPathComponent("broken")
+        try FileManager.default.createDirectory(at: broken, withIntermediateDirectories: true)
+        try """
+        {"name": "broken", "id": "broken", "version": "1",
+         "pipeline": {"model": "nobody", "each": [{"as": "box", "model": "neither", "task": "read"}]}}
+        """.write(to: broken.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
+        let problems = try Shell.run(binary, ["check", broken.path])
+        #expect(problems.status == 1)
+        for path in ["pipeline.each[0].as: ", "pipeline.each[0].task: "] {
+            #expect(problems.errors.contains(path), "\(problems.errors)\(problems.text)")
+        }
+    }
+}
