@@ -8,10 +8,10 @@ import Testing
     private static let families = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
 
     /// The derivation from a fixture's model file alone.
-    private static func derivation(_ name: String) throws -> BundleDerivation {
+    private static func derivation(_ name: String, _ path: String? = nil) throws -> BundleDerivation {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("\(name).onnx")
-        try FileManager.default.copyItem(at: families.appendingPathComponent("\(name)/model.onnx"), to: file)
+        try FileManager.default.copyItem(at: families.appendingPathComponent(path ?? "\(name)/model.onnx"), to: file)
         return try BundleDerivation(path: file.path)
     }
 
@@ -35,6 +35,23 @@ import Testing
         #expect(line.value == "\"\(layout)\"" && line.key.contains("likely, but"))
         #expect(found.provenance.undecided.contains("outputs"))
         #expect(found.provenance.missing.contains { $0.hasPrefix("layout: \"\(layout)\"") })
+    }
+
+    /// Tests/Fixtures/family-shapes: names and shapes with COCO's classes for pictures of 128 by 128.
+    @Test(arguments: [
+        ("fastestdet", "fastestdet", "segmentation"), ("yolox", "yolox", "YOLOv6"), ("yolov5", "yolov5", "YOLOv7"),
+        ("yolov8", "yolov8", "fractions"), ("yolov10", "yolo-end-to-end", "300 rows"), ("fcos", "fcos", "offset"),
+        ("fcos_maps", "fcos", "units"), ("retinanet", "retinanet", "priors"),
+    ]) func shapesOfCOCOsClasses_areLikely(_ name: String, _ layout: String, _ doubt: String) throws {
+        let found = try Self.derivation(name, "../family-shapes/\(name).onnx")
+        let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
+        #expect(line.value == "\"\(layout)\"" && line.key.contains("likely, but") && line.key.contains(doubt))
+        #expect(found.provenance.missing.contains { $0.hasPrefix("layout: \"\(layout)\"") })
+    }
+
+    @Test func mapsOfASegmenter_areNoDetectors() throws {
+        let found = try Self.derivation("segmenter", "../family-shapes/segmenter.onnx")
+        #expect(!found.provenance.lines.contains { $0.name == "outputs.layout" })
     }
 
     /// 60 rows are no number of cells; a mesh is no detector.

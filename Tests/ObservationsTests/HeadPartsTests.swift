@@ -244,3 +244,117 @@ import Testing
     @Test(arguments: ["x", "x y x", "x y depth", "", "score", "y z", String(repeating: "x ", count: 20)])
     func anOrderOfAPointNeedsOneXAndOneY(_ words: String) { #expect(PointOrder(rawValue: words) == nil) }
 }
+
+/// Heads of parts that nobody chose, and numbers that no model should give: every description is refused by name, or its boxes are finite.
+@Suite struct HostileHeadTests {
+    private static let hostile: [Float] = [
+        .nan, .infinity, -.infinity, 1e30, -1e30, .greatestFiniteMagnitude, -0.0, .leastNonzeroMagnitude, 0, 1, -1,
+    ]
+
+    private static func value(_ random: inout SplitMix) -> Float {
+        random.chance(25)
+            ? hostile.randomElement(using: &random) ?? 0
+            : random.chance(10)
+                ? Float(bitPattern: UInt32.random(in: 0...UInt32.max, using: &random))
+                : Float.random(in: -3...3, using: &random)
+    }
+
+    private static func find(_ decoder: BoxDecoder, _ tensors: OwnedTensors) throws -> [Detection] {
+        try tensors.withTensors { try decoder.detections(in: $0) }
+    }
+
+    /// A head whose every part is drawn, for one map of 4 by 2 cells or its table.
+    private static func head(_ random: inout SplitMix) -> BoxDecoding {
+        var head = BoxDecoding()
+        head.coding.kind = BoxCoding.Kind.allCases.randomElement(using: &random) ?? .boxes
+        head.coding.centers = BoxCoding.CenterCurve.allCases.randomElement(using: &random) ?? .linear
+        head.coding.sizes = BoxCoding.SizeCurve.allCases.randomElement(using: &random) ?? .linear
+        (head.coding.inCells, head.coding.ofPicture) = (random.chance(50), random.chance(50))
+        (head.coding.clips, head.multiLabel) = (random.chance(50), random.chance(50))
+        if head.coding.kind == .distances { head.coding.bins = Int.random(in: 1...4, using: &random) }
+        if random.chance(30) { head.coding.centerScale = value(&random) }
+        if random.chance(30) { head.coding.largestExponent = value(&random) }
+        head.form = head.forms.randomElement(using: &random) ?? .centers
+        head.units = BoxUnits.allCases.randomElement(using: &random) ?? .pixels
+        head.scores = ScoreForm.allCases.randomElement(using: &random) ?? .sigmoid
+        head.background = BackgroundClass.allCases.randomElement(using: &random) ?? .none
+        head.suppression = SuppressionScope.allCases.randomElement(using: &random) ?? .none
+        head.weights =
+            [.product, .root, ScoreWeights(objectness: 0.01, classes: 100)].randomElement(using: &random)
+            ?? .product
+        head.variances = (0..<4).map { _ in random.chance(70) ? 0.1 : value(&random) }
+        (head.strides, head.anchors) = ([8], Int.random(in: 1...3, using: &random))
+        head.offset = random.chance(70) ? 0.5 : value(&random)
+        if random.chance(50) {
+            head.extras = 4
+            head.points = PriorPoints(scale: value(&random))
+        }
+        if random.chance(20) {
+            let sides = (0..<head.anchors).map { _ in [value(&random), value(&random)] }
+            head.priors = .grid([PriorBoxes.Level(stride: 8, boxes: sides, offset: value(&random))])
+        }
+        head.tensors = [
+            HeadTensor(
+                "output",
+                [.box, .scores] + (random.chance(50) ? [.objectness] : []) + (head.extras > 0 ? [.extras] : []))
+        ]
+        return head
+    }
+
+    @Test func anyPartsWithAnyNumbers_endInFiniteBoxesOrARefusalByName() throws {
+        let seed = SplitMix.seed(for: "anyPartsWithAnyNumbers")
+        var random = SplitMix(seed: seed)
+        var decoded = 0, refused = 0
+        for _ in 0..<4_000 {
+            let head = Self.head(&random)
+            let background = head.background == .none ? 0 : 1
+            let values =
+                4 * head.coding.bins + 2 + background + (head.tensors[0].parts.contains(.objectness) ? 1 : 0)
+                + head.extras
+            var shape = random.chance(50) ? [1, head.anchors * values, 2, 4] : [1, 8 * head.anchors, values]
+            // A wrong count, or a size that overflows.
+            if random.chance(20), let place = shape.indices.randomElement(using: &random) {
+                shape[place] = [0, 1, shape[place] + 1, -1, .max, 1 << 40].randomElement(using: &random) ?? 0
+            }
+            do {
+                let decoder = try BoxDecoder(head, shapes: ["output": [shape]], width: 32, height: 16, classes: 2)
+                let numbers = (0..<shape.reduce(1, *)).map { _ in Self.value(&random) }
+                let found = try Self.find(decoder, OwnedTensors([("output", shape, numbers)]))
+                decoded += 1
+                #expect(found.count <= head.maxDetections)
+                for one in found {
+                    let box = [one.box.left, one.box.top, one.box.right, one.box.bottom]
+                    #expect(box.allSatisfy { $0.isFinite } && (0...1).contains(one.confidence), "\(head)")
+                    #expect((0..<2).contains(one.index) && one.extras.count == head.extras, "\(head)")
+                }
+            } catch ObservationError.unexpected(let role, let expected, let found) {
+                refused += 1
+                #expect(["output", "boxes", "tensors"].contains(role) && !expected.isEmpty, "\(found)")
+            }
+        }
+        #expect(decoded > 2_000 && refused > 200, "\(decoded), \(refused)")
+    }
+
+    /// Ten million candidates: as many detections as are asked for, the best ones, whose scores were hidden among the others.
+    @Test func tenMillionCandidates_areBounded() throws {
+        let rows = 2_000_000, classes = 5
+        var head = BoxDecoding()
+        (head.multiLabel, head.threshold, head.suppression, head.maxDetections) = (true, 0, .none, 3)
+        head.tensors = [HeadTensor("output", [.box, .scores])]
+        let decoder = try BoxDecoder(
+            head, shapes: ["output": [[1, rows, 4 + classes]]], width: 32, height: 16, classes: classes)
+        var values = [Float](repeating: 0.5, count: rows * (4 + classes))
+        for (row, score) in [(7, Float(0.7)), (rows / 2, 0.9), (rows - 1, 0.8)] { values[row * 9 + 6] = score }
+        let found = try Self.find(decoder, OwnedTensors([("output", [1, rows, 4 + classes], values)]))
+        #expect(found.map(\.row) == [rows / 2, rows - 1, 7] && found.map(\.index) == [2, 2, 2])
+        var asked = 0
+        #expect(throws: ObservationError.cancelled) {
+            try OwnedTensors([("output", [1, rows, 4 + classes], values)]).withTensors {
+                try decoder.detections(in: $0) {
+                    asked += 1
+                    return asked > 3
+                }
+            }
+        }
+    }
+}

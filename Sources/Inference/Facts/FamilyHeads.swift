@@ -11,10 +11,31 @@ extension HeadReading {
         var points = 0
         /// True if its tensors are maps and not tables.
         var areMaps = false
-        /// Rows of a cell of strides 8, 16 and 32, where the boxes are finished.
-        var rowsOfCell: Int?
+        /// The rows of a table: of each cell of these strides, or just so many.
+        var rows: Rows?
         /// Why it may be another family; nil if no other has these names.
         let doubt: String?
+    }
+
+    private enum Rows {
+        case cells(_ each: Int, strides: [Int])
+        /// Values follow each other, not rows.
+        case columns(strides: [Int])
+        case exactly(Int)
+
+        var isColumns: Bool { if case .columns = self { true } else { false } }
+
+        /// The number for a picture of this size.
+        func count(_ input: FactSize) -> Int {
+            func cells(_ strides: [Int]) -> Int {
+                strides.reduce(0) { $0 + ((input.height - 1) / $1 + 1) * ((input.width - 1) / $1 + 1) }
+            }
+            switch self {
+            case .cells(let each, let strides): return each * cells(strides)
+            case .columns(let strides): return cells(strides)
+            case .exactly(let count): return count
+            }
+        }
     }
 
     /// Those that are more particular first.
@@ -37,6 +58,24 @@ extension HeadReading {
             layout: .scrfd, roles: [("boxes", [], 4), ("scores", [], 1)],
             doubt: "others with two rows a cell have such shapes, too"),
         Family(
+            layout: .fcos,
+            roles: [
+                ("centerness", ["centerness", "ctr", "bbox_ctr", "cnt"], 1), ("boxes", ["bbox", "box", "reg"], 4),
+                ("scores", ["cls", "score"], nil),
+            ], areMaps: true, doubt: "some count distances in strides (\"units\"), or have other strides (\"strides\")"),
+        Family(
+            layout: .fcos,
+            roles: [
+                ("centerness", ["centerness", "ctr", "bbox_ctr", "cnt"], 1), ("boxes", ["bbox", "box", "reg"], 4),
+                ("scores", ["cls", "score"], nil),
+            ], rows: .cells(1, strides: [8, 16, 32, 64, 128]),
+            doubt: "torchvision's counts in strides from the corners of cells (\"units\": \"fractions\", \"offset\": 0)"
+        ),
+        Family(
+            layout: .retinanet, roles: [("boxes", [], 4), ("scores", [], nil)],
+            rows: .cells(9, strides: [8, 16, 32, 64, 128]),
+            doubt: "the sizes of its anchors may be others (\"priors\"); torchvision's are round the corners of cells"),
+        Family(
             layout: .damoYOLO, roles: [("boxes", [], 68), ("scores", [], nil)],
             doubt: "others with distributions over 17 bins have such shapes, too"),
         Family(
@@ -57,8 +96,17 @@ extension HeadReading {
         Family(
             layout: .nanodet, roles: [("output", [], nil)], doubt: "others with distributions over 8 bins look alike"),
         Family(
-            layout: .yolov5, roles: [("output", [], nil)], rowsOfCell: 3,
+            layout: .yolov5, roles: [("output", [], nil)], rows: .cells(3, strides: [8, 16, 32]),
             doubt: "YOLOv3 and YOLOv7 with decoding inside look alike, and raw rows, too (\"yolov5-maps\")"),
+        Family(
+            layout: .yolox, roles: [("output", [], nil)], rows: .cells(1, strides: [8, 16, 32]),
+            doubt: "YOLOv6 and YOLOX with decoding inside look alike (\"yolov5\")"),
+        Family(
+            layout: .yolov8, roles: [("output", [], nil)], rows: .columns(strides: [8, 16, 32]),
+            doubt: "exports to TensorFlow give fractions (\"units\")"),
+        Family(
+            layout: .endToEnd, roles: [("output", [], 6)], rows: .exactly(300),
+            doubt: "others with 300 rows of six numbers look alike (\"row\")"),
     ]
 
     /// The first family that the outputs fit; nil if there is none, or the size of the picture is not known.
@@ -136,9 +184,12 @@ extension HeadReading {
     /// True if the outputs are maps where the family has maps, and have the rows of finished boxes.
     private static func fits(_ family: Family, _ ports: [TensorPort], _ input: FactSize) -> Bool {
         guard ports.allSatisfy({ ($0.shape.dimensions.count >= 4) == family.areMaps }) else { return false }
-        guard let rows = family.rowsOfCell else { return true }
-        let cells = [8, 16, 32].reduce(0) { $0 + (input.height / $1) * (input.width / $1) }
-        return ports.count == 1 && ports[0].shape.dimensions.count == 3 && ports[0].shape.dimensions[1] == rows * cells
-            && ports[0].shape.dimensions[2] > 5
+        guard let rows = family.rows else { return true }
+        return ports.allSatisfy { port in
+            let extents = port.shape.dimensions
+            guard extents.count == 3, rows.isColumns || extents[1] == rows.count(input) else { return false }
+            guard rows.isColumns else { return family.roles.count > 1 || extents[2] > 5 }
+            return extents[2] == rows.count(input) && extents[1] > 4
+        }
     }
 }

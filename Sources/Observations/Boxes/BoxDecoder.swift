@@ -6,12 +6,9 @@
 
 /// The options of one request to a detector, in place of what its bundle says.
 package struct BoxOptions: Sendable, Hashable {
-    package var threshold: Float?
-    package var iou: Float?
-    /// The most detections, at least 1.
-    package var most: Int?
-    /// The classes that are wanted; nil for all.
-    package var classes: Set<Int>?
+    package var threshold: Float?, iou: Float?
+    /// The most detections, at least 1; the classes that are wanted.
+    package var most: Int?, classes: Set<Int>?
     /// True if no detection may be missing: the limits of their number do not count, and one that cannot be read is an error.
     package var needsAll = false
 
@@ -32,35 +29,21 @@ package struct BoxDecoder: Sendable {
     private let nothing: Int?
     /// True if a row has the four numbers of a finished box.
     private let isPlain: Bool
-    /// What boxes are counted from; none for finished boxes, and where a tensor of the model holds them.
-    private let priors: [Prior]
-    /// The factors of offsets.
-    private let variances: SIMD4<Float>
+    /// The boxes that others count from, where no tensor of the model holds them, and the factors of offsets.
+    private let priors: [Prior], variances: SIMD4<Float>
 
     /// The most boxes that suppression is done for: the best ones.
     package static let mostCandidates = 10_000
 
-    /// Prepares decoding of outputs of these shapes.
-    ///
-    /// - Parameters:
-    ///   - shapes: of the tensors of each role (``BoxDecoding/roles``), several where there are levels.
-    ///   - width: of the input tensor in pixels, as `height`.
-    ///   - classes: how many labels there are, background not counted; nil if none are known.
-    /// - Throws: `unexpected` for the first tensor whose shape does not fit.
+    /// Prepares decoding of tensors of these shapes, by role (``BoxDecoding/roles``), several where there are levels. `classes`: the
+    /// number of labels without background; nil if none are known. Throws `unexpected` for the first tensor that does not fit.
     package init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
-        self.decoding = decoding
-        self.width = width
-        self.height = height
+        (self.decoding, self.width, self.height) = (decoding, width, height)
         plan = try HeadPlan(decoding, shapes: shapes, width: width, height: height, classes: classes)
-        nothing =
-            switch decoding.background {
-            case .none: nil
-            case .first: 0
-            case .last: classes
-            }
-        isPlain = decoding.coding.kind == .boxes && plan.levels.allSatisfy { $0.field(.sizes) == nil }
+        nothing = decoding.background == .none ? nil : decoding.background == .first ? 0 : classes
+        isPlain = decoding.coding.kind == .boxes && plan.levels.allSatisfy { $0.sizes == nil }
         variances = decoding.variances.count == 4 ? SIMD4(decoding.variances) : SIMD4(repeating: 1)
         let grid = decoding.grid
         guard decoding.coding.kind != .boxes, let boxes = decoding.priors ?? (grid.isEmpty ? nil : .grid(grid)) else {
@@ -90,16 +73,12 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Decoding
 
-    /// The detections in the outputs of one picture, the most confident first.
-    ///
-    /// - Parameters:
-    ///   - tensors: by role, of the shapes that the decoder was made for.
-    ///   - isCancelled: asked regularly; true ends the call with `cancelled`.
+    /// The detections in the outputs of one picture, by role, of the shapes that the decoder was made for: the most confident first.
+    /// `isCancelled` is asked regularly; true ends the call with `cancelled`.
     package func detections(
         in tensors: [String: [OutputTensor]], options: BoxOptions = BoxOptions(), isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {
-        var levels: [Bound] = []
-        for level in plan.levels { levels.append(try Bound(level, tensors)) }
+        let levels = try bound(tensors)
         var candidates = Candidates(most: Self.mostCandidates)
         // What is past the end is not wanted. Numbers come from requests: the largest has no successor.
         let wanted = options.classes.map { asked in
@@ -109,71 +88,71 @@ package struct BoxDecoder: Sendable {
         }
         let threshold = options.threshold ?? decoding.threshold
         let scan = ScoreScan(decoding, threshold: threshold, wanted: wanted)
-        var firstRow = 0
         for level in levels {
             if let label = level.label {
-                finished(
-                    level, labels: label, rows: min(level.rows, count(in: tensors)), firstRow: firstRow,
-                    threshold: threshold, wanted: wanted, into: &candidates)
+                finished(level, labels: label, count(in: tensors), scan, into: &candidates)
             } else {
                 try scan.scan(
-                    scores: level.scores, objectness: level.objectness, rows: level.rows, firstRow: firstRow,
+                    scores: level.scores, objectness: level.objectness, rows: level.rows, firstRow: level.firstRow,
                     into: &candidates, isCancelled: isCancelled)
             }
-            firstRow += level.rows
         }
-        let priors = try priors(in: tensors)
         if options.needsAll, !candidates.isComplete { throw .tooMany(limit: Self.mostCandidates) }
-        return try suppress(candidates.sorted(), levels, priors, options, isCancelled)
+        return try suppress(candidates.sorted(), levels, priors(in: tensors), options, isCancelled)
     }
 
     /// Adds the rows of a model that puts out classes as numbers.
     private func finished(
-        _ level: Bound, labels: Plane, rows: Int, firstRow: Int, threshold: Float, wanted: [Bool]?,
-        into candidates: inout Candidates
+        _ level: Bound, labels: Plane, _ count: Int, _ scan: ScoreScan, into candidates: inout Candidates
     ) {
         let shift = decoding.background == .first ? 1 : 0
-        for row in 0..<rows {
+        for row in 0..<min(level.rows, count) {
             if let end = level.end, end[row, 0] < 0 { break }
-            let raw = level.scores[row, 0], label = labels[row, 0].rounded()
-            let score = decoding.scores == .sigmoid ? ScoreScan.sigmoid(raw) : raw
+            let score = scan.probability(level.scores[row, 0]), label = labels[row, 0].rounded()
             // Rows of zeros are room that was not needed.
-            guard score >= threshold, score > 0, label >= 0, label < Float(classes), let number = Int(exactly: label),
-                number != nothing
+            guard score >= scan.threshold, score > 0, label >= 0, label < Float(classes),
+                let number = Int(exactly: label), number != nothing
             else { continue }
-            let index = number - shift
-            if let wanted, index >= wanted.count || !wanted[index] { continue }
-            candidates.add(score, row: firstRow + row, label: index)
+            scan.add(score, level.firstRow + row, number - shift, &candidates)
         }
     }
 
-    /// A level with its memory.
+    /// A level with its memory. `firstRow` is its first among those of all levels; `sizes` are there where they are apart.
     private struct Bound {
-        let rows: Int, across: Int
-        let firstPrior: Int, priorStep: Int
+        let rows: Int, across: Int, firstPrior: Int, priorStep: Int, firstRow: Int
         let boxes: Plane, scores: Plane
-        /// The size, where it is apart from the centre.
-        let sizes: Plane?
-        let objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
+        let sizes: Plane?, objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
+    }
 
-        init(_ level: HeadPlan.Level, _ tensors: [String: [OutputTensor]]) throws(ObservationError) {
-            func plane(_ part: RowPart, or other: RowPart? = nil) throws(ObservationError) -> Plane? {
-                guard let field = level.field(part) ?? other.flatMap(level.field) else { return nil }
-                guard let plane = field.plane(in: tensors, rows: level.rows) else {
-                    throw .unexpected(
-                        role: field.role, expected: "the planned shape",
-                        found: "\(tensors[field.role]?.map(\.shape) ?? [])")
+    private func bound(_ tensors: [String: [OutputTensor]]) throws(ObservationError) -> [Bound] {
+        let given = plan.roles.map { tensors[$0] ?? [] }
+        var levels: [Bound] = []
+        levels.reserveCapacity(plan.levels.count)
+        var firstRow = 0
+        for level in plan.levels {
+            func plane(_ field: HeadPlan.Field?) throws(ObservationError) -> Plane? {
+                guard let field else { return nil }
+                if field.index < given[field.role].count,
+                    let plane = field.plane(given[field.role][field.index], rows: level.rows)
+                {
+                    return plane
                 }
-                return plane
+                throw .unexpected(
+                    role: plan.roles[field.role], expected: "the planned shape",
+                    found: "\(given[field.role].map(\.shape))")
             }
-            guard let boxes = try plane(.box, or: .centers), let scores = try plane(.scores, or: .score) else {
+            guard let boxes = try plane(level.boxes), let scores = try plane(level.scores) else {
                 throw .unexpected(role: "tensors", expected: "boxes and scores", found: "not both")
             }
-            (rows, across, firstPrior, priorStep) = (level.rows, level.across, level.firstPrior, level.priorStep)
-            (self.boxes, self.scores, sizes) = (boxes, scores, try plane(.sizes))
-            (objectness, extras) = (try plane(.objectness), try plane(.extras))
-            (label, end) = (try plane(.label), try plane(.picture))
+            levels.append(
+                Bound(
+                    rows: level.rows, across: level.across, firstPrior: level.firstPrior, priorStep: level.priorStep,
+                    firstRow: firstRow, boxes: boxes, scores: scores, sizes: try plane(level.sizes),
+                    objectness: try plane(level.objectness), extras: try plane(level.extras),
+                    label: try plane(level.label), end: try plane(level.end)))
+            firstRow += level.rows
         }
+        return levels
     }
 
     /// The number of rows that the model says are valid.
@@ -184,11 +163,9 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Priors
 
-    /// Priors that a tensor of the model holds: boxes in fractions of the input's sides, or, as Caffe's PriorBox, corners with a set of
-    /// variances for each.
+    /// Priors of a tensor, in fractions of the input's sides: boxes, or, as Caffe's PriorBox, corners with variances for each.
     private struct TensorPriors {
-        let boxes: UnsafeBufferPointer<Float>
-        let variances: UnsafeBufferPointer<Float>?
+        let boxes: UnsafeBufferPointer<Float>, variances: UnsafeBufferPointer<Float>?
     }
 
     private func priors(in tensors: [String: [OutputTensor]]) throws(ObservationError) -> TensorPriors? {
@@ -200,24 +177,22 @@ package struct BoxDecoder: Sendable {
             variances: tensor.values.count == count ? nil : UnsafeBufferPointer(rebasing: tensor.values[count...]))
     }
 
-    private func prior(_ place: Int, _ tensor: TensorPriors?) -> Prior {
-        guard let tensor else { return priors.indices.contains(place) ? priors[place] : Prior() }
+    /// A prior, and the factors of its offsets.
+    private func prior(_ place: Int, _ tensor: TensorPriors?) -> (prior: Prior, variances: SIMD4<Float>) {
+        guard let tensor else { return (priors.indices.contains(place) ? priors[place] : Prior(), variances) }
         let boxes = tensor.boxes, first = place * 4, across = Float(width), down = Float(height)
-        guard first >= 0, first + 3 < boxes.count else { return Prior() }
+        guard first >= 0, first + 3 < boxes.count else { return (Prior(), variances) }
         let (a, b, c, d) = (
             boxes[first] * across, boxes[first + 1] * down, boxes[first + 2] * across, boxes[first + 3] * down
         )
-        return tensor.variances == nil
-            ? Prior(x: a, y: b, width: c, height: d)
-            : Prior(x: (a + c) / 2, y: (b + d) / 2, width: c - a, height: d - b)
+        guard let own = tensor.variances else { return (Prior(x: a, y: b, width: c, height: d), variances) }
+        return (
+            Prior(x: (a + c) / 2, y: (b + d) / 2, width: c - a, height: d - b),
+            SIMD4(own[first], own[first + 1], own[first + 2], own[first + 3])
+        )
     }
 
-    private func variances(_ place: Int, _ tensor: TensorPriors?) -> SIMD4<Float> {
-        guard let own = tensor?.variances, place >= 0, place * 4 + 3 < own.count else { return variances }
-        return SIMD4(own[place * 4], own[place * 4 + 1], own[place * 4 + 2], own[place * 4 + 3])
-    }
-
-    /// What centres and points are multiples of.
+    /// The lengths that centres and points are multiples of.
     private func unit(_ prior: Prior) -> (x: Float, y: Float) {
         decoding.coding.inCells && prior.cell > 0 ? (prior.cell, prior.cell) : (prior.width, prior.height)
     }
@@ -231,13 +206,13 @@ package struct BoxDecoder: Sendable {
         switch decoding.coding.kind {
         case .boxes: return finished(a, b, c, d)
         case .distances:
-            let prior = prior(place, tensor)
+            let (prior, _) = prior(place, tensor)
             return Box(
                 left: prior.x - a * prior.width, top: prior.y - b * prior.height, right: prior.x + c * prior.width,
                 bottom: prior.y + d * prior.height
             ).bounded
         case .offsets:
-            let prior = prior(place, tensor), unit = unit(prior), variances = variances(place, tensor)
+            let (prior, variances) = prior(place, tensor), unit = unit(prior)
             let whole = decoding.coding.ofPicture ? (Float(width), Float(height)) : (prior.width, prior.height)
             // Offsets of TensorFlow's models begin with y.
             let (x, y, w, h) = decoding.form == .centersYX ? (b, a, d, c) : (a, b, c, d)
@@ -289,15 +264,15 @@ package struct BoxDecoder: Sendable {
     }
 
     private func finished(_ a: Float, _ b: Float, _ c: Float, _ d: Float) -> Box? {
-        let scaleX = decoding.units == .fractions ? Float(width) : 1
-        let scaleY = decoding.units == .fractions ? Float(height) : 1
+        let across = decoding.units == .fractions ? Float(width) : 1
+        let down = decoding.units == .fractions ? Float(height) : 1
         switch decoding.form {
-        case .centers: return Self.centered(a * scaleX, b * scaleY, c * scaleX, d * scaleY)
-        case .centersYX: return Self.centered(b * scaleX, a * scaleY, d * scaleX, c * scaleY)
-        case .corners: return Box(left: a * scaleX, top: b * scaleY, right: c * scaleX, bottom: d * scaleY).bounded
-        case .cornersYX: return Box(left: b * scaleX, top: a * scaleY, right: d * scaleX, bottom: c * scaleY).bounded
+        case .centers: return Self.centered(a * across, b * down, c * across, d * down)
+        case .centersYX: return Self.centered(b * across, a * down, d * across, c * down)
+        case .corners: return Box(left: a * across, top: b * down, right: c * across, bottom: d * down).bounded
+        case .cornersYX: return Box(left: b * across, top: a * down, right: d * across, bottom: c * down).bounded
         case .topLeft:
-            return Box(left: a * scaleX, top: b * scaleY, right: (a + c) * scaleX, bottom: (b + d) * scaleY).bounded
+            return Box(left: a * across, top: b * down, right: (a + c) * across, bottom: (b + d) * down).bounded
         }
     }
 
@@ -309,7 +284,7 @@ package struct BoxDecoder: Sendable {
     private func extras(_ row: Int, _ plane: Plane, _ place: Int, _ tensor: TensorPriors?) -> [Float] {
         var extras = (0..<plane.count).map { plane[row, $0] }
         guard let points = decoding.points else { return extras }
-        let prior = prior(place, tensor), unit = unit(prior)
+        let (prior, _) = prior(place, tensor), unit = unit(prior)
         for first in stride(from: points.first, to: extras.count - points.order.count + 1, by: points.order.count) {
             let x = first + points.order.x, y = first + points.order.y
             extras[x] = prior.x + extras[x] * unit.x * points.scale
@@ -337,12 +312,6 @@ package struct BoxDecoder: Sendable {
         _ candidates: [Candidate], _ levels: [Bound], _ tensor: TensorPriors?, _ options: BoxOptions,
         _ isCancelled: () -> Bool
     ) throws(ObservationError) -> [Detection] {
-        var starts: [Int] = []
-        var next = 0
-        for level in levels {
-            starts.append(next)
-            next += level.rows
-        }
         var boxes: [Box] = []
         var chosen: [(candidate: Candidate, level: Int, row: Int)] = []
         boxes.reserveCapacity(candidates.count)
@@ -350,10 +319,11 @@ package struct BoxDecoder: Sendable {
         func place(_ row: Int, _ level: Int) -> Int { levels[level].firstPrior + row * levels[level].priorStep }
         let arePeaks = decoding.suppression == .peaks, clips = decoding.coding.clips
         for candidate in candidates {
-            guard let level = starts.lastIndex(where: { $0 <= Int(candidate.row) }) else { continue }
-            let row = Int(candidate.row) - starts[level]
+            guard let level = levels.lastIndex(where: { $0.firstRow <= Int(candidate.row) }) else { continue }
+            let row = Int(candidate.row) - levels[level].firstRow
             if arePeaks, !isPeak(row, Int(candidate.label), levels[level]) { continue }
-            guard var box = box(row, levels[level].boxes, levels[level].sizes, place(row, level), tensor) else {
+            let places = levels[level].boxes
+            guard var box = box(row, places, levels[level].sizes, place(row, level), tensor) else {
                 if options.needsAll { throw .unexpected(role: "boxes", expected: "numbers", found: "a box of NaN") }
                 continue
             }

@@ -5,37 +5,27 @@ package struct BoxDecoding: Sendable, Hashable {
     package var tensors: [HeadTensor] = []
     /// True if a tensor may be several, one for each level.
     package var hasLevels = true
-    /// How a row's numbers stand for a box.
     package var coding = BoxCoding()
-    /// The meaning of the four numbers of a box.
     package var form = BoxForm.centers
     /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is as large as its cell.
     package var units = BoxUnits.pixels
-    /// The form of the scores before they are compared with the threshold.
-    package var scores = ScoreForm.probabilities
-    /// How much objectness and class count in the product that is the confidence.
-    package var weights = ScoreWeights.product
+    package var scores = ScoreForm.probabilities, weights = ScoreWeights.product
     /// Which class means that nothing is there. Indices of detections do not count it.
     package var background = BackgroundClass.none
-    /// The least confidence of a detection, 0 to 1.
-    package var threshold: Float = 0.25
-    /// The overlap (intersection over union) from which the less confident of two boxes is dropped, 0 to 1.
-    package var iou: Float = 0.45
-    /// Which boxes can suppress each other.
+    /// The least confidence of a detection, and the overlap (intersection over union) from which the less confident of two boxes
+    /// is dropped: 0 to 1.
+    package var threshold: Float = 0.25, iou: Float = 0.45
     package var suppression = SuppressionScope.perClass
-    /// The most detections of a picture.
-    package var maxDetections = 300
-    /// The most detections of one class, where suppression is per class; nil for no limit.
-    package var maxDetectionsOfClass: Int?
+    /// The most detections of a picture, and, where suppression is per class, of one class; nil for no limit.
+    package var maxDetections = 300, maxDetectionsOfClass: Int?
     /// True if one box can be several detections, one for each class over the threshold. Otherwise only its best class counts.
     package var multiLabel = false
     /// The axis order of a tensor of rows; nil finds it by the number of classes.
     package var order: RowOrder?
-    /// The cells' sizes in pixels of the tensor, level by level, where there are no `priors`.
-    package var strides: [Int] = []
-    /// Rows of each cell, which follow one another: for `strides`.
-    package var anchors = 1
-    /// The position of a cell's point within it, from which boxes count: 0.5 is the middle, 0 the top left corner. For `strides`.
+    /// Where there are no `priors`: the cells' sizes in pixels of the tensor, level by level, and the rows of each cell, which follow
+    /// one another.
+    package var strides: [Int] = [], anchors = 1
+    /// The place of a cell's point within it, from which boxes of `strides` count: 0.5 is the middle, 0 the top left corner.
     package var offset: Float = 0.5
     /// The boxes that encoded ones refer to. Nil if they are cells of `strides`, or a tensor of the model holds them.
     package var priors: PriorBoxes?
@@ -73,34 +63,24 @@ package struct BoxDecoding: Sendable, Hashable {
 
 /// One of a head's tensors, by its role, or one for each level.
 package struct HeadTensor: Sendable, Hashable {
-    package var role: String
-    /// What each of its rows holds, in order. None for tensors that do not have a row for each box.
+    package var role: String, isOptional = false
+    /// The parts of each of its rows, in order. None for tensors that do not have a row for each box.
     package var parts: [RowPart]
-    package var isOptional = false
 
     /// A tensor.
     package init(_ role: String, _ parts: [RowPart], isOptional: Bool = false) {
-        self.role = role
-        self.parts = parts
-        self.isOptional = isOptional
+        (self.role, self.parts, self.isOptional) = (role, parts, isOptional)
     }
 }
 
 /// A part of a row. The raw values are those of `row` in model.json.
 package enum RowPart: String, Sendable, CaseIterable {
-    /// Four numbers, or four distributions.
-    case box
-    /// The first two numbers of a box, and its last two, where they are apart.
-    case centers, sizes
-    /// One number: that anything is there.
-    case objectness
-    /// A score of each class.
-    case scores
-    /// The only score.
-    case score
-    /// The class as a number.
+    /// Four numbers, or four distributions; its first and its last two, where they are apart.
+    case box, centers, sizes
+    /// That anything is there; a score of each class; the only score.
+    case objectness, scores, score
+    /// The class as a number; the number of the picture, which below 0 marks the row behind the last one.
     case label = "class"
-    /// The number of the picture; below 0 it marks the row behind the last one.
     case picture
     /// Coefficients of a mask, then points.
     case extras
@@ -108,17 +88,10 @@ package enum RowPart: String, Sendable, CaseIterable {
     case unread = "_"
 }
 
-/// How a row's numbers stand for a box.
+/// How a row's numbers stand for a box. The raw values are those of model.json.
 package struct BoxCoding: Sendable, Hashable {
-    /// The raw values are those of `coding` in model.json.
-    package enum Kind: String, Sendable, CaseIterable {
-        /// The box itself.
-        case boxes
-        /// A centre and a size, relative to a prior.
-        case offsets
-        /// Distances from the prior's centre to left, top, right and bottom.
-        case distances
-    }
+    /// The box itself; a centre and a size, relative to a prior; distances from the prior's centre to left, top, right and bottom.
+    package enum Kind: String, Sendable, CaseIterable { case boxes, offsets, distances }
 
     package enum CenterCurve: String, Sendable, CaseIterable { case linear, sigmoid, tanh }
 
@@ -128,19 +101,14 @@ package struct BoxCoding: Sendable, Hashable {
         case squaredSigmoid = "squared_sigmoid"
     }
 
-    package var kind = Kind.boxes
-    package var centers = CenterCurve.linear
+    package var kind = Kind.boxes, centers = CenterCurve.linear, sizes = SizeCurve.exponential
     /// With `sigmoid`: the length of the range of a centre in cells, whose middle is the cell's.
     package var centerScale: Float = 1
-    /// True if centres and points are multiples of the cell, and not of the prior.
-    package var inCells = false
-    package var sizes = SizeCurve.exponential
-    /// True if sizes are parts of the picture, and not multiples of the prior.
-    package var ofPicture = false
+    /// True if centres and points are multiples of the cell, and not of the prior; if sizes are parts of the picture, and not multiples
+    /// of the prior; if boxes are cut to the picture before they suppress each other.
+    package var inCells = false, ofPicture = false, clips = false
     /// Exponents of sizes are cut to this.
     package var largestExponent = Float.infinity
-    /// True if boxes are cut to the picture before they suppress each other.
-    package var clips = false
     /// Each distance is the mean of a distribution over 0, 1 ... `bins` - 1, given as logits; 1 for the distance itself.
     package var bins = 1
 
@@ -148,10 +116,7 @@ package struct BoxCoding: Sendable, Hashable {
     package init() {}
 
     /// One with the usual curves.
-    init(_ kind: Kind, bins: Int = 1) {
-        self.kind = kind
-        self.bins = bins
-    }
+    init(_ kind: Kind, bins: Int = 1) { (self.kind, self.bins) = (kind, bins) }
 }
 
 /// The confidence is objectness and class score, each to the power of its weight, multiplied.
@@ -161,13 +126,10 @@ package struct ScoreWeights: Sendable, Hashable {
     package static let root = ScoreWeights(objectness: 0.5, classes: 0.5)
 
     /// Both are greater than 0.
-    package init(objectness: Float, classes: Float) {
-        self.objectness = objectness
-        self.classes = classes
-    }
+    package init(objectness: Float, classes: Float) { (self.objectness, self.classes) = (objectness, classes) }
 }
 
-/// Points of a row that count from its prior's centre, in multiples of the prior's size.
+/// Points of a row that count from its prior's centre, in multiples of the prior's size times `scale`.
 package struct PriorPoints: Sendable, Hashable {
     /// The place of the first one among the row's extras.
     package var first = 0
@@ -178,50 +140,29 @@ package struct PriorPoints: Sendable, Hashable {
     package init(scale: Float = 1) { self.scale = scale }
 }
 
-/// The meaning of the four numbers of a box.
+/// The meaning of the four numbers of a box: centre x and y, width, height; left, top, right, bottom; left, top, width, height. With
+/// `yx`, y comes before x, and heights before widths.
 package enum BoxForm: String, Sendable, CaseIterable {
-    /// Centre x, centre y, width, height.
-    case centers
-    /// Left, top, right, bottom.
-    case corners
-    /// Top, left, bottom, right.
+    case centers, corners
     case cornersYX = "corners_yx"
-    /// Left, top, width, height.
     case topLeft = "top_left"
-    /// Centre y, centre x, height, width.
     case centersYX = "centers_yx"
 }
 
-/// The unit of boxes and points.
-package enum BoxUnits: String, Sendable, CaseIterable {
-    /// Pixels of the input tensor.
-    case pixels
-    /// Parts of the input tensor's sides, 0 to 1.
-    case fractions
-}
+/// The unit of boxes and points: pixels of the input tensor, or parts of its sides, 0 to 1.
+package enum BoxUnits: String, Sendable, CaseIterable { case pixels, fractions }
 
-/// The form of scores.
-package enum ScoreForm: String, Sendable, CaseIterable {
-    /// Confidences already.
-    case probabilities
-    /// Logits, each on its own.
-    case sigmoid
-    /// Logits of one distribution over the classes.
-    case softmax
-}
+/// The form of scores: confidences already, logits each on its own, or logits of one distribution over the classes.
+package enum ScoreForm: String, Sendable, CaseIterable { case probabilities, sigmoid, softmax }
 
 /// The place of the class that stands for nothing.
-package enum BackgroundClass: String, Sendable, CaseIterable {
-    case none, first, last
-}
+package enum BackgroundClass: String, Sendable, CaseIterable { case none, first, last }
 
-/// Which boxes can suppress each other.
+/// Which boxes can suppress each other. `none`: the model has done it, or needs none.
 package enum SuppressionScope: String, Sendable, CaseIterable {
-    /// No suppression: the model has done it, or needs none.
     case none
     /// Boxes of the same class.
     case perClass = "per_class"
-    /// All boxes.
     case all
     /// Boxes of the same class; the box and the points that stay are the mean of all that overlap, weighted by their confidences.
     case weighted
@@ -229,10 +170,5 @@ package enum SuppressionScope: String, Sendable, CaseIterable {
     case peaks
 }
 
-/// The axis order of one tensor that holds everything.
-package enum RowOrder: String, Sendable, CaseIterable {
-    /// `[n, values]`: a detection's numbers follow each other.
-    case rows
-    /// `[values, n]`: a value of all detections follows another.
-    case columns
-}
+/// The axis order of one tensor that holds everything: `[n, values]`, or `[values, n]`.
+package enum RowOrder: String, Sendable, CaseIterable { case rows, columns }

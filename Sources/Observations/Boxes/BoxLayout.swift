@@ -35,104 +35,94 @@ extension BoxDecoding {
     /// Long: a flat table, a case for each family.
     package init(layout: BoxLayout) {
         self.init()
+        let cells = [8, 16, 32]
+        switch layout {
+        case .yolov5, .yolov8, .endToEnd, .yolox, .ssd, .tfliteDetection, .detectionOutput, .scoredBoxes, .detr,
+            .corners:
+            hasLevels = false
+        default: break
+        }
         tensors = Self.pairs
         switch layout {
-        case .yolov5, .yolox, .yolov3Maps, .yolov5Maps:
-            tensors = [HeadTensor("output", [.box, .objectness, .scores, .extras])]
-        case .yolov8, .yolov8Maps: tensors = [HeadTensor("output", [.box, .scores, .extras])]
-        case .nanodet: tensors = [HeadTensor("output", [.scores, .box])]
-        case .fastestdet: tensors = [HeadTensor("output", [.objectness, .box, .scores])]
-        case .endToEnd: tensors = [HeadTensor("output", [.box, .score, .label, .extras])]
-        case .detectionOutput: tensors = [HeadTensor("output", [.picture, .label, .score, .box])]
+        case .yolov5: output([.box, .objectness, .scores, .extras])
+        case .yolov8: output([.box, .scores, .extras])
+        case .yolox:
+            output([.box, .objectness, .scores, .extras])
+            (coding, strides, offset) = (BoxCoding(.offsets), cells, 0)
+        case .endToEnd:
+            output([.box, .score, .label, .extras])
+            (form, suppression) = (.corners, .none)
+        case .scoredBoxes:
+            tensors = [HeadTensor("boxes", [.box, .score]), HeadTensor("classes", [.label], isOptional: true)]
+            (form, suppression) = (.corners, .none)
         case .tfliteDetection:
             tensors = [HeadTensor("boxes", [.box]), HeadTensor("classes", [.label]), HeadTensor("scores", [.score])]
             tensors.append(HeadTensor("count", [], isOptional: true))
-        case .scoredBoxes:
-            tensors = [HeadTensor("boxes", [.box, .score]), HeadTensor("classes", [.label], isOptional: true)]
-        case .ssd: tensors += [HeadTensor("priors", [], isOptional: true), Self.points]
-        case .fcos: tensors += [HeadTensor("centerness", [.objectness], isOptional: true), Self.points]
-        case .yunet: tensors += [HeadTensor("objectness", [.objectness]), Self.points]
-        case .blazeface: tensors[0].parts = [.box, .extras]
-        case .centernet: tensors = [HeadTensor("sizes", [.sizes]), HeadTensor("centers", [.centers]), Self.pairs[1]]
-        case .retinanet, .scrfd: tensors.append(Self.points)
-        case .detr, .corners, .picodet, .damoYOLO, .rtmdet: break
-        }
-        let areOne: [BoxLayout] = [
-            .yolov5, .yolov8, .endToEnd, .yolox, .ssd, .tfliteDetection, .detectionOutput, .scoredBoxes, .detr,
-            .corners,
-        ]
-        hasLevels = !areOne.contains(layout)
-        switch layout {
-        case .yolov5, .yolov8: break
-        case .yolox:
-            coding = BoxCoding(.offsets)
-            (strides, offset) = ([8, 16, 32], 0)
-        case .endToEnd, .scoredBoxes: (form, suppression) = (.corners, .none)
-        case .tfliteDetection: (form, units, suppression) = (.cornersYX, .fractions, .none)
-        case .detectionOutput: (form, units, suppression) = (.corners, .fractions, .none)
+            (form, units, suppression) = (.cornersYX, .fractions, .none)
+        case .detectionOutput:
+            output([.picture, .label, .score, .box])
+            (form, units, suppression) = (.corners, .fractions, .none)
         case .corners: (form, units, threshold) = (.corners, .fractions, 0.5)
         case .ssd:
-            coding = BoxCoding(.offsets)
-            (scores, background) = (.softmax, .first)
-            variances = [0.1, 0.1, 0.2, 0.2]
-            points = PriorPoints(scale: 0.1)
+            tensors += [HeadTensor("priors", [], isOptional: true), Self.points]
+            (coding, scores, background) = (BoxCoding(.offsets), .softmax, .first)
+            (variances, points) = ([0.1, 0.1, 0.2, 0.2], PriorPoints(scale: 0.1))
         case .detr:
             (units, scores, background, suppression, threshold) = (.fractions, .softmax, .last, .none, 0.5)
         case .retinanet:
-            coding = BoxCoding(.offsets)
+            tensors.append(Self.points)
+            (coding, priors, points) = (BoxCoding(.offsets), .retinanet, PriorPoints())
             // torchvision's bound: 1000 / 16.
             coding.largestExponent = 4.135_166_6
-            priors = .retinanet
-            points = PriorPoints()
             (scores, multiLabel, iou) = (.sigmoid, true, 0.5)
         case .fcos:
-            coding = BoxCoding(.distances)
+            tensors += [HeadTensor("centerness", [.objectness], isOptional: true), Self.points]
+            (coding, strides, points) = (BoxCoding(.distances), cells + [64, 128], PriorPoints())
             (scores, multiLabel, weights, iou) = (.sigmoid, true, .root, 0.6)
-            strides = [8, 16, 32, 64, 128]
-            points = PriorPoints()
         case .scrfd:
-            coding = BoxCoding(.distances)
-            (units, strides, anchors, offset, threshold, iou) = (.fractions, [8, 16, 32], 2, 0, 0.5, 0.4)
-            points = PriorPoints()
+            tensors.append(Self.points)
+            (coding, units, strides, anchors, offset) = (BoxCoding(.distances), .fractions, cells, 2, 0)
+            (threshold, iou, points) = (0.5, 0.4, PriorPoints())
         case .yolov3Maps, .yolov5Maps:
-            coding = BoxCoding(.offsets)
+            output([.box, .objectness, .scores, .extras])
+            (coding, scores, priors) = (BoxCoding(.offsets), .sigmoid, Self.cocoAnchors)
             (coding.centers, coding.inCells) = (.sigmoid, true)
             if layout == .yolov5Maps { (coding.centerScale, coding.sizes) = (2, .squaredSigmoid) }
-            (scores, priors) = (.sigmoid, Self.cocoAnchors)
         case .yolov8Maps:
-            coding = BoxCoding(.distances, bins: 16)
-            (units, scores, strides) = (.fractions, .sigmoid, [8, 16, 32])
-        case .nanodet, .picodet, .damoYOLO:
-            coding = BoxCoding(.distances, bins: layout == .damoYOLO ? 17 : 8)
-            (units, strides, iou) = (.fractions, layout == .damoYOLO ? [8, 16, 32] : [8, 16, 32, 64], 0.6)
-            if layout != .picodet { offset = 0 }
-            coding.clips = layout == .nanodet
-        case .rtmdet:
-            coding = BoxCoding(.distances)
+            output([.box, .scores, .extras])
+            (coding, units, scores, strides) = (BoxCoding(.distances, bins: 16), .fractions, .sigmoid, cells)
+        case .nanodet:
+            output([.scores, .box])
+            (coding, units, strides, offset, iou) = (BoxCoding(.distances, bins: 8), .fractions, cells + [64], 0, 0.6)
             coding.clips = true
-            (scores, strides, offset, iou) = (.sigmoid, [8, 16, 32], 0, 0.65)
+        case .picodet: (coding, units, strides, iou) = (BoxCoding(.distances, bins: 8), .fractions, cells + [64], 0.6)
+        case .damoYOLO:
+            (coding, units, strides, offset, iou) = (BoxCoding(.distances, bins: 17), .fractions, cells, 0, 0.6)
+        case .rtmdet:
+            (coding, scores, strides, offset, iou) = (BoxCoding(.distances), .sigmoid, cells, 0, 0.65)
+            coding.clips = true
         case .yunet:
-            coding = BoxCoding(.offsets)
-            (weights, strides, offset, threshold, iou) = (.root, [8, 16, 32], 0, 0.6, 0.3)
-            points = PriorPoints()
+            tensors += [HeadTensor("objectness", [.objectness]), Self.points]
+            (coding, weights, strides, offset, points) = (BoxCoding(.offsets), .root, cells, 0, PriorPoints())
+            (threshold, iou) = (0.6, 0.3)
         case .blazeface:
-            coding = BoxCoding(.offsets)
+            tensors[0].parts = [.box, .extras]
+            (coding, points) = (BoxCoding(.offsets), PriorPoints())
             coding.sizes = .linear
-            let box: [Float] = [1, 1]
-            priors = .grid([
-                .init(stride: 8, boxes: [box, box]), .init(stride: 16, boxes: [[Float]](repeating: box, count: 6)),
-            ])
+            priors = .grid([(8, 2), (16, 6)].map { .init(stride: $0, boxes: Array(repeating: [1, 1], count: $1)) })
             (scores, threshold, iou, suppression) = (.sigmoid, 0.5, 0.3, .weighted)
-            points = PriorPoints()
         case .fastestdet:
-            coding = BoxCoding(.offsets)
-            (coding.centers, coding.sizes, coding.inCells) = (.tanh, .sigmoid, true)
-            (coding.ofPicture, strides, offset) = (true, [16], 0)
+            output([.objectness, .box, .scores])
+            (coding, strides, offset) = (BoxCoding(.offsets), [16], 0)
+            (coding.centers, coding.sizes, coding.inCells, coding.ofPicture) = (.tanh, .sigmoid, true, true)
             weights = ScoreWeights(objectness: 0.6, classes: 0.4)
         case .centernet:
-            coding = BoxCoding(.offsets)
+            tensors = [HeadTensor("sizes", [.sizes]), HeadTensor("centers", [.centers]), Self.pairs[1]]
+            (coding, strides, offset) = (BoxCoding(.offsets), [4], 0)
             coding.sizes = .linear
-            (scores, multiLabel, strides, offset, suppression) = (.sigmoid, true, [4], 0, .peaks)
+            (scores, multiLabel, suppression) = (.sigmoid, true, .peaks)
         }
     }
+
+    private mutating func output(_ parts: [RowPart]) { tensors = [HeadTensor("output", parts)] }
 }

@@ -1,9 +1,7 @@
 /// A row and class whose score is over the threshold.
 struct Candidate {
-    var score: Float
-    /// The row, counted over all levels.
-    var row: Int32
-    var label: Int32
+    /// `row` is counted over all levels.
+    var score: Float, row: Int32, label: Int32
 
     /// True if it comes first: more confident; of equals, the one whose row and class come first.
     @inline(__always)
@@ -14,10 +12,8 @@ struct Candidate {
     }
 }
 
-/// The best candidates, of any number that is added.
-///
-/// Up to twice `most` are held. When there are that many, the worse half is dropped, and from then on only what is better than
-/// the worst of the others is taken: a million candidates cost memory for a few thousand.
+/// The best candidates, of any number that is added. Up to twice `most` are held. When there are that many, the worse half is
+/// dropped, and from then on only what is better than the worst of the others is taken: a million cost memory for a few thousand.
 struct Candidates {
     let most: Int
     private(set) var held: [Candidate] = []

@@ -4,10 +4,7 @@ package struct Box: Sendable, Hashable {
 
     /// A box.
     package init(left: Float, top: Float, right: Float, bottom: Float) {
-        self.left = left
-        self.top = top
-        self.right = right
-        self.bottom = bottom
+        (self.left, self.top, self.right, self.bottom) = (left, top, right, bottom)
     }
 
     /// The area; 0 for a box whose sides are the wrong way round.
@@ -34,10 +31,8 @@ package struct Box: Sendable, Hashable {
 /// One thing that a detector found.
 package struct Detection: Sendable, Hashable {
     package var box: Box
-    /// The class; background is not counted.
-    package var index: Int
-    /// 0 to 1.
-    package var confidence: Float
+    /// The class, background not counted, and its confidence, 0 to 1.
+    package var index: Int, confidence: Float
     /// The numbers after the classes in its row: coefficients of its mask, its keypoints.
     package var extras: [Float] = []
     /// The row of the outputs that it was read from, counted over all levels.
@@ -45,10 +40,6 @@ package struct Detection: Sendable, Hashable {
 
     /// A detection.
     package init(box: Box, index: Int, confidence: Float, extras: [Float] = [], row: Int = 0) {
-        self.box = box
-        self.index = index
-        self.confidence = confidence
-        self.extras = extras
-        self.row = row
+        (self.box, self.index, self.confidence, self.extras, self.row) = (box, index, confidence, extras, row)
     }
 }

@@ -1,12 +1,13 @@
 /// The places of each row's numbers in a detector's outputs: settled from shapes alone, before there are values.
 struct HeadPlan: Sendable {
-    /// A ``Plane`` before it is bound to memory.
+    /// A ``Plane`` before it is bound to memory: of tensor `index` of a role.
     struct Field: Sendable {
-        let role: String
-        /// The place among the role's tensors.
-        let index: Int
-        let offset: Int, rowStride: Int, step: Int
-        let count: Int
+        let role: Int, index: Int, offset: Int, rowStride: Int, step: Int, count: Int
+
+        /// Nil if the tensor is smaller than planned.
+        func plane(_ tensor: OutputTensor, rows: Int) -> Plane? {
+            Plane(tensor, offset: offset, rows: rows, rowStride: rowStride, count: count, step: step)
+        }
     }
 
     /// Rows with the same strides.
@@ -16,22 +17,35 @@ struct HeadPlan: Sendable {
         let across: Int
         /// The prior of row r is `firstPrior + r * priorStep`.
         let firstPrior: Int, priorStep: Int
-        /// A handful: a search is faster than a hash.
-        fileprivate(set) var fields: [(part: RowPart, field: Field)] = []
+        private(set) var boxes: Field?, sizes: Field?, objectness: Field?, scores: Field?
+        private(set) var label: Field?, end: Field?, extras: Field?
 
-        func field(_ part: RowPart) -> Field? { fields.first { $0.part == part }?.field }
+        fileprivate mutating func set(_ part: RowPart, _ field: Field) {
+            switch part {
+            case .box, .centers: boxes = field
+            case .sizes: sizes = field
+            case .objectness: objectness = field
+            case .scores, .score: scores = field
+            case .label: label = field
+            case .picture: end = field
+            case .extras: extras = field
+            case .unread: break
+            }
+        }
     }
 
     private(set) var levels: [Level] = []
+    /// The roles of the tensors that are read.
+    private(set) var roles: [String] = []
     /// Classes without background.
     private(set) var classes = 0
 
     /// All rows of all levels.
     var rows: Int { levels.reduce(0) { $0 + $1.rows } }
 
-    private let decoding: BoxDecoding
-    private let grid: [PriorBoxes.Level]
-    private let width: Int, height: Int
+    private let decoding: BoxDecoding, grid: [PriorBoxes.Level], width: Int, height: Int
+    /// The number of classes that stand for nothing.
+    private let background: Int
     /// Scores of a row, background included, as soon as they are known.
     private var columns: Int?
     private var firstPrior = 0
@@ -39,17 +53,12 @@ struct HeadPlan: Sendable {
     /// The classes that models put out as numbers may be more than there are labels: the number then stands for the label.
     private static let mostClasses = 1 << 20
 
-    /// - Parameters:
-    ///   - shapes: of the tensors of each role.
-    ///   - classes: how many the labels name, without background; nil if there are none.
+    /// A plan for tensors of these shapes, by role. `classes`: the number of labels without background; nil if there are none.
     init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
-        self.decoding = decoding
-        self.width = width
-        self.height = height
-        grid = decoding.grid
-        let background = decoding.background == .none ? 0 : 1
+        (self.decoding, self.width, self.height, grid) = (decoding, width, height, decoding.grid)
+        background = decoding.background == .none ? 0 : 1
         columns = classes.map { $0 + background }
         for role in shapes.keys.sorted() {
             for shape in shapes[role] ?? [] {
@@ -72,19 +81,16 @@ struct HeadPlan: Sendable {
             }
             read.append((tensor, given))
         }
+        roles = read.map(\.tensor.role)
         for index in 0..<(read.first?.shapes.count ?? 0) {
             let tensors = read.map { ($0.tensor, $0.shapes[index]) }
             if isMap(tensors[0].1, tensors[0].0) { try map(tensors, index) } else { try table(tensors, index) }
         }
         let parts = read.flatMap(\.tensor.parts)
-        if parts.contains(.label) {
-            self.classes = Self.mostClasses
-        } else if parts.contains(.score) {
-            // Without a tensor of classes all boxes are of the first one.
-            self.classes = classes ?? 1
-        } else {
-            self.classes = (columns ?? 0) - background
-        }
+        // Without a tensor of classes all boxes are of the first one.
+        self.classes =
+            parts.contains(.label)
+            ? Self.mostClasses : parts.contains(.score) ? classes ?? 1 : (columns ?? 0) - background
         guard rows <= PriorBoxes.most else {
             throw .unexpected(role: "tensors", expected: "at most \(PriorBoxes.most) rows", found: "\(rows)")
         }
@@ -105,24 +111,23 @@ struct HeadPlan: Sendable {
 
     /// The numbers of a row; nil if they are not known yet.
     private func values(_ tensor: HeadTensor) -> Int? {
-        var sum = 0
-        for part in tensor.parts {
-            guard let count = count(part) else { return nil }
-            sum += count
-        }
-        return sum
+        tensor.parts.contains(.scores) && columns == nil
+            ? nil : others(tensor) + (tensor.parts.contains(.scores) ? columns ?? 0 : 0)
+    }
+
+    /// The numbers of a row beside its scores.
+    private func others(_ tensor: HeadTensor) -> Int {
+        tensor.parts.reduce(0) { $0 + ($1 == .scores ? 0 : count($1) ?? 0) }
     }
 
     /// `4 box + 1 objectness + 3 classes`, for messages.
     private func text(_ tensor: HeadTensor) -> String {
         let words = tensor.parts.compactMap { part -> String? in
-            let background = decoding.background == .none ? 0 : 1
             switch part {
             case .scores:
-                return (background == 1 ? "1 background + " : "")
-                    + "\(columns.map { "\($0 - background)" } ?? "n") classes"
-            case .extras: return decoding.extras > 0 ? "\(decoding.extras) others" : nil
-            default: return "\(count(part) ?? 0) \(part.rawValue)"
+                (background == 1 ? "1 background + " : "") + "\(columns.map { "\($0 - background)" } ?? "n") classes"
+            case .extras: decoding.extras > 0 ? "\(decoding.extras) others" : nil
+            default: "\(count(part) ?? 0) \(part.rawValue)"
             }
         }
         return words.count > 1 ? " (\(words.joined(separator: " + ")))" : ""
@@ -130,30 +135,26 @@ struct HeadPlan: Sendable {
 
     /// The places of a level's rows, in the arrangement of one tensor.
     private struct Placement {
-        let values: Int
-        /// From an anchor's block to the next.
-        var block = 0
-        let rowStride: Int, step: Int
+        /// `block`: from an anchor's block to the next.
+        let values: Int, block: Int, rowStride: Int, step: Int
     }
 
     private mutating func add(
         _ placed: [(tensor: HeadTensor, place: Placement)], rows: Int, across: Int, anchors: Int, _ index: Int
     ) throws(ObservationError) {
         for (tensor, place) in placed where tensor.parts.contains(.scores) && columns == nil {
-            let others = tensor.parts.reduce(0) { $1 == .scores ? $0 : $0 + (count($1) ?? 0) }
-            columns = place.values - others
+            columns = place.values - others(tensor)
         }
         for anchor in 0..<anchors {
-            var level = Level(
-                rows: rows, across: across, firstPrior: firstPrior + anchor, priorStep: anchors)
-            for (tensor, place) in placed {
+            var level = Level(rows: rows, across: across, firstPrior: firstPrior + anchor, priorStep: anchors)
+            for (role, (tensor, place)) in placed.enumerated() {
                 var offset = anchor * place.block
                 for part in tensor.parts {
                     guard let count = count(part), count > 0 else { continue }
                     let field = Field(
-                        role: tensor.role, index: index, offset: offset, rowStride: place.rowStride,
-                        step: place.step, count: count)
-                    level.fields.append((part, field))
+                        role: role, index: index, offset: offset, rowStride: place.rowStride, step: place.step,
+                        count: count)
+                    level.set(part, field)
                     offset += count * place.step
                 }
             }
@@ -164,13 +165,9 @@ struct HeadPlan: Sendable {
 
     /// True if a row can be this long: with scores of a number that is not known yet, at least one class is left.
     private func fits(_ values: Int, _ tensor: HeadTensor) -> Bool {
-        if let known = self.values(tensor) {
-            return values == known && (!tensor.parts.contains(.scores) || hasClass(columns ?? 0))
-        }
-        return hasClass(values - tensor.parts.reduce(0) { $0 + ($1 == .scores ? 0 : count($1) ?? 0) })
+        let scores = columns ?? values - others(tensor)
+        return (self.values(tensor) ?? values) == values && (!tensor.parts.contains(.scores) || scores > background)
     }
-
-    private func hasClass(_ columns: Int) -> Bool { columns > (decoding.background == .none ? 0 : 1) }
 
     // MARK: Tables
 
@@ -220,8 +217,8 @@ struct HeadPlan: Sendable {
                 return (
                     count,
                     isColumn && values > 1
-                        ? Placement(values: values, rowStride: 1, step: count)
-                        : Placement(values: values, rowStride: values, step: 1)
+                        ? Placement(values: values, block: 0, rowStride: 1, step: count)
+                        : Placement(values: values, block: 0, rowStride: values, step: 1)
                 )
             }
         }
@@ -229,7 +226,7 @@ struct HeadPlan: Sendable {
         guard let count = rows ?? (isFlat ? known.map { $0 > 0 ? total / $0 : 0 } : nil), count > 0,
             total % count == 0, fits(count, total / count)
         else { return nil }
-        return (count, Placement(values: total / count, rowStride: total / count, step: 1))
+        return (count, Placement(values: total / count, block: 0, rowStride: total / count, step: 1))
     }
 
     // MARK: Maps
@@ -298,20 +295,12 @@ struct HeadPlan: Sendable {
         guard extents.count == 3, Array(isFirst ? extents[1...] : extents[..<2]) == sides else {
             // One number a cell has no order.
             guard anchors == 1, values(tensor) == 1, OutputTensor.count(of: shape) == cells else { return nil }
-            return Placement(values: 1, rowStride: 1, step: 1)
+            return Placement(values: 1, block: 0, rowStride: 1, step: 1)
         }
         let channels = isFirst ? extents[0] : extents[2], values = channels / anchors
         guard channels % anchors == 0, fits(values, tensor) else { return nil }
         return isFirst
             ? Placement(values: values, block: values * cells, rowStride: 1, step: cells)
             : Placement(values: values, block: values, rowStride: channels, step: 1)
-    }
-}
-
-extension HeadPlan.Field {
-    /// The numbers themselves; nil if the tensor is not there, or is smaller than planned.
-    func plane(in tensors: [String: [OutputTensor]], rows: Int) -> Plane? {
-        guard let role = tensors[role], index < role.count else { return nil }
-        return Plane(role[index], offset: offset, rows: rows, rowStride: rowStride, count: count, step: step)
     }
 }

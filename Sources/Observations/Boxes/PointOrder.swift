@@ -1,12 +1,9 @@
 /// The order of the numbers of a point, in words: `x y score`, `x y z`, `y x _`. Numbers called `_` are not read.
 package struct PointOrder: Sendable, Hashable {
-    /// The words.
-    package let rawValue: String
-    /// Numbers of a point.
-    package let count: Int
+    /// The words, and how many numbers a point has.
+    package let rawValue: String, count: Int
     /// The places of its numbers.
-    let x: Int, y: Int
-    let z: Int?, score: Int?
+    let x: Int, y: Int, z: Int?, score: Int?
 
     package static let xy = PointOrder(words: ["x", "y"], x: 0, y: 1)
     package static let xyScore = PointOrder(words: ["x", "y", "score"], x: 0, y: 1)
@@ -23,10 +20,7 @@ package struct PointOrder: Sendable, Hashable {
     }
 
     private init(words: [String], x: Int, y: Int) {
-        rawValue = words.joined(separator: " ")
-        count = words.count
-        (self.x, self.y) = (x, y)
-        z = words.firstIndex(of: "z")
-        score = words.firstIndex(of: "score")
+        (rawValue, count) = (words.joined(separator: " "), words.count)
+        (self.x, self.y, z, score) = (x, y, words.firstIndex(of: "z"), words.firstIndex(of: "score"))
     }
 }

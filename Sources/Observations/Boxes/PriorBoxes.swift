@@ -16,9 +16,7 @@ package enum PriorBoxes: Sendable, Hashable {
 
         /// A level.
         package init(stride: Int, boxes: [[Float]], offset: Float = 0.5) {
-            self.stride = stride
-            self.boxes = boxes
-            self.offset = offset
+            (self.stride, self.boxes, self.offset) = (stride, boxes, offset)
         }
 
         /// Every size with every ratio of height to width: all sizes of the first ratio come first (torchvision's order).
@@ -93,8 +91,6 @@ package enum PriorBoxes: Sendable, Hashable {
 
 /// A prior in pixels of the input.
 struct Prior {
-    /// Its centre, and its size.
-    var x: Float = 0, y: Float = 0, width: Float = 0, height: Float = 0
-    /// The side of its cell; 0 for one that is not of a grid.
-    var cell: Float = 0
+    /// Its centre, its size, and the side of its cell; 0 for one that is not of a grid.
+    var x: Float = 0, y: Float = 0, width: Float = 0, height: Float = 0, cell: Float = 0
 }

@@ -7,23 +7,15 @@
 /// Finds the rows of a tensor with a class over the threshold. Raw values are compared before anything is computed from them;
 /// what is not a number is under every threshold.
 struct ScoreScan {
-    let form: ScoreForm
-    let background: BackgroundClass
-    let threshold: Float
-    let multiLabel: Bool
-    let weights: ScoreWeights
+    let form: ScoreForm, background: BackgroundClass, threshold: Float, multiLabel: Bool, weights: ScoreWeights
     /// Classes that are looked for; nil for all.
     let wanted: [Bool]?
     /// The least raw score of a class, and of objectness, that can be enough.
     private let least: Float, leastObjectness: Float
 
     init(_ decoding: BoxDecoding, threshold: Float, wanted: [Bool]?) {
-        form = decoding.scores
-        background = decoding.background
-        self.threshold = threshold
-        multiLabel = decoding.multiLabel
-        weights = decoding.weights
-        self.wanted = wanted
+        (form, background, self.threshold) = (decoding.scores, decoding.background, threshold)
+        (multiLabel, weights, self.wanted) = (decoding.multiLabel, decoding.weights, wanted)
         // With the class at its greatest, 1.
         let objectness =
             switch weights {
@@ -57,17 +49,12 @@ struct ScoreScan {
     /// Rows between two questions whether the work is still wanted.
     private static let batch = 2_048
 
-    /// Adds what one level has.
-    /// - Parameters:
-    ///   - scores: all classes of each row, background included.
-    ///   - objectness: one value a row, or nil.
-    ///   - firstRow: the number of the level's first row among all rows.
+    /// Adds the rows of a level, the first of which is `firstRow` among all rows. `scores` include background.
     func scan(
         scores: Plane, objectness: Plane?, rows: Int, firstRow: Int, into candidates: inout Candidates,
         isCancelled: () -> Bool
     ) throws(ObservationError) {
-        var start = 0
-        while start < rows {
+        for start in stride(from: 0, to: rows, by: Self.batch) {
             if isCancelled() { throw .cancelled }
             let batch = start..<min(rows, start + Self.batch)
             switch (form, objectness) {
@@ -76,7 +63,6 @@ struct ScoreScan {
             case (_, nil) where scores.rowStride == 1 && scores.step != 1: columns(scores, batch, firstRow, &candidates)
             case (_, nil): self.rows(scores, batch, firstRow, &candidates)
             }
-            start = batch.upperBound
         }
     }
 
@@ -90,14 +76,14 @@ struct ScoreScan {
     }
 
     @inline(__always)
-    private func add(_ score: Float, _ row: Int, _ label: Int, _ candidates: inout Candidates) {
+    func add(_ score: Float, _ row: Int, _ label: Int, _ candidates: inout Candidates) {
         guard score >= threshold else { return }
         if let wanted, label >= wanted.count || !wanted[label] { return }
         candidates.add(score, row: row, label: label)
     }
 
     @inline(__always)
-    private func probability(_ value: Float) -> Float { form == .sigmoid ? Self.sigmoid(value) : value }
+    func probability(_ value: Float) -> Float { form == .sigmoid ? Self.sigmoid(value) : value }
 
     // MARK: Rows whose classes follow each other
 
@@ -143,10 +129,7 @@ struct ScoreScan {
     @inline(__always)
     private func each(_ scores: Plane, _ row: Int, _ range: Range<Int>, _ body: (Int, Float) -> Void) {
         if multiLabel {
-            for place in range {
-                let value = scores[row, place]
-                if value == value { body(place, value) }
-            }
+            for place in range where !scores[row, place].isNaN { body(place, scores[row, place]) }
             return
         }
         var best = -Float.infinity, bestPlace = -1
@@ -247,32 +230,32 @@ struct ScoreScan {
         _ scores: Plane, by objectness: Plane?, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates
     ) {
         let (range, shift) = classes(scores)
-        let all = 0..<scores.count
-        let backgroundPlace: Int? =
-            switch background {
-            case .none: nil
-            case .first: 0
-            case .last: scores.count - 1
-            }
+        let backgroundPlace = background == .none ? nil : background == .first ? 0 : scores.count - 1
         // p(class) <= 1 / (1 + exp(background - class)): most rows end here.
         let gap = Self.logit(threshold) - 1e-3
         for row in batch {
             let best = Self.maximum(scores, row, range)
-            guard best.isFinite, objectness.map({ $0[row, 0] >= leastObjectness }) ?? true else { continue }
+            guard best.isFinite else { continue }
             if let backgroundPlace, best - scores[row, backgroundPlace] < gap { continue }
             let highest = max(best, backgroundPlace.map { scores[row, $0] } ?? best)
-            guard highest.isFinite else { continue }
             var sum: Float = 0
-            for place in all {
+            for place in 0..<scores.count {
                 let value = exp(scores[row, place] - highest)
                 if value == value { sum += value }
             }
-            guard sum > 0, sum.isFinite else { continue }
+            // Beside an infinite background everything is 0.
+            guard sum > 0 else { continue }
             let factor = 1 / sum
+            if let objectness {
+                let raw = objectness[row, 0], gate = Self.sigmoid(raw)
+                guard raw >= leastObjectness else { continue }
+                each(scores, row, range) { place, value in
+                    add(combine(gate, exp(value - highest) * factor), firstRow &+ row, place &- shift, &candidates)
+                }
+                continue
+            }
             each(scores, row, range) { place, value in
-                let share = exp(value - highest) * factor
-                let score = objectness.map { combine(Self.sigmoid($0[row, 0]), share) } ?? share
-                add(score, firstRow &+ row, place &- shift, &candidates)
+                add(exp(value - highest) * factor, firstRow &+ row, place &- shift, &candidates)
             }
         }
     }

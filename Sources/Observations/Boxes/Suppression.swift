@@ -2,14 +2,11 @@
 package enum Suppression {
     /// Goes through boxes from the most to the least confident; one that overlaps a box that stayed by more than `iou` is
     /// dropped. Two boxes without area do not overlap.
-    ///
     /// - Parameters:
-    ///   - boxes: the most confident first. Finite.
+    ///   - boxes: finite, the most confident first.
     ///   - labels: the class of each; boxes of two classes do not suppress each other. Nil: all do.
     ///   - iou: intersection over union above which a box is dropped.
-    ///   - most: the number of boxes after which it ends.
-    ///   - mostOfClass: the number of boxes after which the others of their class are dropped; nil for no limit.
-    ///   - isCancelled: asked regularly; true ends it.
+    ///   - most: the number of boxes after which it ends; `mostOfClass`: after which the others of their class are dropped.
     /// - Returns: the places of the boxes that stay, in order.
     package static func survivors(
         of boxes: [Box], labels: [Int32]?, iou: Float, most: Int, mostOfClass: Int? = nil,
@@ -28,7 +25,7 @@ package enum Suppression {
             if let mostOfClass, counts[label, default: 0] >= mostOfClass { continue }
             let start = latest[label] ?? -1
             let isDropped = blocks.withUnsafeBufferPointer { blocks in
-                let wide = WideBox(box)
+                let wide = Block(repeating: box)
                 var next = start
                 while next >= 0 {
                     if blocks[next].overlaps(wide, iou) { return true }
@@ -50,10 +47,8 @@ package enum Suppression {
         return kept
     }
 
-    /// Joins each detection with the others of its class that it overlaps by more than `iou`: the box and the extras are their mean,
-    /// weighted by confidence, which stays the greatest.
-    ///
-    /// - Parameter detections: the most confident first.
+    /// Joins each detection, the most confident first, with the others of its class that it overlaps by more than `iou`: the box and
+    /// the extras are their mean, weighted by confidence, which stays the greatest.
     static func means(
         of detections: [Detection], iou: Float, most: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {
@@ -61,8 +56,7 @@ package enum Suppression {
         var rest = detections
         while let best = rest.first, means.count < most {
             if isCancelled() { throw .cancelled }
-            var mean = best, weight: Float = 0
-            mean.box = Box(left: 0, top: 0, right: 0, bottom: 0)
+            var mean = best, weight: Float = 0, sides = SIMD4<Float>.zero
             mean.extras = mean.extras.map { _ in 0 }
             var others: [Detection] = []
             for (place, one) in rest.enumerated() {
@@ -72,15 +66,11 @@ package enum Suppression {
                 }
                 let share = max(one.confidence, .leastNormalMagnitude)
                 weight += share
-                mean.box.left += share * one.box.left
-                mean.box.top += share * one.box.top
-                mean.box.right += share * one.box.right
-                mean.box.bottom += share * one.box.bottom
+                sides += share * SIMD4(one.box.left, one.box.top, one.box.right, one.box.bottom)
                 for index in mean.extras.indices { mean.extras[index] += share * one.extras[index] }
             }
-            mean.box = Box(
-                left: mean.box.left / weight, top: mean.box.top / weight, right: mean.box.right / weight,
-                bottom: mean.box.bottom / weight)
+            sides /= weight
+            mean.box = Box(left: sides[0], top: sides[1], right: sides[2], bottom: sides[3])
             mean.extras = mean.extras.map { $0 / weight }
             means.append(mean)
             rest = others
@@ -99,20 +89,7 @@ package enum Suppression {
 
     private typealias Lanes = SIMD8<Float>
 
-    /// A box in every lane.
-    private struct WideBox {
-        let left: Lanes, top: Lanes, right: Lanes, bottom: Lanes, area: Lanes
-
-        init(_ box: Box) {
-            left = Lanes(repeating: box.left)
-            top = Lanes(repeating: box.top)
-            right = Lanes(repeating: box.right)
-            bottom = Lanes(repeating: box.bottom)
-            area = Lanes(repeating: box.area)
-        }
-    }
-
-    /// Up to eight boxes of one class that stayed. Lanes without a box overlap nothing.
+    /// Up to eight boxes of one class that stayed, or one in every lane. Lanes without a box overlap nothing.
     private struct Block {
         static let lanes = Lanes.scalarCount
         private var left = Lanes(repeating: 4 * Box.farthest), top = Lanes(repeating: 4 * Box.farthest)
@@ -127,6 +104,13 @@ package enum Suppression {
             add(box)
         }
 
+        /// The box in every lane.
+        init(repeating box: Box) {
+            (left, top) = (Lanes(repeating: box.left), Lanes(repeating: box.top))
+            (right, bottom) = (Lanes(repeating: box.right), Lanes(repeating: box.bottom))
+            (area, previous) = (Lanes(repeating: box.area), -1)
+        }
+
         mutating func add(_ box: Box) {
             left[count] = box.left
             top[count] = box.top
@@ -138,7 +122,7 @@ package enum Suppression {
 
         /// True if the box overlaps one of these by more than `iou`.
         @inline(__always)
-        func overlaps(_ box: WideBox, _ iou: Float) -> Bool {
+        func overlaps(_ box: Block, _ iou: Float) -> Bool {
             let width = Self.least(right, box.right) - Self.greatest(left, box.left)
             // Most boxes are beside each other.
             guard Self.isAnyOver(width) else { return false }
@@ -158,13 +142,9 @@ package enum Suppression {
         }
 
         @inline(__always)
-        private static func least(_ one: Lanes, _ other: Lanes) -> Lanes {
-            one.replacing(with: other, where: other .< one)
-        }
+        private static func least(_ a: Lanes, _ b: Lanes) -> Lanes { a.replacing(with: b, where: b .< a) }
 
         @inline(__always)
-        private static func greatest(_ one: Lanes, _ other: Lanes) -> Lanes {
-            one.replacing(with: other, where: other .> one)
-        }
+        private static func greatest(_ a: Lanes, _ b: Lanes) -> Lanes { a.replacing(with: b, where: b .> a) }
     }
 }

@@ -14,8 +14,7 @@ package enum EmbeddingNormalization: String, Sendable, CaseIterable {
     /// The embedding; one of length 0 stays as it is.
     package func apply(_ values: UnsafeBufferPointer<Float>) -> [Float] {
         guard self == .l2 else { return Array(values) }
-        var sum = 0.0
-        for value in values { sum += Double(value) * Double(value) }
+        let sum = values.reduce(0.0) { $0 + Double($1) * Double($1) }
         guard sum > 0 else { return Array(values) }
         let factor = 1 / sum.squareRoot()
         return values.map { Float(Double($0) * factor) }
@@ -24,10 +23,8 @@ package enum EmbeddingNormalization: String, Sendable, CaseIterable {
 
 /// Classes found by how near their vectors are to a picture's embedding: zero-shot classification.
 package struct EmbeddingClasses: Sendable {
-    /// Numbers of a vector.
-    package let dimension: Int
-    /// The number of classes.
-    package let count: Int
+    /// Numbers of a vector, and of classes.
+    package let dimension: Int, count: Int
     /// The factor that cosines are multiplied by before softmax: e to the power of CLIP's `logit_scale`, usually 100.
     package let scale: Float
     /// The vectors, each of length 1, one after the other.
@@ -47,9 +44,7 @@ package struct EmbeddingClasses: Sendable {
             guard length > 0, length.isFinite else { return nil }
             normalized += vector.map { Float(Double($0) / length) }
         }
-        self.vectors = normalized
-        self.dimension = dimension
-        self.scale = scale
+        (self.vectors, self.dimension, self.scale) = (normalized, dimension, scale)
         count = normalized.count / dimension
     }
 

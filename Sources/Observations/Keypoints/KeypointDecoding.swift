@@ -7,38 +7,24 @@ package struct Keypoint: Sendable, Hashable {
     package var confidence: Float?
 
     /// A point.
-    package init(x: Float, y: Float, confidence: Float?) {
-        self.x = x
-        self.y = y
-        self.confidence = confidence
-    }
+    package init(x: Float, y: Float, confidence: Float?) { (self.x, self.y, self.confidence) = (x, y, confidence) }
 }
 
 /// The way in which a model's output is read as the points of one figure in the picture.
 package struct KeypointDecoding: Sendable, Hashable {
     package var layout: KeypointLayout
-    /// The order of the numbers of a point, for `points`.
-    package var order: PointOrder
-    /// The unit of `points`.
-    package var units: BoxUnits
-    /// The form of confidences.
-    package var scores: PointScores
+    /// The order of the numbers of a point, and their unit, for `points`.
+    package var order = PointOrder.yxScore, units = BoxUnits.fractions
+    package var scores = PointScores.probabilities
     /// The least confidence of a point that is reported.
-    package var threshold: Float
+    package var threshold: Float = 0
     /// True if a heatmap's peak is moved by a quarter of a cell towards its larger neighbour, each way.
-    package var refines: Bool
+    package var refines = true
     /// The place of a heatmap's axis of points; nil finds it.
     package var place: ChannelPlace?
 
     /// The usual decoding of a layout.
-    package init(layout: KeypointLayout) {
-        self.layout = layout
-        order = .yxScore
-        units = .fractions
-        scores = .probabilities
-        threshold = 0
-        refines = true
-    }
+    package init(layout: KeypointLayout) { self.layout = layout }
 }
 
 /// The layout of an output of points. The raw values are those of model.json.
@@ -50,29 +36,21 @@ package enum KeypointLayout: String, Sendable, CaseIterable {
 }
 
 /// The form of confidences of points.
-package enum PointScores: String, Sendable, CaseIterable {
-    case probabilities, sigmoid
-}
+package enum PointScores: String, Sendable, CaseIterable { case probabilities, sigmoid }
 
 /// Reads the points of an output.
 package struct KeypointDecoder: Sendable {
     package let decoding: KeypointDecoding
-    package let width: Int, height: Int
-    /// The number of points.
-    package let points: Int
-    private let cells: (width: Int, height: Int)
-    private let isFirst: Bool
+    /// The size of the input tensor in pixels, and the number of points.
+    package let width: Int, height: Int, points: Int
+    /// The maps of `heatmaps`.
+    private let maps: ChannelMaps?
 
-    /// Prepares decoding of an output of this shape.
-    /// - Parameters:
-    ///   - width: of the input tensor in pixels, as `height`.
-    ///   - names: how many points are named; nil if none are.
+    /// Prepares decoding of an output of this shape. `names`: the number of named points; nil if none are.
     package init(
         _ decoding: KeypointDecoding, shape whole: [Int], width: Int, height: Int, names: Int?
     ) throws(ObservationError) {
-        self.decoding = decoding
-        self.width = width
-        self.height = height
+        (self.decoding, self.width, self.height) = (decoding, width, height)
         let count = OutputTensor.count(of: whole) ?? 0
         let number = names.map(String.init) ?? "points"
         switch decoding.layout {
@@ -82,25 +60,15 @@ package struct KeypointDecoder: Sendable {
                 throw .unexpected(
                     role: "output", expected: "[1, \(number), \(each)] (\(decoding.order.rawValue))", found: "\(whole)")
             }
-            points = count / each
-            cells = (0, 0)
-            isFirst = true
+            (points, maps) = (count / each, nil)
         case .heatmaps:
             let shape = OutputTensor.withoutBatch(whole, rank: 3)
-            let expected = "[1, \(number), height, width] or channels last"
-            guard shape.count == 3, count > 0, count <= 1 << 30 else {
-                throw .unexpected(role: "output", expected: expected, found: "\(whole)")
+            maps = ChannelMaps(shape, place: decoding.place) { $0 == names ?? $0 }
+            guard let maps, maps.channels <= 1 << 16 else {
+                throw .unexpected(
+                    role: "output", expected: "[1, \(number), height, width] or channels last", found: "\(whole)")
             }
-            switch decoding.place {
-            case let place?: isFirst = place == .first
-            case nil where names != nil && (shape[0] == names) != (shape[2] == names): isFirst = shape[0] == names
-            case nil: isFirst = shape[0] <= shape[2]
-            }
-            points = isFirst ? shape[0] : shape[2]
-            cells = isFirst ? (shape[2], shape[1]) : (shape[1], shape[0])
-            guard names == nil || names == points, points <= 1 << 16 else {
-                throw .unexpected(role: "output", expected: expected, found: "\(whole)")
-            }
+            points = maps.channels
         }
     }
 
@@ -109,35 +77,29 @@ package struct KeypointDecoder: Sendable {
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Keypoint?] {
         let least = threshold ?? decoding.threshold
-        switch decoding.layout {
-        case .points:
-            guard tensor.values.count == points * decoding.order.count else {
-                throw .unexpected(role: "output", expected: "\(points) points", found: "\(tensor.shape)")
-            }
-            return PointReader(decoding, width: width, height: height).points(tensor.values, threshold: least)
-        case .heatmaps:
-            guard tensor.values.count == points * cells.width * cells.height else {
-                throw .unexpected(role: "output", expected: "\(points) maps", found: "\(tensor.shape)")
-            }
-            var found: [Keypoint?] = []
-            for point in 0..<points {
-                if isCancelled() { throw .cancelled }
-                found.append(peak(point, tensor.values, least))
-            }
-            return found
+        guard tensor.values.count == points * (maps?.cells ?? decoding.order.count) else {
+            let expected = "\(points) \(maps == nil ? "points" : "maps")"
+            throw .unexpected(role: "output", expected: expected, found: "\(tensor.shape)")
         }
+        guard let maps else {
+            return PointReader(decoding, width: width, height: height).points(tensor.values, threshold: least)
+        }
+        var found: [Keypoint?] = []
+        for point in 0..<points {
+            if isCancelled() { throw .cancelled }
+            found.append(peak(point, maps, tensor.values, least))
+        }
+        return found
     }
 
-    private func peak(_ point: Int, _ values: UnsafeBufferPointer<Float>, _ least: Float) -> Keypoint? {
-        let count = cells.width * cells.height
-        let start = isFirst ? point * count : point, step = isFirst ? 1 : points
+    private func peak(
+        _ point: Int, _ cells: ChannelMaps, _ values: UnsafeBufferPointer<Float>, _ least: Float
+    ) -> Keypoint? {
+        let start = point * cells.channelStep, step = cells.cellStep
         var best = -Float.infinity, place = -1
-        for index in 0..<count {
+        for index in 0..<cells.cells {
             let value = values[start &+ index &* step]
-            if value > best {
-                best = value
-                place = index
-            }
+            if value > best { (best, place) = (value, index) }
         }
         guard place >= 0 else { return nil }
         let confidence = min(max(decoding.scores == .sigmoid ? ScoreScan.sigmoid(best) : best, 0), 1)
@@ -163,8 +125,7 @@ package struct PointReader: Sendable {
 
     /// - Parameter width: of the input tensor in pixels, as `height`.
     package init(_ decoding: KeypointDecoding, width: Int, height: Int) {
-        order = decoding.order
-        scores = decoding.scores
+        (order, scores) = (decoding.order, decoding.scores)
         scaleX = decoding.units == .fractions ? Float(width) : 1
         scaleY = decoding.units == .fractions ? Float(height) : 1
     }

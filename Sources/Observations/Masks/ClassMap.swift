@@ -1,12 +1,9 @@
 /// A class for each place of a grid over the input tensor, and for the places between the middles of its cells.
-///
 /// Between the middles of four cells scores are interpolated linearly, both ways, and the greatest wins: as if the scores had been scaled up
 /// to the picture. Where one class wins in all four it wins between them, too; for the other squares the classes that can win are kept.
 package struct ClassMap: Sendable, Hashable {
-    /// Cells of a row, and rows.
-    package let width: Int, height: Int
-    /// The size of the input tensor in pixels.
-    package let tensorWidth: Int, tensorHeight: Int
+    /// Cells of a row, and rows; the size of the input tensor in pixels.
+    package let width: Int, height: Int, tensorWidth: Int, tensorHeight: Int
     /// The number of classes: one more than the largest number in the map can be.
     package let classes: Int
     /// The class of each cell, row by row.

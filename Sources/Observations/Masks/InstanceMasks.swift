@@ -1,11 +1,8 @@
 /// Masks of single detections: a sum of prototypes, weighted by each detection's coefficients (YOLACT, YOLO-seg).
 package struct InstanceMaskDecoder: Sendable {
-    /// Prototypes, and numbers in each detection.
-    package let coefficients: Int
-    /// The size of the input tensor in pixels.
-    package let width: Int, height: Int
-    private let cells: (width: Int, height: Int)
-    private let isFirst: Bool
+    /// Prototypes, and numbers in each detection; the size of the input tensor in pixels.
+    package let coefficients: Int, width: Int, height: Int
+    private let cells: ChannelMaps
     /// The logit from which a place is in the mask.
     private let least: Float
 
@@ -14,48 +11,30 @@ package struct InstanceMaskDecoder: Sendable {
     package init(
         shape whole: [Int], coefficients: Int, threshold: Float = 0.5, width: Int, height: Int
     ) throws(ObservationError) {
-        let shape = OutputTensor.withoutBatch(whole, rank: 3)
-        let expected = "[1, \(coefficients), height, width] or channels last"
-        guard shape.count == 3, let size = OutputTensor.count(of: shape), size > 0, size <= 1 << 30,
-            shape[0] == coefficients || shape[2] == coefficients
-        else { throw .unexpected(role: "prototypes", expected: expected, found: "\(whole)") }
-        self.coefficients = coefficients
-        self.width = width
-        self.height = height
-        isFirst = shape[0] == coefficients
-        cells = isFirst ? (shape[2], shape[1]) : (shape[1], shape[0])
+        guard let cells = ChannelMaps(OutputTensor.withoutBatch(whole, rank: 3), fits: { $0 == coefficients }) else {
+            let expected = "[1, \(coefficients), height, width] or channels last"
+            throw .unexpected(role: "prototypes", expected: expected, found: "\(whole)")
+        }
+        (self.coefficients, self.width, self.height, self.cells) = (coefficients, width, height, cells)
         least = ScoreScan.logit(threshold)
     }
 
-    /// The mask of a detection in the picture, cut off at its box.
-    ///
-    /// Between the middles of the prototypes' cells values are interpolated linearly, first across and then down; the places where
-    /// a column changes sides are computed, not searched for, so that the work depends on the picture's width but not its height.
-    ///
-    /// - Parameters:
-    ///   - most: runs that the mask may have; nil is the answer where it would have more.
-    ///
-    /// Long: one pass over the pixels of a mask, whose sums stay in registers.
+    /// The mask of a detection in the picture, cut off at its box; nil if it would have more than `most` runs. Between the middles of
+    /// cells values are interpolated linearly, first across and then down; the places where a column changes sides are computed, not
+    /// searched for, so that the work depends on the picture's width but not its height.
     package func mask(
         of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
         in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> RunLengths? {
-        guard values.count == coefficients, prototypes.values.count == coefficients * cells.width * cells.height else {
+        guard values.count == coefficients, prototypes.values.count == coefficients * cells.cells else {
             throw .unexpected(
                 role: "prototypes", expected: "\(coefficients) prototypes", found: "\(prototypes.shape)")
         }
         var mask = RunLengths(width: picture.x.length, height: picture.y.length)
-        guard let rectangle = picture.rectangle(detection.box) else {
-            mask.close()
-            return mask
-        }
         // Pixels whose middle is in the box.
-        let columns = Self.pixels(rectangle.x, rectangle.width, picture.x.length)
-        let rows = Self.pixels(rectangle.y, rectangle.height, picture.y.length)
-        guard !columns.isEmpty, !rows.isEmpty else {
-            mask.close()
-            return mask
-        }
+        let rectangle = picture.rectangle(detection.box)
+        let columns = rectangle.map { Self.pixels($0.x, $0.width, picture.x.length) } ?? 0..<0
+        let rows = rectangle.map { Self.pixels($0.y, $0.height, picture.y.length) } ?? 0..<0
         func place(_ pixel: Int, _ axis: AxisMap, _ cells: Int, _ side: Int) -> Double {
             let place = axis.tensor(Double(pixel) + 0.5) * Double(cells) / Double(side) - 0.5
             return min(max(place, 0), Double(cells - 1))
@@ -63,6 +42,7 @@ package struct InstanceMaskDecoder: Sendable {
         let across = columns.map { place($0, picture.x, cells.width, width) }
         let down = rows.map { place($0, picture.y, cells.height, height) }
         guard let left = across.first, let right = across.last, let top = down.first, let bottom = down.last else {
+            mask.close()
             return mask
         }
         let region = (
@@ -133,17 +113,12 @@ package struct InstanceMaskDecoder: Sendable {
     ) -> [Float] {
         var field = [Float](repeating: 0, count: x.count * y.count)
         guard let base = prototypes.values.baseAddress else { return field }
-        let plane = cells.width * cells.height
+        let step = cells.cellStep
         for (index, value) in values.enumerated() {
             for row in y {
                 let line = (row - y.lowerBound) * x.count
-                if isFirst {
-                    let source = base + (index * plane + row * cells.width + x.lowerBound)
-                    for column in 0..<x.count { field[line &+ column] += value * source[column] }
-                } else {
-                    let source = base + ((row * cells.width + x.lowerBound) * coefficients + index)
-                    for column in 0..<x.count { field[line &+ column] += value * source[column &* coefficients] }
-                }
+                let source = base + (index * cells.channelStep + (row * cells.width + x.lowerBound) * step)
+                for column in 0..<x.count { field[line &+ column] += value * source[column &* step] }
             }
         }
         for index in field.indices {

@@ -3,14 +3,12 @@ package struct MaskDecoding: Sendable, Hashable {
     package var layout: MaskLayout
     /// The order of the axes; nil finds it by the number of classes.
     package var order: ChannelPlace?
-    /// With `sigmoid`, the least confidence of a class.
+    /// With `sigmoid` and `probabilities`, the least confidence of a class.
     package var threshold: Float
 
     /// A decoding.
     package init(layout: MaskLayout, order: ChannelPlace? = nil, threshold: Float = 0.5) {
-        self.layout = layout
-        self.order = order
-        self.threshold = threshold
+        (self.layout, self.order, self.threshold) = (layout, order, threshold)
     }
 }
 
@@ -18,47 +16,31 @@ package struct MaskDecoding: Sendable, Hashable {
 package enum MaskLayout: String, Sendable, CaseIterable {
     /// A score for each class: the greatest wins.
     case classes
-    /// A logit for each class, each on its own: the greatest that is over the threshold wins. Class 0 is nothing, and the
-    /// channels count from 1.
-    case sigmoid
-    /// The same with probabilities for logits.
-    case probabilities
+    /// A logit or a probability for each class, each on its own: the greatest that is over the threshold wins. Class 0 is nothing, and
+    /// the channels count from 1.
+    case sigmoid, probabilities
     /// The class's number itself.
     case indices
-}
-
-/// The place of the axis of the channels.
-package enum ChannelPlace: String, Sendable, CaseIterable {
-    /// `[1, channels, height, width]`
-    case first
-    /// `[1, height, width, channels]`
-    case last
 }
 
 /// Reads a mask's output.
 package struct MaskDecoder: Sendable {
     package let decoding: MaskDecoding
+    /// The size of the input tensor in pixels.
     package let width: Int, height: Int
     /// The classes that the map's numbers can be, the one for nothing counted.
     package let classes: Int
-    private let cells: (width: Int, height: Int)
-    private let channels: Int
-    private let isFirst: Bool
+    private let maps: ChannelMaps
 
     /// The most classes: what 16 bits can tell, except for the number that stands for "not seen".
     package static let mostClasses = 65_535
 
-    /// Prepares decoding of an output of this shape.
-    /// - Parameters:
-    ///   - width: of the input tensor in pixels, as `height`.
-    ///   - classes: how many labels there are; nil if none are known.
-    /// - Throws: `unexpected` where the shape does not fit.
+    /// Prepares decoding of an output of this shape. `classes`: the number of labels; nil if none are known. Throws `unexpected` where
+    /// the shape does not fit.
     package init(
         _ decoding: MaskDecoding, shape whole: [Int], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
-        self.decoding = decoding
-        self.width = width
-        self.height = height
+        (self.decoding, self.width, self.height) = (decoding, width, height)
         var shape = OutputTensor.withoutBatch(whole, rank: 3)
         // Class numbers, or the scores of a single class, may come without an axis of channels.
         if shape.count == 2 { shape.insert(1, at: 0) }
@@ -67,27 +49,18 @@ package struct MaskDecoder: Sendable {
         let alternative = background == 1 ? classes : nil
         func fits(_ channels: Int) -> Bool { expected == nil || channels == expected || channels == alternative }
         let wanted = "[1, \(expected.map(String.init) ?? "classes"), height, width] or channels last"
-        guard shape.count == 3, let size = OutputTensor.count(of: shape), size > 0, size <= 1 << 30 else {
+        guard let maps = ChannelMaps(shape, place: decoding.order, fits: fits), maps.channels < Self.mostClasses else {
             throw .unexpected(role: "output", expected: wanted, found: "\(whole)")
         }
-        switch decoding.order {
-        case let order?: isFirst = order == .first
-        case nil where fits(shape[0]) != fits(shape[2]): isFirst = fits(shape[0])
-        case nil: isFirst = shape[0] <= shape[2]
-        }
-        channels = isFirst ? shape[0] : shape[2]
-        cells = isFirst ? (shape[2], shape[1]) : (shape[1], shape[0])
-        guard fits(channels), channels <= Self.mostClasses - 1 else {
-            throw .unexpected(role: "output", expected: wanted, found: "\(whole)")
-        }
-        self.classes = decoding.layout == .indices ? min(classes ?? 256, Self.mostClasses) : channels + background
+        self.maps = maps
+        self.classes = decoding.layout == .indices ? min(classes ?? 256, Self.mostClasses) : maps.channels + background
     }
 
     /// The greatest class of each cell, and what can win between their middles.
     package func map(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> ClassMap {
-        let count = cells.width * cells.height
+        let count = maps.cells, channels = maps.channels
         guard tensor.values.count == count * channels, let base = tensor.values.baseAddress else {
             throw .unexpected(role: "output", expected: "\(count * channels) values", found: "\(tensor.shape)")
         }
@@ -107,7 +80,7 @@ package struct MaskDecoder: Sendable {
                 first = 1
             }
             var best = [Float](repeating: least, count: count)
-            let cellStep = isFirst ? 1 : channels, channelStep = isFirst ? count : 1
+            let cellStep = maps.cellStep, channelStep = maps.channelStep
             // Cells of a batch stay in the cache while the channels are gone through.
             var start = 0
             while start < count {
@@ -131,13 +104,13 @@ package struct MaskDecoder: Sendable {
                 tensor, offset: 0, rows: count, rowStride: cellStep, count: channels, step: channelStep)
             {
                 between = try ContenderSearch(
-                    width: cells.width, height: cells.height, values: values, scores: scores, first: first,
+                    width: maps.width, height: maps.height, values: values, scores: scores, first: first,
                     nothing: first == 1 ? least : nil
                 ).run(isCancelled: isCancelled)
             }
         }
         return ClassMap(
-            width: cells.width, height: cells.height, tensorWidth: width, tensorHeight: height, classes: classes,
+            width: maps.width, height: maps.height, tensorWidth: width, tensorHeight: height, classes: classes,
             values: values, starts: between.starts, contenders: between.contenders)
     }
 }

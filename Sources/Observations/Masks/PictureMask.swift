@@ -11,8 +11,7 @@ package struct PictureMask: Sendable {
     /// The map laid over the picture.
     package init(_ map: ClassMap, in picture: PictureMap) {
         self.map = map
-        width = picture.x.length
-        height = picture.y.length
+        (width, height) = (picture.x.length, picture.y.length)
         bytes = map.classes > 256 ? 2 : 1
         unseen = map.classes > 256 ? .max : map.classes == 256 ? 0 : 255
         x = GridAxis(picture.x, cells: map.width, side: map.tensorWidth)
@@ -145,10 +144,6 @@ private struct GridAxis: Sendable {
                 spans.append((cell, pixel..<pixel + 1))
             }
         }
-        if let first = spans.first, let last = spans.last {
-            seen = first.pixels.lowerBound..<last.pixels.upperBound
-        } else {
-            seen = length..<length
-        }
+        seen = (spans.first?.pixels.lowerBound ?? length)..<(spans.last?.pixels.upperBound ?? length)
     }
 }

@@ -2,16 +2,11 @@
 package struct RunLengths: Sendable, Hashable {
     package let width: Int, height: Int
     package private(set) var counts: [UInt32] = []
-    /// Pixels that are in the mask.
-    package private(set) var area = 0
-    /// The end of the last run of 1, counted down the columns.
-    private var end = 0
+    /// Pixels that are in the mask; the end of the last run of 1, counted down the columns.
+    package private(set) var area = 0, end = 0
 
     /// A mask without a pixel.
-    package init(width: Int, height: Int) {
-        self.width = width
-        self.height = height
-    }
+    package init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
 
     /// Adds the pixels `rows` of a column. Columns, and rows of a column, must be added in order.
     mutating func add(column: Int, rows: Range<Int>) {

@@ -1,9 +1,7 @@
 /// The position of one axis of the input tensor in the picture as it is displayed.
 package struct AxisMap: Sendable, Hashable {
-    /// Pixels of the picture for one of the tensor.
-    package let scale: Double
-    /// The picture's coordinate at the tensor's 0.
-    package let origin: Double
+    /// Pixels of the picture for one of the tensor, and the picture's coordinate at the tensor's 0.
+    package let scale: Double, origin: Double
     /// The picture's length in pixels.
     package let length: Int
     /// The part of the picture that the tensor shows.
@@ -11,10 +9,7 @@ package struct AxisMap: Sendable, Hashable {
 
     /// An axis. `scale` is greater than 0.
     package init(scale: Double, origin: Double, length: Int, seen: ClosedRange<Double>) {
-        self.scale = scale
-        self.origin = origin
-        self.length = length
-        self.seen = seen
+        (self.scale, self.origin, self.length, self.seen) = (scale, origin, length, seen)
     }
 
     /// The picture's coordinate of one of the tensor's, cut off at the picture's edges.
@@ -31,10 +26,7 @@ package struct PictureMap: Sendable, Hashable {
     package let x: AxisMap, y: AxisMap
 
     /// Both axes.
-    package init(x: AxisMap, y: AxisMap) {
-        self.x = x
-        self.y = y
-    }
+    package init(x: AxisMap, y: AxisMap) { (self.x, self.y) = (x, y) }
 
     /// A rectangle in pixels of the picture, from its top left corner.
     package struct Rectangle: Sendable, Hashable {
@@ -42,10 +34,7 @@ package struct PictureMap: Sendable, Hashable {
 
         /// A rectangle.
         package init(x: Double, y: Double, width: Double, height: Double) {
-            self.x = x
-            self.y = y
-            self.width = width
-            self.height = height
+            (self.x, self.y, self.width, self.height) = (x, y, width, height)
         }
     }
 

@@ -1,15 +1,12 @@
 /// One raw output of a model: 32-bit floats in row-major order. Borrowed: valid only within the call it is passed to.
 package struct OutputTensor {
-    /// The extents, outermost first, as the engine reports them.
-    package let shape: [Int]
-    /// The elements; their count is the product of `shape`.
-    package let values: UnsafeBufferPointer<Float>
+    /// The extents, outermost first, as the engine reports them, and the elements; their count is the product of `shape`.
+    package let shape: [Int], values: UnsafeBufferPointer<Float>
 
     /// Nil if the number of elements is not the product of the extents.
     package init?(shape: [Int], values: UnsafeBufferPointer<Float>) {
         guard Self.count(of: shape) == values.count else { return nil }
-        self.shape = shape
-        self.values = values
+        (self.shape, self.values) = (shape, values)
     }
 
     /// The product of extents; nil for a negative one, or where the product does not fit.
@@ -50,15 +47,12 @@ package enum ObservationError: Error, Hashable {
     }
 }
 
-/// Elements of a tensor that belong together: element `e` of row `r` lies at `base[r * rowStride + e * step]`.
-///
-/// The maker checks once that every row and element is inside the tensor; readers then need no further checks.
+/// Elements of a tensor that belong together: element `e` of row `r` lies at `base[r * rowStride + e * step]`. Every row and element
+/// was checked to be inside the tensor; readers need no further checks.
 struct Plane {
     let base: UnsafePointer<Float>
-    let rowStride: Int
-    let step: Int
-    /// Elements in a row.
-    let count: Int
+    /// `count`: elements in a row.
+    let rowStride: Int, step: Int, count: Int
 
     /// Nil if a row or an element would lie outside the tensor.
     init?(_ tensor: OutputTensor, offset: Int, rows: Int, rowStride: Int, count: Int, step: Int) {
@@ -70,10 +64,7 @@ struct Plane {
         guard !first, !second, lastRow <= tensor.values.count, lastStep <= tensor.values.count,
             offset <= tensor.values.count, offset + lastRow + lastStep < tensor.values.count
         else { return nil }
-        self.base = base + offset
-        self.rowStride = rowStride
-        self.step = step
-        self.count = count
+        (self.base, self.rowStride, self.step, self.count) = (base + offset, rowStride, step, count)
     }
 
     @inline(__always)
