@@ -33,7 +33,7 @@ import Testing
     private func detector(_ repository: ModelRepository, expecting version: String) async throws -> String? {
         var found: String?
         for _ in 0..<1_000 {
-            found = try await repository.model(named: "all").pipeline?.detector.description.version
+            found = try await repository.model(named: "all", deadline: .now + .seconds(60)).pipeline?.detector.description.version
             if found == version { break }
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -55,7 +55,7 @@ import Testing
         #expect(try await detector(repository, expecting: "2") == "2")
         // A version whose answers are wrong answers nobody, a pipeline's clients neither.
         let wrong = try await repository.model(named: "spots")
-        let before = try await repository.model(named: "all")
+        let before = try await repository.model(named: "all", deadline: .now + .seconds(60))
         try await repository.replace(wrong, because: "a golden differs")
         let after = try await repository.model(named: "all", deadline: .now + .seconds(60))
         #expect(after !== before && after.pipeline?.detector !== wrong)
@@ -67,7 +67,7 @@ import Testing
         for name in ["spots", "colors", "all"] { try Self.copy(name, to: name, in: folder.url) }
         let repository = try await Self.repository(folder.url)
         let wrong = try await repository.model(named: "spots")
-        #expect(try await repository.model(named: "all").pipeline?.detector === wrong)
+        #expect(try await repository.model(named: "all", deadline: .now + .seconds(60)).pipeline?.detector === wrong)
         let file = folder.url.appendingPathComponent("spots/model.onnx")
         let bytes = try Data(contentsOf: file)
         try Data("junk".utf8).write(to: file)
