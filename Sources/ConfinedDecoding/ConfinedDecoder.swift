@@ -35,7 +35,7 @@ package final class ConfinedDecoder: Sendable {
         state.withLock { $0.program = program }
     }
 
-    /// Why a format cannot be decoded; nil if it can. Starts the process if it does not run.
+    /// The reason why a format cannot be decoded; nil if it can. Starts the process if it does not run.
     package func reasonAgainst(_ format: ImageFormat) throws(ImageError) -> String? {
         try helper(instead: nil).absent[format]
     }

@@ -8,7 +8,7 @@ internal import SystemSupport
 final class HelperProcess: Sendable {
     private let process: Int32
     private let control: Int32
-    /// Why formats cannot be decoded.
+    /// The reason why formats cannot be decoded.
     let absent: [ImageFormat: String]
 
     /// Starts a program. Blocks until it has opened its libraries.

@@ -1,4 +1,4 @@
-/// Why JSON text was refused.
+/// The reason why JSON text was refused.
 package struct JSONError: Error, Sendable, Hashable {
     /// The kind of mistake.
     package enum Kind: Sendable {

@@ -102,7 +102,7 @@ package struct Settings: Sendable, Hashable {
 
 // Choices. The raw values are what the configuration file, the flags and the variables say.
 extension Settings {
-    /// When models are loaded whose bundle does not say.
+    /// The time when models are loaded whose bundle does not say.
     package enum Load: String, CaseIterable, Sendable { case eager, lazy }
 
     /// The clients that may load and unload models over HTTP: those on this machine, all, or none.

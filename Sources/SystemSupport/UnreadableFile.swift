@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why a named file cannot be read, and what to do.
+/// The reason why a named file cannot be read, and what to do.
 package enum UnreadableFile {
     /// Looks at the path again: blocks.
     package static func reason(_ path: String) -> String {

@@ -132,7 +132,7 @@ extension Flag {
 extension Flag {
     static func json(_ path: WritableKeyPath<Request, Bool>, _ help: String) -> Flag { .toggle("--json", path, help) }
 
-    /// How pictures are fitted.
+    /// The way pictures are fitted.
     static func crop(_ path: WritableKeyPath<Request, String?>) -> Flag {
         .choice(
             "--crop", "MODE", path, of: ["center", "fit", "fill"],

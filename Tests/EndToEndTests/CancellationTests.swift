@@ -123,7 +123,7 @@ struct CancellationTests {
         ProcessInfo.processInfo.environment["OCELLI_TEST_ABORTS"].flatMap { Int($0) }.map { max(100, $0) } ?? 1_000
 
     @Test func randomAbortsUnderLoadLeaveNothingBehind() async throws {
-        // Without the variant for lone requests: it maps its own file when nothing else runs.
+        // Without the variant for single-stream requests: it maps its own file when nothing else runs.
         let daemon = try Daemon(["--queue-length", "32", "--lone-threads", "0"])
         let seed = UInt64.random(in: .min ... .max)
         let picture = try seven

@@ -33,7 +33,8 @@ import Testing
     private func detector(_ repository: ModelRepository, expecting version: String) async throws -> String? {
         var found: String?
         for _ in 0..<1_000 {
-            found = try await repository.model(named: "all", deadline: .now + .seconds(60)).pipeline?.detector.description.version
+            found = try await repository.model(named: "all", deadline: .now + .seconds(60)).pipeline?.detector
+                .description.version
             if found == version { break }
             try await Task.sleep(for: .milliseconds(5))
         }

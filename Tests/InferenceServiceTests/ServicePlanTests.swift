@@ -6,14 +6,14 @@ import Testing
 /// How the settings become the configuration of each part.
 @Suite struct ServicePlanTests {
     /// Reloads wait for every load: one that hangs must end, with a trial before it or without.
-    @Test(arguments: [true, false]) func loadsThatAServerStartsHaveALimit(_ hasTrial: Bool) {
+    @Test(arguments: [true, false]) func loadsThatAServerStartsHaveALimit(_ hasLoadCheck: Bool) {
         var settings = Settings()
         settings.models = ["/nowhere"]
         settings.cacheDirectory = ""
-        settings.loadTrial = hasTrial
+        settings.loadTrial = hasLoadCheck
         settings.loadTrialTimeout = 7
         let configuration = ServicePlan(settings: settings, environment: [:]).servingConfiguration
         #expect(configuration.loadLimit == .seconds(21))
-        #expect((configuration.trial != nil) == hasTrial)
+        #expect((configuration.loadCheck != nil) == hasLoadCheck)
     }
 }

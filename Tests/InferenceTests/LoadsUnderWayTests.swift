@@ -176,7 +176,7 @@ import Testing
             }
             var configuration = ModelConfiguration()
             configuration.engine = FakeEngine()
-            configuration.trial = LoadTrial(remembering: nil, circumstances: UUID().uuidString) { [hanging] path in
+            configuration.loadCheck = LoadCheck(remembering: nil, circumstances: UUID().uuidString) { [hanging] path in
                 if path.hasSuffix("/hangs.onnx") { hanging.wait() }
                 return .good(compiledAnew: true)
             }

@@ -201,7 +201,7 @@ import Testing
             (#""integer_weights": false"#, { $1.sources.last?.allowsIntegerWeights == false }),
             (#""instances": 5"#, { model, _ in model.instances == 5 }),
             (#""max_in_flight": 9"#, { model, _ in model.limiter.snapshot.limit == 9 }),
-            (#""lone_threads": 3"#, { model, _ in model.loneReport?.threads == 3 }),
+            (#""lone_threads": 3"#, { model, _ in model.singleStreamReport?.threads == 3 }),
             (#""warmup": { "runs": 7 }"#, { $1.items == Array(repeating: 1, count: 14) }),
             (#""batch": 3"#, { model, _ in model.batchLimit == 3 }),
         ]

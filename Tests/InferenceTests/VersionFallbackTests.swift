@@ -28,7 +28,7 @@ import Testing
             for version in versions { try folder.write(["m/\(version)/m.onnx": "\(version)"]) }
             var configuration = ModelConfiguration()
             configuration.engine = FakeEngine()
-            configuration.trial = LoadTrial(remembering: nil, circumstances: UUID().uuidString) { path in
+            configuration.loadCheck = LoadCheck(remembering: nil, circumstances: UUID().uuidString) { path in
                 let isBad = list.versions.withLock { $0.contains { path.hasSuffix("/m/\($0)/m.onnx") } }
                 return isBad ? .lost("the engine crashed") : .good(compiledAnew: true)
             }

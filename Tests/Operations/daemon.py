@@ -137,7 +137,7 @@ class Daemon:
         return 0
 
     def files(self):
-        """Open files. Compiled models that the engine has mapped from the cache count from the ninth on: the variants for lone requests
+        """Open files. Compiled models that the engine has mapped from the cache count from the ninth on: the variants for single-stream requests
         come and go, but models that are never released would add some with each reload."""
         count, mapped = 0, 0
         for name in os.listdir(f"/proc/{self.pid}/fd"):

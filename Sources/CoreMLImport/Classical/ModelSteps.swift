@@ -267,7 +267,7 @@ extension [FeatureSpecification] {
 }
 
 extension ModelType {
-    /// Why models of the type cannot be computed here, and what would help.
+    /// The reason why models of the type cannot be computed here, and what would help.
     var refusal: String {
         switch self {
         case .visionFeaturePrint, .audioFeaturePrint, .soundAnalysisPreprocessing:

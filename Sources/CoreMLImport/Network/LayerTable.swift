@@ -75,7 +75,7 @@ enum LayerTable {
         return Dictionary(families.joined().map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// Why a layer of a kind that is not translated is refused.
+    /// The reason why a layer of a kind that is not translated is refused.
     static func refusal(of kind: Int) -> String {
         switch kind {
         case 0: "the layer has no type"

@@ -17,7 +17,7 @@ enum ProgramOperations {
 
     static func isKnown(_ type: String) -> Bool { table[type] != nil || special[type] != nil }
 
-    /// Why an operation is not translated, and what would help.
+    /// The reason why an operation is not translated, and what would help.
     static func refusal(of type: String) -> String {
         switch type {
         case "read_state", "write_state", "coreml_update_state":

@@ -1,4 +1,4 @@
-/// Which of several groups the elements of a tensor belong to, where each axis is cut into equal blocks: scales and lookup
+/// The groups that the elements of a tensor belong to, where each axis is cut into equal blocks: scales and lookup
 /// tables of compressed weights.
 struct BlockRuns {
     /// One run of neighbouring elements of the same group.

@@ -1,4 +1,4 @@
-/// Why a file cannot be read: what follows its name in a sentence.
+/// The reason why a file cannot be read: what follows its name in a sentence.
 package struct FormatError: Error, Sendable, Hashable {
     package let reason: String
 

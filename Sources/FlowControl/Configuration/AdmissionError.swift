@@ -1,6 +1,6 @@
 internal import SystemSupport
 
-/// Why a request got no slot.
+/// The reason why a request got no slot.
 public enum AdmissionError: Error, Sendable, Hashable {
     /// All slots are taken and the queue is full: in number, or in time, if the predicted wait exceeds
     /// `LimiterConfiguration.maxWait`, so that waiting would only delay the refusal.

@@ -32,6 +32,6 @@ public final class Slot: Sendable {
     /// The same in nanoseconds.
     package var waitedNanoseconds: UInt64 { grant.waitedNanoseconds }
 
-    /// When the slot was taken.
+    /// The time when the slot was taken.
     public var acquiredAt: MonotonicInstant { grant.since }
 }

@@ -7,7 +7,7 @@ package import SystemSupport
 package struct ClientCounts: Sendable {
     private struct Entry: Sendable {
         var inFlight = 0
-        /// When the next request would be due at the permitted rate.
+        /// The time when the next request would be due at the permitted rate.
         var due = MonotonicInstant(nanoseconds: 0)
     }
 

@@ -11,7 +11,7 @@ package struct ClientShares: Sendable {
     package static let count = 1024
 
     private struct Client: Sendable {
-        /// When its next request starts, in nanoseconds of virtual time.
+        /// The time when its next request starts, in nanoseconds of virtual time.
         var start: Int64 = 0
         /// Requests that wait or hold a slot.
         var requests = 0
@@ -24,7 +24,7 @@ package struct ClientShares: Sendable {
 
     package init() {}
 
-    /// When the client's next request starts.
+    /// The time when the client's next request starts.
     package func start(of client: Int) -> Int64 { client < clients.count ? clients[client].start : now }
 
     /// The most nanoseconds that a client whose requests found slots free may be ahead of the others when there is a queue: about as much

@@ -1,6 +1,6 @@
 package import SystemSupport
 
-/// Which waiter must leave first: a binary heap by instant, with lazy deletion.
+/// The waiters by the instant at which they must leave: a binary heap, with lazy deletion.
 ///
 /// Waiters that got a slot or were cancelled stay behind as stale entries, which are dropped when they come to the top,
 /// or all at once when they are more than half. So leaving costs nothing here, and needs no index from a waiter back

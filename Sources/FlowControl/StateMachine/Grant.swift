@@ -2,7 +2,7 @@ package import SystemSupport
 
 /// A slot given: what `Slot` must remember to release it.
 package struct Grant: Sendable, Hashable {
-    /// When the slot was taken.
+    /// The time when the slot was taken.
     package let since: MonotonicInstant
     /// The time for which the request had waited for it.
     package let waitedNanoseconds: UInt64

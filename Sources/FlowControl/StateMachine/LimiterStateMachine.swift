@@ -51,7 +51,7 @@ package struct LimiterStateMachine<Waiter> {
     private var passedOver = 0
     /// One slot in so many goes to a waiter that was set aside, while others have turns.
     private static var slotsPerAside: Int { 8 }
-    /// When a slot was last taken or given back: every slot that is out has been so for at least as long.
+    /// The time when a slot was last taken or given back: every slot that is out has been so for at least as long.
     private var lastChange = MonotonicInstant(nanoseconds: 0)
 
     package init(configuration: LimiterConfiguration) {

@@ -153,8 +153,8 @@ package struct OverloadDetector: Sendable {
         max(Double(target) * Self.share - service, interval)
     }
 
-    /// When a client that is refused should come again: in 1 s at least, and later the more requests come for each that is
-    /// done, spread so that those who are refused together do not return together.
+    /// The time when a client that is refused should come again: in 1 s at least, and later the more requests come for each
+    /// that is done, spread so that those who are refused together do not return together.
     package mutating func retryAfter() -> Duration {
         refusals &+= 1
         // The golden ratio's multiples are spread evenly, however many there are.

@@ -38,8 +38,8 @@ final class Connection {
     /// As many of them are the beginning of a body that came with its head.
     var beginning = 0
 
-    /// When the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is. Of a connection
-    /// that is idle or has half a head: when it became idle.
+    /// The time when the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is. Of
+    /// a connection that is idle or has half a head: when it became idle.
     var progressAt: UInt64 = 0
     /// The bytes that came, or were taken, since then.
     var sinceProgress = 0
@@ -57,7 +57,7 @@ final class Connection {
     var queued = 0
     /// The number of bytes that the kernel was given since then.
     var handed = 0
-    /// When the client was last seen to take something, or began to have something to take.
+    /// The time when the client was last seen to take something, or began to have something to take.
     var tookAt: UInt64 = 0
     /// The loop will measure how much the kernel holds.
     var isToBeMeasured = false
@@ -66,7 +66,7 @@ final class Connection {
     /// Records of answers that are rendered and not yet sent whole.
     var ending: [ExchangeRecord] = []
 
-    /// When the timer wheel brings this connection up, at or before its deadline; 0 if it does not.
+    /// The time when the timer wheel brings this connection up, at or before its deadline; 0 if it does not.
     var timerAt: UInt64 = 0
 
     init(

@@ -1,4 +1,4 @@
-/// Why a connection is closed.
+/// The reason why a connection is closed.
 package enum ConnectionEnding: Sendable, Hashable {
     /// Normally: after an answer with `Connection: close`, or by the client between requests.
     case finished

@@ -67,11 +67,11 @@ package struct ConnectionMachine: Sendable {
 
     /// The time that a body has.
     private struct BodyTime: Sendable {
-        /// When it is up.
+        /// The time when it is up.
         var end: UInt64
         /// The body's bytes since the window was opened.
         var windowBytes: UInt64 = 0
-        /// When a body that has found no room since its last byte came is given up; 0 if it has not waited since.
+        /// The time when a body that has found no room since its last byte came is given up; 0 if it has not waited since.
         var waitEnd: UInt64 = 0
     }
 
@@ -91,7 +91,7 @@ package struct ConnectionMachine: Sendable {
         case .closed: .closed
         }
     }
-    /// When to call `timerFired`, in the clock of the events; nil for never.
+    /// The time when to call `timerFired`, in the clock of the events; nil for never.
     package private(set) var deadline: UInt64?
     /// True if the client has closed its side.
     package private(set) var peerFinished = false

@@ -1,7 +1,7 @@
 import Glibc
 import SystemSupport
 
-/// Why a server could not start, or cannot continue.
+/// The reason why a server could not start, or cannot continue.
 public enum HTTPServerError: Error, Sendable, Hashable {
     /// An address could not be listened on.
     case listen(address: String, errno: Int32)

@@ -153,7 +153,7 @@ extension EventLoop {
     }
 }
 
-/// Why, and until when, no connections are accepted.
+/// The reason why no connections are accepted, and until when.
 struct AcceptPause {
     /// Tried again at this time at the latest; nil: when there is room.
     let until: UInt64?

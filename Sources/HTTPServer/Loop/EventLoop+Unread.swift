@@ -8,7 +8,7 @@ struct UnreadAnswers {
     /// Those that are being measured now, and how many of them were.
     var beingMeasured: [Int32] = []
     var measured = 0
-    /// When `sent` are measured; nil if it is empty.
+    /// The time when `sent` are measured; nil if it is empty.
     var measureAt: UInt64?
     /// Bytes that sockets were given since.
     var bytes = 0

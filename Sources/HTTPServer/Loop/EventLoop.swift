@@ -60,7 +60,7 @@ final class EventLoop {
     var leaving = IndexQueue()
     /// The bytes of answers that the kernel was given, and what is known of them.
     var unread = UnreadAnswers()
-    /// When bodies are given up if there is still no room.
+    /// The time when bodies are given up if there is still no room.
     var reliefAt: UInt64?
     /// The number of checks in succession that found no room.
     var shortages = 0
@@ -80,7 +80,7 @@ final class EventLoop {
     var now: UInt64
     /// A file descriptor in reserve: when there are no others, it is freed to accept a client and refuse it.
     var reserve: Int32
-    /// Why new connections are not accepted at the moment.
+    /// The reason why new connections are not accepted at the moment.
     var acceptPause: AcceptPause?
     var isDraining = false
     var whenEmpty: (@Sendable () -> Void)?

@@ -13,9 +13,9 @@ public struct HTTPRequest: Sendable {
     public let remote: String
     /// True if the peer is a proxy that sends PROXY headers, for any client.
     public let isProxied: Bool
-    /// When the first byte of the request was received.
+    /// The time when the first byte of the request was received.
     public let headReceived: MonotonicInstant
-    /// When its last byte was received.
+    /// The time when its last byte was received.
     public let bodyReceived: MonotonicInstant
 
     /// A request for tests and other transports.

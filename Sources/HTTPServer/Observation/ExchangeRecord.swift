@@ -58,7 +58,7 @@ public struct ExchangeRecord: Sendable {
     public var bodyEnd: MonotonicInstant
     /// The handler's answer.
     public var responseReady: MonotonicInstant
-    /// When the last byte of the answer was written to the socket, or the connection ended.
+    /// The time when the last byte of the answer was written to the socket, or the connection ended.
     public var end: MonotonicInstant
     /// The outcome of the request.
     public var outcome: Outcome

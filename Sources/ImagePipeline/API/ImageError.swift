@@ -1,4 +1,4 @@
-/// Why a picture could not be turned into a tensor.
+/// The reason why a picture could not be turned into a tensor.
 public enum ImageError: Error, Sendable, Hashable {
     /// Not a supported format; with the name of the format that the bytes look like, if it is known.
     case unsupportedFormat(looksLike: String?)

@@ -6,7 +6,7 @@
 public struct OpenSize: Sendable, Hashable, Codable {
     /// The least and the greatest sides of the tensor; equal for a side that is not open.
     public var minimum: ImageSize, maximum: ImageSize
-    /// What each side of the tensor is a multiple of.
+    /// The number that each side of the tensor is a multiple of.
     public var multiple: ImageSize
 
     /// Sizes within limits. Sides of 0 or less, and limits that have no multiple between them, are refused by `validate`.
@@ -51,7 +51,7 @@ public struct OpenSize: Sendable, Hashable, Codable {
         return (x, y)
     }
 
-    /// Why there are no such sizes; nil if there are some.
+    /// The reason why there are no such sizes; nil if there are some.
     public var problem: String? {
         guard sides == nil else { return nil }
         func text(_ size: ImageSize) -> String { "[\(size.height), \(size.width)]" }

@@ -43,8 +43,8 @@ public struct PictureWindow: Sendable, Hashable {
         box = PictureBox(x: 0, y: 0, width: Double(width), height: Double(height))
     }
 
-    /// How much of a pixel a box has to touch: a side between two pixels may lie a little beside, because numbers are rounded, and a filter
-    /// would take in the next pixel as a whole.
+    /// The part of a pixel that a box has to touch: a side between two pixels may lie a little beside, because numbers are
+    /// rounded, and a filter would take in the next pixel as a whole.
     private static let sliver = 1e-6
 
     /// The pixels that a part of an axis touches; nil where there are none, or it is too far from any picture: sums cannot become too large.

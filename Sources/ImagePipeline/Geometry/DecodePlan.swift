@@ -9,7 +9,7 @@ struct DecodePlan {
     /// The size of the whole decoded picture.
     let decodedWidth: Int
     let decodedHeight: Int
-    /// Which decoded pixels are needed.
+    /// The decoded pixels that are needed.
     let region: Region
     /// True if the stored y axis is scaled before the stored x axis.
     let verticalFirst: Bool
@@ -67,8 +67,8 @@ struct DecodePlan {
         return 8
     }
 
-    /// Which pass Pillow does first: a matter of the whole picture, not of the part that is kept. Both orders give the same but
-    /// for the rounding between them, by one level at most.
+    /// The pass that Pillow does first: a matter of the whole picture, not of the part that is kept. Both orders give the same
+    /// but for the rounding between them, by one level at most.
     private static func isVerticalFirst(_ framing: Framing) -> Bool {
         let across = framing.x.wholeLength - framing.x.scaledLength
         let down = framing.y.wholeLength - framing.y.scaledLength

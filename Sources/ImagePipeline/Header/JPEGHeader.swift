@@ -80,7 +80,7 @@ enum JPEGHeader {
         }
     }
 
-    /// Why a frame cannot be decoded: processes of ITU-T T.81 that libjpeg-turbo lacks. It has arithmetic coding.
+    /// The reason why a frame cannot be decoded: processes of ITU-T T.81 that libjpeg-turbo lacks. It has arithmetic coding.
     private static func unsupported(_ marker: UInt8, precision: UInt8?) -> String? {
         switch marker {
         case 0xC3, 0xCB: return "the JPEG is lossless (ITU-T T.81, process 14): convert it to PNG or an ordinary JPEG"

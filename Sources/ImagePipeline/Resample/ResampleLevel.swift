@@ -1,6 +1,6 @@
 import CResample
 
-/// Which form of the inner loops this processor runs.
+/// The form of the inner loops that this processor runs.
 enum ResampleLevel {
     /// Found out once.
     static let best = cresample_best()

@@ -68,7 +68,8 @@ struct ManifestParser {
         return agreement
     }
 
-    /// What a pipeline shares with models: when it is loaded. All else is said by the models that it names.
+    /// The part of `runtime` that a pipeline shares with models: when it is loaded. All else is said by the models that it
+    /// names.
     private func parseRest(ofPipeline root: ManifestObject, into manifest: inout ModelManifest) {
         for key in ["model", "inputs", "outputs", "placeholders"] where root.has(key) {
             problems.add(key, "does not go with \"pipeline\": the models that it names have their own")

@@ -142,7 +142,7 @@ package struct ModelBundle: Sendable {
         self.stamp = stamp
     }
 
-    /// Why model.json cannot be read.
+    /// The reason why model.json cannot be read.
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
             guard problem.reason == "is missing" else { return problem.reason }

@@ -144,7 +144,7 @@ package struct ModelRuntime: Sendable {
     }
 }
 
-/// When a model is loaded.
+/// The time when a model is loaded.
 public enum LoadPolicy: String, Sendable, CaseIterable {
     /// At start; the daemon is ready when all of these are.
     case eager

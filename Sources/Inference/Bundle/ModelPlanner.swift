@@ -191,7 +191,7 @@ struct ModelPlanner {
         }
     }
 
-    /// How pictures become the tensor of a layer.
+    /// The way pictures become the tensor of a layer.
     static func spec(
         _ layer: ModelManifest.Layer, image: ModelManifest.ImageLayer, element: PixelElement
     ) -> ImageTensorSpec {

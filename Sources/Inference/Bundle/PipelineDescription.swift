@@ -41,7 +41,7 @@ package struct PipelineDescription: Sendable, Hashable {
         package var each: [Stage] = []
     }
 
-    /// What a stage asks of its model. The raw values are those of `task`.
+    /// The task that a stage asks of its model. The raw values are those of `task`.
     package enum Task: String, Sendable, CaseIterable {
         case classify, embed, detect, segment, keypoints
 
@@ -51,7 +51,7 @@ package struct PipelineDescription: Sendable, Hashable {
 
     /// The part of the picture that a stage sees.
     package struct Crop: Sendable, Hashable {
-        /// What each side is moved outwards by, in widths or heights of the box.
+        /// The margin by which each side is moved outwards, in widths or heights of the box.
         package var margin = 0.0
         /// True if the shorter side is widened to the longer one.
         package var isSquare = false

@@ -55,7 +55,8 @@ public enum CompiledModelCache {
         return pruned
     }
 
-    /// Why a model that was just compiled is not in the cache; nil if it is, or if there is no known obstacle (not every
+    /// The reason why a model that was just compiled is not in the cache; nil if it is, or if there is no known obstacle (not
+    /// every
     /// model is compiled into a file). The engine does not report this, and removes files that it could not write completely. Blocks.
     /// - Parameters:
     ///   - folder: the cache's folder.

@@ -13,7 +13,8 @@ public protocol Engine: AnyObject, Sendable {
     /// run the same compiled graph.
     var comparesStreams: Bool { get }
 
-    /// Why a model's scores may be wrong on a device of this machine, and what to do; nil where nothing is known. Blocks: may read the file.
+    /// The reason why a model's scores may be wrong on a device of this machine, and what to do; nil where nothing is known.
+    /// Blocks: may read the file.
     func advice(on source: ModelSource, device: String) -> String?
 }
 

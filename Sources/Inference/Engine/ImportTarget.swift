@@ -26,7 +26,7 @@ package protocol ImportTarget: Engine {
         _ key: ExportKey, readFile: @escaping @Sendable () throws(EngineError) -> any ModelFile
     ) -> (any ModelFile)?
 
-    /// Why the engine does not compute exact sums with 8-bit weights in integers here; nil if it does.
+    /// The reason why the engine does not compute exact sums with 8-bit weights in integers here; nil if it does.
     var inexactIntegers: String? { get }
 }
 

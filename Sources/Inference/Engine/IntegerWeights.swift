@@ -7,7 +7,7 @@ public struct IntegerWeights: Sendable, Hashable, Codable {
     public let depthwiseConvolutions: Int, depthwiseInIntegers: Int
     /// The number of duplicated channels.
     public let copiedChannels: Int
-    /// Why all of them are computed in floats; nil if they are not.
+    /// The reason why all of them are computed in floats; nil if they are not.
     public let reason: String?
 
     /// The same weights where they stay as they are.

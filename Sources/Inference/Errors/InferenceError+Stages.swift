@@ -12,7 +12,7 @@ extension InferenceError {
             }
     }
 
-    /// Why there was no slot or no infer request.
+    /// The reason why there was no slot or no infer request.
     init(ofQueue error: AdmissionError) {
         self = if case .cancelled = error { .cancelled(stage: .queue) } else { .refused(error) }
     }

@@ -95,7 +95,7 @@ package struct BundleDerivation: Sendable {
     }
 
     /// Takes what the outputs were like in a few runs.
-    package mutating func take(_ look: OutputLook) {
+    package mutating func take(_ look: OutputProbe) {
         guard needsLook, let scoredOutput, look.outputs.indices.contains(scoredOutput),
             var values = look.outputs[scoredOutput]
         else { return }

@@ -4,7 +4,7 @@ internal import ModelFacts
 
 /// The conversion of a picture to the input.
 extension FactPlanner {
-    /// Why no input is a picture's.
+    /// The reason why no input is a picture's.
     func whyNoPicture() -> String {
         let text = inputs.map { "\"\($0.name)\" \($0.shape)" }.joined(separator: ", ")
         return inputs.count == 1

@@ -13,7 +13,7 @@ extension HeadReading {
         var areMaps = false
         /// The rows of a table: of each cell of these strides, or just so many.
         var rows: Rows?
-        /// Why it may be another family; nil if no other has these names.
+        /// The reason why it may be another family; nil if no other has these names.
         let doubt: String?
     }
 

@@ -44,7 +44,7 @@ public struct ModelProvenance: Sendable, Hashable {
         missing = left.map(\.1)
     }
 
-    /// Why the model is served as tensors only; nil if nothing is missing.
+    /// The reason why the model is served as tensors only; nil if nothing is missing.
     public var explanation: String? {
         missing.isEmpty
             ? nil

@@ -87,7 +87,7 @@ struct ObservationFacts {
     }
 }
 
-/// Why outputs are not read: what follows "nothing says".
+/// The reason why outputs are not read: what follows "nothing says".
 struct HeadProblem: Error {
     let reason: String
 }
@@ -149,7 +149,7 @@ struct HeadReading {
     /// The transforms of the values of integer tensors, by the tensors' names.
     var dequantization: [String: LinearTransform] = [:]
     var remarks: [String] = []
-    /// Why the family may be another one; nil if a source names it, or no other has such names and shapes.
+    /// The reason why the family may be another one; nil if a source names it, or no other has such names and shapes.
     var doubt: String?
     /// True if the tensors are a group, which has its own name.
     var isGroup = false

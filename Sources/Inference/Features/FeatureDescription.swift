@@ -111,7 +111,7 @@ public struct ImageConstraint: Sendable, Hashable {
     public var openSize: OpenSize?
     /// The order of the colour channels in the tensor.
     public let channelOrder: ChannelOrder
-    /// Which axis the channels are on.
+    /// The axis of the channels.
     public let layout: TensorLayout
     /// The fitting of a picture of another shape.
     public let cropAndScale: CropAndScale

@@ -32,7 +32,7 @@ package enum BundleFile {
         }
     }
 
-    /// Why a file cannot be used: what follows its name in a sentence.
+    /// The reason why a file cannot be used: what follows its name in a sentence.
     package struct Problem: Error {
         package let reason: String
     }

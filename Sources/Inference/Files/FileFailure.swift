@@ -1,7 +1,7 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Why the system does not let a file or folder be looked at.
+/// The reason why the system does not let a file or folder be looked at.
 package struct FileFailure: Error, Sendable, Hashable {
     /// An errno(3).
     package let code: Int32

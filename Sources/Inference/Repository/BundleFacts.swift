@@ -34,7 +34,7 @@ struct BundleFacts: Sendable {
     }
 
     /// True if the files, as they were looked at, went through the trial before.
-    func isKnown(to trial: LoadTrial?, at path: String) -> Bool {
+    func isKnown(to trial: LoadCheck?, at path: String) -> Bool {
         guard let stamp, let trial else { return false }
         return trial.knows(path, stamp: stamp)
     }

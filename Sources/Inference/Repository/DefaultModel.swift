@@ -102,8 +102,8 @@ package enum DefaultModel: Sendable, Hashable {
             return candidate.isUndecided ? .undecided : .unavailable
         }
 
-        /// What lazy models without model.json do is known when they are loaded. One of these comes last, and may turn out to do
-        /// something else.
+        /// The tasks of lazy models without model.json are known when they are loaded. One of these comes last, and may turn
+        /// out to do something else.
         private func mayBeLoaded(_ candidate: Candidate) -> Bool {
             purpose != .classification && candidate.isUndetermined && candidate.isToCome
         }

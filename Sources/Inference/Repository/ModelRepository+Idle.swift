@@ -4,7 +4,7 @@ package import SystemSupport
 
 extension ModelRepository {
     /// Unloads lazy models whose idle time exceeds the limit; the next request loads them again. Releases
-    /// unused variants for lone predictions. Call it regularly.
+    /// unused variants for single-stream predictions. Call it regularly.
     public func unloadIdle() {
         for item in allVersions {
             if item.isIdle, item.unload() {
@@ -49,7 +49,7 @@ extension ModelRepository {
         allVersions.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
     }
 
-    /// When any model last ended a prediction or was loaded; nil if none is loaded.
+    /// The time when any model last ended a prediction or was loaded; nil if none is loaded.
     package var lastActivity: MonotonicInstant? {
         allVersions.compactMap { $0.readyModel?.lastActivity }.max()
     }

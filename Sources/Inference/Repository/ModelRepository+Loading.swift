@@ -202,7 +202,7 @@ extension ModelRepository {
         switch outcome.result {
         case .success(let model):
             let (name, version, onEvent) = (item.name, item.version, onEvent)
-            model.lone.whenChanged { onEvent(.loneVariant(name: name, version: version, report: $0)) }
+            model.singleStream.whenChanged { onEvent(.singleStreamVariant(name: name, version: version, report: $0)) }
             onEvent(.loaded(name: item.name, version: item.version, report: model.loadReport))
             model.scoreWatch.listen { [onEvent, name = item.name, version = item.version] text in
                 onEvent(.advice(name: name, version: version, text: text))

@@ -22,7 +22,7 @@ package enum RolloutRefusal: Error, Sendable {
 }
 
 extension ModelRepository {
-    /// What became of a model's rollout.
+    /// The outcome of a step of a model's rollout.
     package struct RolloutStatus: Sendable {
         package let view: ModelRollout.View
         /// The version that answers requests that name none; nil if none does.

@@ -9,8 +9,8 @@ public final class ModelRepository: Sendable {
     public enum Event: Sendable {
         /// A version is ready.
         case loaded(name: String, version: String, report: LoadReport)
-        /// A version has been compiled once more for lone predictions, or could not be, or that variant was released.
-        case loneVariant(name: String, version: String, report: LoneReport)
+        /// A version has been compiled once more for single-stream predictions, or could not be, or that variant was released.
+        case singleStreamVariant(name: String, version: String, report: SingleStreamReport)
         /// A version could not be loaded; an older one of the same name keeps serving. If the bundle is wrong, the reason has
         /// all its problems.
         case failed(name: String, version: String, reason: String, problems: [BundleProblem] = [])
@@ -43,7 +43,7 @@ public final class ModelRepository: Sendable {
     private let plan: Mutex<Plan>
     let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
-    /// How long after a failed load a lazy version is tried again, while a lower one answers.
+    /// The time after a failed load until a lazy version is tried again, while a lower one answers.
     private let retryTime: Duration
     let items = Mutex<[String: [ModelVersion]]>([:])
     /// Names of models that are not served.
@@ -85,7 +85,7 @@ public final class ModelRepository: Sendable {
     /// The folder of versions that updates have made; nil: none are kept.
     var updatesFolder: String? { plan.withLock { $0.updates } }
 
-    /// How models are loaded, unless their bundle specifies it.
+    /// The way models are loaded, unless their bundle specifies it.
     var configuration: ModelConfiguration { plan.withLock { $0.configuration } }
 
     /// The same, with folders that are looked into by other means.
@@ -191,7 +191,7 @@ public final class ModelRepository: Sendable {
         _ found: [RepositoryScanner.Found], among paths: Set<String>?, leavingAlone others: Set<String>
     ) {
         let plan = plan.withLock { $0 }
-        var look = RepositoryLook(known: items.withLock { $0 })
+        var look = RepositoryScan(known: items.withLock { $0 })
         let named = Set(plan.named.map(\.name))
         for entry in found where !look.keep(entry) {
             guard !others.contains(entry.path) else { continue }

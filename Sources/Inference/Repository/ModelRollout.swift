@@ -87,7 +87,7 @@ package final class ModelRollout: Sendable {
         }
     }
 
-    /// What follows from the answers so far.
+    /// The action that follows from the answers so far.
     func verdict(digest: String?) -> RolloutMachine.Event? {
         state.withLock { $0.comparison?.verdict(for: $0.machine.plan, digest: digest) }
     }

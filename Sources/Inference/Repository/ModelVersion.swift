@@ -35,7 +35,7 @@ final class ModelVersion: Sendable {
         var idleUnload: Duration { facts.idleUnload ?? configuration.idleUnload }
     }
 
-    /// Why the files could not be looked at the last time.
+    /// The reason why the files could not be looked at the last time.
     struct Unreadable: Sendable {
         /// The file or folder that could not be read: the model's, or one that it lies in.
         let path: String
@@ -73,13 +73,13 @@ final class ModelVersion: Sendable {
                 unreadable: unreadable))
     }
 
-    /// When it is loaded.
+    /// The time when it is loaded.
     var policy: LoadPolicy { state.withLock { $0.policy } }
 
     /// The description in the bundle; empty if the bundle cannot be read.
     var facts: BundleFacts { state.withLock { $0.facts } }
 
-    /// Why the files could not be looked at the last time; nil if they could.
+    /// The reason why the files could not be looked at the last time; nil if they could.
     var unreadable: Unreadable? {
         get { state.withLock { $0.unreadable } }
         set {
@@ -158,7 +158,7 @@ final class ModelVersion: Sendable {
 
     /// The same with what former processes knew. Reads the list of models that went through the trial: blocks.
     var rememberedCost: LoadCost {
-        let (facts, trial) = state.withLock { ($0.facts, $0.configuration.trial) }
+        let (facts, trial) = state.withLock { ($0.facts, $0.configuration.loadCheck) }
         var cost = cost
         cost.wasLoaded = cost.wasLoaded || facts.isKnown(to: trial, at: path)
         return cost

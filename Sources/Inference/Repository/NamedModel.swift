@@ -32,7 +32,7 @@ extension NamedModel {
     }
 }
 
-/// Which models must be ready for `/readyz`.
+/// The models that must be ready for `/readyz`.
 public enum ReadyCondition: Sendable, Hashable {
     /// Every model that is loaded at start.
     case all

@@ -20,7 +20,7 @@ struct RepositoryScanner: Sendable {
         let path: String
         /// The folder of models that it is in.
         let folder: String
-        /// Why it cannot be read: any number of versions may lie at the path, or below it, or none.
+        /// The reason why it cannot be read: any number of versions may lie at the path, or below it, or none.
         var failure: FileFailure?
         /// The folder of the numbered versions that it is one of; nil if it is none.
         var place: String?
@@ -99,7 +99,7 @@ struct RepositoryScanner: Sendable {
         return .entries(names.filter { !Self.isPassedOver($0) && Self.problem(ofName: $0) == nil })
     }
 
-    /// Why no request could name a model that is called so: what paths may hold is up to `HTTPWire`.
+    /// The reason why no request could name a model that is called so: what paths may hold is up to `HTTPWire`.
     private static func problem(ofName name: String) -> String? {
         let isUnnameable = name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }
         return isUnnameable
@@ -295,7 +295,7 @@ struct RepositoryScanner: Sendable {
     }
 }
 
-/// Why a models folder cannot be used.
+/// The reason why a models folder cannot be used.
 public struct RepositoryError: Error, Sendable, CustomStringConvertible {
     /// A message for the user.
     public let message: String

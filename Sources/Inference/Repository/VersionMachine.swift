@@ -18,7 +18,7 @@ package import SystemSupport
 /// A new kind of version (one that answers some requests, or none) is data of ``Loaded`` or a phase here; the table of its
 /// transitions is in VersionMachineTests.
 package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
-    /// Where the version is, with what belongs to that.
+    /// The phase of the version, with the data that belongs to it.
     package enum Phase: Sendable {
         case unloaded(Rest)
         /// - Parameter isDropped: whether it was unloaded since the load began.
@@ -27,7 +27,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         case reloading(Loaded, Load)
     }
 
-    /// What stays of a version without a model.
+    /// The data that stays of a version without a model.
     package struct Rest: Sendable {
         package fileprivate(set) var failure: Failure?
         /// Unloaded on request: only a load on request brings it back.
@@ -40,30 +40,30 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     package struct Loaded: Sendable {
         package let model: Model
         package let configuration: ModelConfiguration
-        /// Why the last reload failed.
+        /// The reason why the last reload failed.
         package fileprivate(set) var failure: Failure?
     }
 
     /// A load that waits for its turn, or is under way.
     package struct Load: Sendable {
         package let pending: Pending
-        /// What it was begun with.
+        /// The files and settings that it was begun with.
         package let configuration: ModelConfiguration
-        /// When its turn came.
+        /// The time when its turn came.
         package fileprivate(set) var began: MonotonicInstant?
     }
 
-    /// Why there is no model, or not the one that the files have.
+    /// The reason why there is no model, or not the one that the files have.
     package struct Failure: Sendable {
         package let reason: String
-        /// When the load failed; nil if there was none, because the files could not be read when they were found.
+        /// The time when the load failed; nil if there was none, because the files could not be read when they were found.
         package let time: MonotonicInstant?
     }
 
     package private(set) var phase: Phase
     /// True if there is nothing that could be loaded: the place of a folder that could not be read when it was found.
     package let standsForUnreadable: Bool
-    /// Why the files could not be looked at the last time.
+    /// The reason why the files could not be looked at the last time.
     package private(set) var unreadable: String?
 
     /// For how long requests get the error of a failed load and do not start another: loads cost seconds of processors, and
@@ -117,7 +117,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         }
     }
 
-    /// Why the model does not match its files or settings; nil if it does, or there is none.
+    /// The reason why the model does not match its files or settings; nil if it does, or there is none.
     package var staleReason: String? { loaded.flatMap { $0.failure?.reason ?? unreadable } }
 
     /// True if there is no model, but it is loading, or would be loaded for a request. One that has failed is not waited for.

@@ -33,7 +33,7 @@ package struct RequestOrigin {
         }
     }
 
-    /// Why the request does not count as one from this machine; nil if it does.
+    /// The reason why the request does not count as one from this machine; nil if it does.
     /// - Parameters:
     ///   - names: names of this machine, beside `localhost`.
     ///   - listen: the addresses that are listened on: what stands for a host in them is one of this machine too.

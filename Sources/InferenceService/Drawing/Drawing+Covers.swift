@@ -2,7 +2,7 @@ package import ImagePipeline
 package import Observations
 
 extension Drawing {
-    /// How a find is covered.
+    /// The way a find is covered.
     package enum Cover: Sendable, Hashable {
         /// Flat blocks, 8 each way at most.
         case blur

@@ -28,7 +28,7 @@ package struct PictureForm: Sendable {
     /// The label that stands for every find.
     private static let all = "all"
 
-    /// Why labels cannot be covered: one that the model does not have would be covered nowhere.
+    /// The reason why labels cannot be covered: one that the model does not have would be covered nowhere.
     package func refusal(of model: Model) -> InferenceError? {
         for covered in covers {
             var request = ObservationRequest(task: .detect)

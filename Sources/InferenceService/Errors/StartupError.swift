@@ -1,4 +1,4 @@
-/// Why the daemon or a command cannot start: a message that says what to do.
+/// The reason why the daemon or a command cannot start: a message that says what to do.
 package struct StartupError: Error, CustomStringConvertible {
     package let description: String
     /// True if the settings are wrong, as opposed to the machine, the files or the models that they name.

@@ -134,7 +134,7 @@ struct ModelsHandler: Sendable {
         writer.key("device")
         writer.string(model.loadReport.device)
         writer.key("execution")
-        write(model.loadReport, lone: model.loneReport, to: &writer)
+        write(model.loadReport, singleStream: model.singleStreamReport, to: &writer)
         if let weights = model.loadReport.integerWeights {
             writer.key("integer_weights")
             writer.object { writer in
@@ -191,7 +191,7 @@ struct ModelsHandler: Sendable {
         }
     }
 
-    private func write(_ report: LoadReport, lone: LoneReport?, to writer: inout JSONWriter) {
+    private func write(_ report: LoadReport, singleStream: SingleStreamReport?, to writer: inout JSONWriter) {
         let execution = report.execution
         writer.object { writer in
             for (key, value) in [("precision", execution.precision), ("hint", execution.hint)] {
@@ -211,26 +211,26 @@ struct ModelsHandler: Sendable {
                 writer.key("ms")
                 writer.milliseconds(report.comparison)
             }
-            if let lone {
+            if let singleStream {
                 writer.key("lone")
-                write(lone, to: &writer)
+                write(singleStream, to: &writer)
             }
         }
     }
 
-    /// The variant for lone requests.
-    private func write(_ lone: LoneReport, to writer: inout JSONWriter) {
+    /// The variant for single-stream requests.
+    private func write(_ singleStream: SingleStreamReport, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("state", lone.state.name)
-            if case .failed(let reason) = lone.state { writer.member("reason", reason) }
-            writer.member("threads", lone.threads)
-            guard lone.state == .ready else { return }
+            writer.member("state", singleStream.state.name)
+            if case .failed(let reason) = singleStream.state { writer.member("reason", reason) }
+            writer.member("threads", singleStream.threads)
+            guard singleStream.state == .ready else { return }
             writer.key("load_ms")
-            writer.milliseconds(lone.load)
+            writer.milliseconds(singleStream.load)
             writer.key("cached")
-            writer.bool(lone.isCached)
-            if let bytes = lone.residentBytes { writer.member("memory_bytes", bytes) }
-            writer.member("predictions", Int(clamping: lone.predictions))
+            writer.bool(singleStream.isCached)
+            if let bytes = singleStream.residentBytes { writer.member("memory_bytes", bytes) }
+            writer.member("predictions", Int(clamping: singleStream.predictions))
         }
     }
 

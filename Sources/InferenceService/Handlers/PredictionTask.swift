@@ -56,7 +56,8 @@ protocol PredictionTask: Sendable {
     func shadow(of item: Item, _ output: Output) -> ShadowWork?
     /// True if an answer is for one picture: a list has no place for it.
     var takesOneOnly: Bool { get }
-    /// What another model than the request's sees of a picture, if that is what `explain` asks for; nil shows what the request's sees.
+    /// The picture that another model than the request's sees, if that is what `explain` asks for; nil shows what the
+    /// request's sees.
     func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage?
 
     /// The label of the answer for the access line; nil for none.

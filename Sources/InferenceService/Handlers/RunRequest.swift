@@ -18,7 +18,7 @@ struct RunRequest: Sendable {
     let options: PredictionOptions
     /// Its part in the model's rollout; nil if it has none.
     let route: RolloutRoute?
-    /// When the request's first byte came.
+    /// The time when the request's first byte came.
     let received: MonotonicInstant
     /// Nanoseconds from the request's first byte to its last.
     let receiving: UInt64

@@ -85,7 +85,7 @@ enum ItemKind: String {
 
 /// The outcome of one item of a request. A structure made by a method: see Inference's `IndexedOutcome`.
 struct ItemOutcome<Value: Sendable>: Sendable {
-    /// Which item, from 0.
+    /// The number of the item, from 0.
     let index: Int
     let result: Result<Value, ServiceError>
 

@@ -13,7 +13,7 @@ package final class CompiledModelsLimit: Sendable {
     }
 
     private let limit: Mutex<Limit>
-    /// Why models could not be kept that were compiled since one could: each reason is logged once.
+    /// The reason why models could not be kept that were compiled since one could: each reason is logged once.
     private let reported = Mutex<Set<String>>([])
     private let log: Log
 
@@ -43,7 +43,8 @@ package final class CompiledModelsLimit: Sendable {
                 await look(at: name, report)
                 await keep()
             }
-        case .loneVariant(_, _, let report) where report.state == .ready && !report.isCached: Task { await keep() }
+        case .singleStreamVariant(_, _, let report) where report.state == .ready && !report.isCached:
+            Task { await keep() }
         default: break
         }
     }

@@ -36,7 +36,7 @@ package enum Daemon {
         }
         await log.flush(within: flushTime)
         // What the engine has at hand uses what exit(3) would take away under it.
-        if ending.isLoading || Model.isCompilingForLone { Process.exit(ending.status) }
+        if ending.isLoading || Model.isCompilingForSingleStream { Process.exit(ending.status) }
         return ending.status
     }
 
@@ -188,7 +188,7 @@ extension Settings {
         case .error: .error
         }
     }
-    /// Which models `/readyz` waits for. What cannot be read is refused at start.
+    /// The models that `/readyz` waits for. What cannot be read is refused at start.
     var readyCondition: ReadyCondition { ReadyCondition(readyWhen) ?? .all }
 
     /// The form as the log has it.
@@ -201,7 +201,7 @@ extension Settings {
 }
 
 extension ServicePlan {
-    /// When models are loaded that do not say it themselves.
+    /// The time when models are loaded that do not say it themselves.
     var loadPolicy: LoadPolicy {
         switch settings.load {
         case .eager: .eager

@@ -8,11 +8,11 @@ enum ModelEvents {
         switch event {
         case .loaded(let name, let version, let report):
             let time = Units.decimal(Double(report.total) / 1e6, places: 0)
-            let trial = Units.decimal(Double(report.trial) / 1e6, places: 0)
+            let trial = Units.decimal(Double(report.loadCheck) / 1e6, places: 0)
             log.info(
                 "model \(name) version \(version) is ready: loaded in \(time) ms "
                     + "(\(report.isCached ? "from the cache of compiled models" : "not cached")"
-                    + (report.wasTried ? ", \(trial) ms of it a trial in a separate process" : "")
+                    + (report.wasTried ? ", \(trial) ms of it a load check in a separate process" : "")
                     + ") on \(report.device)" + report.treatment.map { "; \($0)" }.joined()
             )
             if let provenance = report.provenance { self.log(provenance, of: "\(name) version \(version)", to: log) }
@@ -22,10 +22,10 @@ enum ModelEvents {
                         + "name no model: \(report.undecided.joined(separator: "; "))")
             }
             for advice in report.advice { log.warning("model \(name) version \(version): \(advice)") }
-            if let problem = report.trialProblem {
-                log.warning("model \(name) was loaded without a trial in a separate process: \(problem)")
+            if let problem = report.loadCheckProblem {
+                log.warning("model \(name) was loaded without a load check in a separate process: \(problem)")
             }
-        case .loneVariant(let name, let version, let report):
+        case .singleStreamVariant(let name, let version, let report):
             self.log(report, of: "\(name) version \(version)", to: log)
         case .failed(let name, let version, let reason, let problems):
             log.error("model \(name) version \(version) could not be loaded: \(reason)") { writer in
@@ -64,17 +64,17 @@ enum ModelEvents {
         }
     }
 
-    private static func log(_ variant: LoneReport, of model: String, to log: Log) {
+    private static func log(_ variant: SingleStreamReport, of model: String, to log: Log) {
         switch variant.state {
         case .ready:
             let time = Units.decimal(Double(variant.load) / 1e6, places: 0)
             log.info(
-                "model \(model): lone requests use \(variant.threads) threads: compiled for them in \(time) ms "
+                "model \(model): single-stream requests use \(variant.threads) threads: compiled for them in \(time) ms "
                     + "(\(variant.isCached ? "from the cache of compiled models" : "not cached"))")
         case .notCompiled:
-            log.info("model \(model): released the variant for lone requests: there were none")
+            log.info("model \(model): released the variant for single-stream requests: there were none")
         case .failed(let reason):
-            log.warning("model \(model): lone requests run like all others: \(reason)")
+            log.warning("model \(model): single-stream requests run like all others: \(reason)")
         case .compiling: break
         }
     }

@@ -85,31 +85,31 @@ package struct ServicePlan {
             let updates = taught.isEmpty ? [] : [ModelRepository.updatesFolder(in: taught)]
             configuration.links = .within(folders + named.flatMap(\.roots) + updates)
         }
-        configuration.lone = lonePolicy
+        configuration.singleStream = singleStreamPolicy
         // Its trial, and what the trial has done once more. Without a trial a load that hangs must end too: reloads wait for it.
         configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
         // What came with Ocelli is as good as Ocelli itself.
         if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty {
-            configuration.trial = trial
+            configuration.loadCheck = trial
         }
         return configuration
     }
 
-    /// The policy for lone requests. Only where a daemon serves: a process that loads a model to run it once gains nothing.
-    package var lonePolicy: LonePolicy {
-        if let threads = settings.loneThreads { return LonePolicy(threads: threads) }
+    /// The policy for single-stream requests. Only where a daemon serves: a process that loads a model to run it once gains nothing.
+    package var singleStreamPolicy: SingleStreamPolicy {
+        if let threads = settings.loneThreads { return SingleStreamPolicy(threads: threads) }
         // A variant takes no more than the model, which is part of what is resident: together at most half of the memory.
         return .automatic(
             threads: loneThreads.value, mostResident: Int(clamping: resources.memoryBytes.value / 4))
     }
 
-    /// Threads of a lone request, where no number is configured.
+    /// Threads of a single-stream request, where no number is configured.
     var loneThreads: Derived<Int> {
         Derived(settings.threads ?? sizing.inferenceThreads.value, because: "all threads: no other request uses them")
     }
 
     /// Tries models in a process of its own.
-    var childTrial: ChildTrial {
+    var childLoadCheck: ChildLoadCheck {
         let compile = modelConfiguration.compile
         var flags = [
             "--device", compile.device, "--hint", compile.hint.rawValue, "--precision", compile.precision.rawValue,
@@ -128,16 +128,16 @@ package struct ServicePlan {
         variables["SWIFT_BACKTRACE"] = "enable=no"
         // Measured: 6 and two for each stream on two processors, whose number counts by the pools of Swift and the engine.
         let processors = min(8, ProcessInfo.processInfo.activeProcessorCount)
-        return ChildTrial(
+        return ChildLoadCheck(
             flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout),
             threads: 4 + processors + 2 * (compile.streams ?? 1), environment: variables)
     }
 
-    private var trial: LoadTrial {
-        let child = childTrial
+    private var trial: LoadCheck {
+        let child = childLoadCheck
         let engine = (try? DefaultEngine.shared())?.version ?? ""
         let circumstances = ([OcelliVersion.number, engine, "\(child.memory)"] + child.flags).joined(separator: " ")
-        return LoadTrial(
+        return LoadCheck(
             remembering: cacheDirectory.map { $0 + "/known-models.json" }, circumstances: circumstances,
             attempt: { child.attempt($0) })
     }

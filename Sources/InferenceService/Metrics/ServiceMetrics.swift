@@ -14,7 +14,7 @@ package final class ServiceMetrics: Sendable {
     enum CancelStage: Int, CaseIterable {
         case head, body, queue, decode, infer, postprocess, answer
     }
-    /// Why a request can be refused before it costs anything.
+    /// The reason why a request can be refused before it costs anything.
     static let refusalReasons = [
         "queue_full", "overloaded", "wait_timed_out", "deadline_exceeded", "deadline_unreachable", "displaced",
         "draining",
@@ -129,7 +129,7 @@ package final class ServiceMetrics: Sendable {
         case .failed(let name, _, _, let problems):
             models[name].add(.loadFailures)
             if problems.contains(where: \.isOfGoldens) { models[name].add(.goldensFailed) }
-        case .rollout, .loneVariant, .advice, .unchanged, .leftAsItIs, .heldBack, .leftAlone: break
+        case .rollout, .singleStreamVariant, .advice, .unchanged, .leftAsItIs, .heldBack, .leftAlone: break
         case .unloaded(let name, _, _): models[name].add(.unloads)
         }
     }

@@ -68,7 +68,7 @@ package struct ObservationWriter {
         ClassificationWriter.write(result.times, total: total, to: &writer)
     }
 
-    /// What was found, as members of an object that is open.
+    /// Writes the finds, as members of an object that is open.
     private func writeContent(of result: ObservationResult, to writer: inout JSONWriter) throws(ImageError) {
         switch result.content {
         case .detections(let found):

@@ -156,7 +156,7 @@ struct ObserveTask: PredictionTask {
         return way
     }
 
-    /// What was found, and the picture where that is the answer.
+    /// The finds, and the picture where that is the answer.
     struct Output: TimedOutput {
         var result: ObservationResult
         var picture: [UInt8]?

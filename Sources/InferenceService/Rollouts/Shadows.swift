@@ -48,7 +48,7 @@ final class Shadows: Sendable {
         let answer = work.answer()
         var pair = ModelRollout.Pair(
             id: work.digest(), serving: isCandidates ? found : answer, candidate: isCandidates ? answer : found)
-        // Times of the variant for lone requests are others.
+        // Times of the variant for single-stream requests are others.
         if let times, times.loneThreads == work.times.loneThreads {
             pair.times = isCandidates ? (times, work.times) : (work.times, times)
         }

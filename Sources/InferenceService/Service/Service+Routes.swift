@@ -15,7 +15,7 @@ extension Service {
         let match: Table.Match
         let head: RequestHead
         let live: LiveSettings
-        /// What its answer says by its route.
+        /// The fields that its answer has by its route.
         let place: Place
         /// The sender; nil for requests other than predictions.
         var client: ClientIdentity?

@@ -84,7 +84,7 @@ package final class Service: HTTPResponder {
         }
     }
 
-    /// What an answer says by its route, also where the request was refused.
+    /// The fields that an answer has by its route, also where the request was refused.
     package struct Place: Sendable {
         /// The resource's name for the metrics.
         var label = "none"

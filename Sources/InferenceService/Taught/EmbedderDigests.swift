@@ -20,7 +20,7 @@ final class EmbedderDigests: Sendable {
         }
     }
 
-    /// What came of computing the digest, if that has ended: the inner nil where the files are others now.
+    /// The outcome of computing the digest, if that has ended: the inner nil where the files are others now.
     func outcome(_ model: Model) -> String?? {
         entries.withLock { entries -> String?? in
             guard let entry = entries[ObjectIdentifier(model)], entry.model === model else { return nil }

@@ -1,4 +1,4 @@
-/// How a taught model stands to its examples and its embedder.
+/// The condition of a taught model: its examples against its embedder.
 enum TaughtCondition: Sendable, Equatable {
     /// It has no examples.
     case empty

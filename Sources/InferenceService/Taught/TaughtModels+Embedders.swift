@@ -63,7 +63,7 @@ extension TaughtModels {
         return serving
     }
 
-    /// How a taught model stands now.
+    /// The condition of a taught model now.
     func condition(of model: TaughtModel) async -> TaughtCondition {
         if let serving = try? repository.readyModel(named: model.view.state.embedder.model) {
             _ = await digests.digest(of: serving)

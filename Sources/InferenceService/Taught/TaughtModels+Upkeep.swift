@@ -64,7 +64,7 @@ extension TaughtModels {
         return false
     }
 
-    /// Why kept pictures cannot be embedded again.
+    /// The reason why kept pictures cannot be embedded again.
     private struct Unusable: Error {
         let reason: String
     }

@@ -16,7 +16,7 @@ package final class TaughtModels: Sendable {
     private let turns = Mutex<[String: InFlightLimiter]>([:])
     /// For what creates and removes.
     private let creations = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
-    /// Whether pictures are kept, by the settings of now.
+    /// True if pictures are kept, by the settings of now.
     let keepsPictures = Atomic(false)
 
     package init(store: TaughtStore, repository: ModelRepository, metrics: ServiceMetrics, log: Log) {

@@ -23,7 +23,7 @@ extension TaughtModels {
         return readyEmbedder(view.state.embedder)
     }
 
-    /// What answers a request now.
+    /// The head that answers a request now.
     func run(_ name: String, version: String?, deadline: MonotonicInstant?) async throws(ServiceError) -> TaughtRun {
         // Its files cannot be read: 503. Deleted since the head came: as if it had come later.
         guard let model = store.problems[name] == nil ? store.model(name) : try find(name) else {

@@ -14,9 +14,9 @@ final class TaughtUpkeep: Sendable {
     private let state = Mutex(State())
     private let isStopped = Atomic(false)
 
-    /// How long changes are waited for before an evaluation begins: the next one would end it.
+    /// The time that changes are waited for before an evaluation begins: the next one would end it.
     private static let pause = Duration.milliseconds(100)
-    /// How long after a failure it is tried again.
+    /// The time after a failure until it is tried again.
     private static let retryTime = Duration.seconds(60)
 
     /// True from the drain on.

@@ -13,7 +13,7 @@ struct TaughtWriter {
         let error: ServiceError
     }
 
-    /// What a request with examples adds to the answer.
+    /// The members that a request with examples adds to the answer.
     struct Addition {
         let outcomes: [TaughtModel.Outcome]
         let failures: [Failure]

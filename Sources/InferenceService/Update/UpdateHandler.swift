@@ -8,7 +8,7 @@ internal import Synchronization
 struct UpdateHandler: Sendable {
     let repository: ModelRepository
     let room: ModelRepository.UpdateRoom
-    /// Where the line of an update goes.
+    /// The log that the line of an update goes to.
     let log: @Sendable (String) -> Void
 
     /// Bytes of the features of all examples.

@@ -11,10 +11,10 @@ final class ClientConnection {
 
     /// A request on its way.
     struct Request {
-        /// When it was due, and when it was sent.
+        /// The times when it was due and when it was sent.
         let due: UInt64
         let sentAt: UInt64
-        /// Which of the requests it is.
+        /// The number of the request.
         let picture: Int
         /// True if it is within the measured time.
         let isMeasured: Bool

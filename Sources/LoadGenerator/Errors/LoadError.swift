@@ -1,4 +1,4 @@
-/// Why a load cannot be made: a sentence that names the thing, what was expected and what came.
+/// The reason why a load cannot be made: a sentence that names the thing, what was expected and what came.
 package struct LoadError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 

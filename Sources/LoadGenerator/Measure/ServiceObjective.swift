@@ -23,7 +23,7 @@ package struct ServiceObjective: Sendable, Hashable {
         bound = UInt64(seconds * 1e9)
     }
 
-    /// Why a load does not hold it; nil if it does.
+    /// The reason why a load does not hold it; nil if it does.
     package func objection(to step: StepResult) -> String? {
         let trouble = step.refused + step.failed
         if trouble > 0 {

@@ -1,6 +1,6 @@
 /// The result of one load. Only requests that were due after the warm-up are in it.
 package struct StepResult: Sendable, Hashable {
-    /// Why a request has no answer.
+    /// The reason why a request has no answer.
     package enum Failure: String, Sendable, CaseIterable {
         /// No connection could be made.
         case connect

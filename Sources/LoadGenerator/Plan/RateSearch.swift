@@ -1,6 +1,6 @@
 /// The search for the highest rate that holds: from a rate, up by half until one does not hold, then between the two.
 package struct RateSearch: Sendable {
-    /// How near the rate that holds and the one that does not are when it ends, and how many it tries at most.
+    /// The nearness of the rate that holds and the one that does not at the end, and the most rates that are tried.
     static let precision = 1.04
     static let mostTries = 14
 

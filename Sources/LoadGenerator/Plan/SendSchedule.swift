@@ -1,10 +1,11 @@
-/// When each request of an open loop is due: at a constant rate from a start, whatever becomes of those before it.
+/// The times at which the requests of an open loop are due: at a constant rate from a start, whatever becomes of those before
+/// it.
 ///
 /// Latency counts from these times, and not from when a request could at last be sent: a server that stands still for a
 /// second makes all requests of that second late, and a client that waits politely would have seen one ("coordinated
 /// omission", Gil Tene).
 package struct SendSchedule: Sendable, Hashable {
-    /// When request 0 is due, in nanoseconds.
+    /// The time when request 0 is due, in nanoseconds.
     package let start: UInt64
     /// Requests a second.
     package let rate: Double
@@ -14,7 +15,7 @@ package struct SendSchedule: Sendable, Hashable {
         self.rate = rate
     }
 
-    /// When a request is due. Counted from the start each time, so that rounding does not add up.
+    /// The time when a request is due. Counted from the start each time, so that rounding does not add up.
     package func time(of index: Int) -> UInt64 {
         let offset = Double(index) * 1e9 / rate
         return start &+ (offset < 0x1p62 ? UInt64(offset) : 1 << 62)

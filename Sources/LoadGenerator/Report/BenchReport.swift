@@ -5,7 +5,7 @@ package struct BenchReport: Sendable {
     package var keepAlive: Bool
     /// The pictures' names and sizes.
     package var pictures: [(name: String, bytes: Int)]
-    /// When, as a date of ISO 8601.
+    /// The time of the measurement, as a date of ISO 8601.
     package var date: String
     /// The processors that the generator's process may use.
     package var processors: Double

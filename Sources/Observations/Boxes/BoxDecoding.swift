@@ -10,7 +10,7 @@ package struct BoxDecoding: Sendable, Hashable {
     /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is as large as its cell.
     package var units = BoxUnits.pixels
     package var scores = ScoreForm.probabilities, weights = ScoreWeights.product
-    /// Which class means that nothing is there. Indices of detections do not count it.
+    /// The class that means that nothing is there. Indices of detections do not count it.
     package var background = BackgroundClass.none
     /// The least confidence of a detection, and the overlap (intersection over union) from which the less confident of two boxes
     /// is dropped: 0 to 1.
@@ -22,7 +22,7 @@ package struct BoxDecoding: Sendable, Hashable {
     package var multiLabel = false
     /// The axis order of a tensor of rows; nil finds it by the number of classes.
     package var order: RowOrder?
-    /// Where there are no `priors`: the cells' sizes in pixels of the tensor, level by level, and the rows of each cell, which follow
+    /// The cells' sizes, where there are no `priors`: in pixels of the tensor, level by level, and the rows of each cell, which follow
     /// one another.
     package var strides: [Int] = [], anchors = 1
     /// The place of a cell's point within it, from which boxes of `strides` count: 0.5 is the middle, 0 the top left corner.
@@ -88,7 +88,7 @@ package enum RowPart: String, Sendable, CaseIterable {
     case unread = "_"
 }
 
-/// How a row's numbers stand for a box. The raw values are those of model.json.
+/// The way a row's numbers stand for a box. The raw values are those of model.json.
 package struct BoxCoding: Sendable, Hashable {
     /// The box itself; a centre and a size, relative to a prior; distances from the prior's centre to left, top, right and bottom.
     package enum Kind: String, Sendable, CaseIterable { case boxes, offsets, distances }
@@ -158,7 +158,7 @@ package enum ScoreForm: String, Sendable, CaseIterable { case probabilities, sig
 /// The place of the class that stands for nothing.
 package enum BackgroundClass: String, Sendable, CaseIterable { case none, first, last }
 
-/// Which boxes can suppress each other. `none`: the model has done it, or needs none.
+/// The boxes that can suppress each other. `none`: the model has done it, or needs none.
 package enum SuppressionScope: String, Sendable, CaseIterable {
     case none
     /// Boxes of the same class.

@@ -28,7 +28,7 @@ package struct OutputTensor {
     }
 }
 
-/// Why outputs cannot be decoded.
+/// The reason why outputs cannot be decoded.
 package enum ObservationError: Error, Hashable {
     /// A tensor does not have the form that its decoding needs. `role` names it as model.json does.
     case unexpected(role: String, expected: String, found: String)

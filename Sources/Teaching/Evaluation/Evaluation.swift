@@ -1,4 +1,4 @@
-/// How good a taught model is, by examples that it was not trained with.
+/// The accuracy of a taught model, by examples that it was not trained with.
 package struct Evaluation: Sendable, Equatable {
     /// A class: how many of its examples were tested, and how many of those had the right answer.
     package struct ClassResult: Sendable, Equatable {
@@ -61,7 +61,7 @@ package struct Evaluation: Sendable, Equatable {
     /// Wilson's interval of the accuracy, at 95 %.
     package var interval: (low: Double, high: Double)? { WilsonInterval.of(correct, of: examples) }
 
-    /// What to do for a better model.
+    /// The advice for a better model.
     package var advice: String? {
         guard classes.count > 1 else { return "teach a second class: with one there is nothing to confuse it with" }
         // A class that was never tested may be the worst; then the one that is recognized least, then the smallest.

@@ -7,7 +7,7 @@ package struct Folds: Sendable, Equatable {
     }
 
     package let kind: Kind
-    /// How many there are.
+    /// The number of folds.
     package let count: Int
     /// The fold of each example; -1 for those that are always trained with: the only ones of their class.
     let ofRow: [Int]

@@ -1,4 +1,4 @@
-/// Why something was not taught, in a sentence.
+/// The reason why something was not taught, in a sentence.
 package enum TeachingError: Error, Equatable {
     /// A name, label or number that is not allowed.
     case invalid(String)

@@ -26,7 +26,7 @@ package struct Example: Sendable, Equatable {
     package let embedding: [Float]
     /// The first version that has it.
     package internal(set) var since: Int
-    /// When it was taught: seconds since 1970.
+    /// The time when it was taught: seconds since 1970.
     package let added: Int
     /// In the order of the versions.
     package internal(set) var earlier: [Earlier] = []
@@ -42,7 +42,7 @@ package struct Example: Sendable, Equatable {
 package struct TaughtVersion: Sendable, Equatable {
     package let number: Int
     package let method: TeachingMethod
-    /// How many examples it has.
+    /// The number of its examples.
     package let examples: Int
     package internal(set) var evaluation: Evaluation?
 }

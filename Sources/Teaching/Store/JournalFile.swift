@@ -18,7 +18,8 @@ struct JournalFile {
     /// True after a write that failed and could not be undone: what the file holds is not known.
     private var isBroken = false
 
-    /// What the file holds: the records, in order. What follows the last whole one, of a write that was not finished, is cut off.
+    /// The content of the file: the records, in order. What follows the last whole one, of a write that was not finished, is
+    /// cut off.
     static func open(_ path: String, _ record: (JournalRecord) -> Bool) throws(TeachingError) -> JournalFile {
         let file = try Descriptor(path, O_RDWR | O_CLOEXEC)
         let size = try file.size()

@@ -32,7 +32,7 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// What became of a picture.
+    /// The outcome for a picture.
     package struct Outcome: Sendable, Equatable {
         package let id: ExampleID
         package let label: String
@@ -272,7 +272,7 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// What becomes of each picture, and the changes that this takes.
+    /// The outcome for each picture, and the changes that this takes.
     private static func outcomes(
         of examples: [NewExample], in state: TaughtState
     ) -> (outcomes: [Outcome], items: [TaughtChange.Item]) {

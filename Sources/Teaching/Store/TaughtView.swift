@@ -1,8 +1,8 @@
 /// A taught model at one moment: what answers show, and what serves.
 package struct TaughtView: Sendable {
     package let state: TaughtState
-    /// What answers; nil without examples. Its threshold is that of the newest evaluation of the same method. Distances with one class,
-    /// from which no centre is taken, say nothing of those with several.
+    /// The head that answers; nil without examples. Its threshold is that of the newest evaluation of the same method.
+    /// Distances with one class, from which no centre is taken, say nothing of those with several.
     package let head: TaughtHead?
 
     init(state: TaughtState, head: TaughtHead?) {

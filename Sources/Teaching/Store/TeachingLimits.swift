@@ -1,6 +1,6 @@
 internal import SystemSupport
 
-/// How much may be taught.
+/// The limits of what may be taught.
 package struct TeachingLimits: Sendable, Equatable {
     /// Taught models.
     package var models = 100

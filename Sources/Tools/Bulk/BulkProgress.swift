@@ -5,7 +5,7 @@ internal import SystemSupport
 /// The line of progress of a bulk run: how many, how fast, how long still.
 struct BulkProgress {
     let write: (String) -> Void
-    /// How many pictures there are; nil while or where that is not known.
+    /// The number of pictures; nil while or where that is not known.
     var total: Int?
     private(set) var failed = 0
     private var done = 0, skipped = 0

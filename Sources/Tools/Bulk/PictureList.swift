@@ -24,7 +24,7 @@ struct PictureList: Sendable {
     /// True if the line that `rest` begins is too long, and is being passed over.
     private var isPassingOver = false
     private(set) var isAtEnd = false
-    /// Why it ended before its end.
+    /// The reason why it ended before its end.
     private(set) var failure: String?
 
     /// Bytes of the longest line.

@@ -21,7 +21,7 @@ struct PictureSources: Sendable {
     /// Folders that were looked into: links may lead in circles.
     private var seen: Set<[UInt64]> = []
     let shard: BulkShard?
-    /// Why the sources ended before their end.
+    /// The reason why the sources ended before their end.
     private(set) var failure: String?
 
     private static let most = 256, longestCount = 10_000_000
@@ -53,7 +53,7 @@ struct PictureSources: Sendable {
         }
     }
 
-    /// How many pictures there are in all; nil where standard input or a pipe is among the sources, and above ten million. Reads
+    /// The number of pictures in all; nil where standard input or a pipe is among the sources, and above ten million. Reads
     /// lists and headers, and no picture: blocks.
     static func count(_ sources: [String], shard: BulkShard?) -> Int? {
         // What is read once only (a pipe) is left to the run.

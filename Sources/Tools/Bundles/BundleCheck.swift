@@ -61,7 +61,7 @@ package enum BundleCheck {
         }
     }
 
-    /// What kept a bundle from being loaded.
+    /// The problems that kept a bundle from being loaded.
     private final class Failures: Sendable {
         let problems = Mutex<[BundleProblem]>([])
     }

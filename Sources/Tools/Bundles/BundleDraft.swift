@@ -23,7 +23,7 @@ package struct BundleDraft {
     /// Reads the model file, or a folder as it was downloaded. Blocks.
     /// - Parameter look: runs a model whose file does not tell probabilities from logits, for pictures of a height and width; nil runs none.
     package init(
-        modelFile: String, look: ((_ path: String, _ height: Int, _ width: Int) -> LookOutcome)? = nil
+        modelFile: String, look: ((_ path: String, _ height: Int, _ width: Int) -> ProbeOutcome)? = nil
     ) throws {
         let path = Self.trimmed(modelFile)
         try Self.checkIsModel(path, as: modelFile)

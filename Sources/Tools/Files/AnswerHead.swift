@@ -6,7 +6,7 @@ struct AnswerHead: Sendable {
     let file: String
     /// Of the picture's bytes; nil where they are not known.
     var digest: String?
-    /// Which model and settings answer; nil where nobody compares them later.
+    /// The model and the settings that answer; nil where nobody compares them later.
     var run: String?
 
     func write(to writer: inout JSONWriter) {

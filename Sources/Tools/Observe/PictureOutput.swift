@@ -9,7 +9,7 @@ struct PictureOutput {
     private let drawn: String?, crops: String?
     private let covers: PictureForm?
     private let edges: [[Int]]
-    /// How often a name was used: files of the same name from several folders get a number.
+    /// The number of times that a name was used: files of the same name from several folders get a number.
     private var names: [String: Int] = [:]
 
     /// Makes the folders.

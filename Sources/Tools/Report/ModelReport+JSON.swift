@@ -28,7 +28,7 @@ extension ModelReport {
             writer.key("prediction_ms")
             if let latency { Self.write(latency, to: &writer) } else { writer.null() }
             writer.key("lone")
-            if let lone { Self.write(lone, to: &writer) } else { writer.null() }
+            if let singleStream { Self.write(singleStream, to: &writer) } else { writer.null() }
             writer.key("throughput")
             writer.array { writer in
                 for entry in throughput {
@@ -82,14 +82,14 @@ extension ModelReport {
         writer.member("share", share)
     }
 
-    private static func write(_ lone: Lone, to writer: inout JSONWriter) {
+    private static func write(_ singleStream: SingleStream, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("threads", lone.threads)
+            writer.member("threads", singleStream.threads)
             writer.key("prediction_ms")
-            write(lone.latency, to: &writer)
-            writer.member("load_ms", milliseconds: lone.load)
-            writer.member("from_cache", lone.isCached)
-            writer.member("memory_bytes", ifKnown: lone.bytes)
+            write(singleStream.latency, to: &writer)
+            writer.member("load_ms", milliseconds: singleStream.load)
+            writer.member("from_cache", singleStream.isCached)
+            writer.member("memory_bytes", ifKnown: singleStream.bytes)
         }
     }
 

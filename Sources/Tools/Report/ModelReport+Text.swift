@@ -25,11 +25,11 @@ extension ModelReport {
                 "  least      \(Self.milliseconds(latency.least))   most \(Self.milliseconds(latency.most))",
             ]
         }
-        if let lone {
-            let times = Units.decimal(Double(lone.latency.p50) / Double(max(1, latency?.p50 ?? 0)), places: 2)
+        if let singleStream {
+            let times = Units.decimal(Double(singleStream.latency.p50) / Double(max(1, latency?.p50 ?? 0)), places: 2)
             lines.append(
-                "  lone       \(Self.milliseconds(lone.latency.p50))   median on \(lone.threads) threads (lone_threads): "
-                    + "\(times) times; its load \(Self.milliseconds(lone.load))")
+                "  lone       \(Self.milliseconds(singleStream.latency.p50))   median on \(singleStream.threads) threads (lone_threads): "
+                    + "\(times) times; its load \(Self.milliseconds(singleStream.load))")
         }
         lines += ["", "In flight   predictions/s        median           p99"]
         for entry in throughput {
@@ -40,8 +40,10 @@ extension ModelReport {
         }
         lines += ["", "Memory"]
         lines.append("  model, loaded                " + (modelBytes.map { Units.bytes($0) } ?? "not known"))
-        if let lone {
-            lines.append("  the variant for lone requests  " + (lone.bytes.map { Units.bytes($0) } ?? "not known"))
+        if let singleStream {
+            lines.append(
+                "  the variant for single-stream requests  "
+                    + (singleStream.bytes.map { Units.bytes($0) } ?? "not known"))
         }
         lines.append("  each prediction in flight    " + (predictionBytes.map { Units.bytes($0) } ?? "not known"))
         if !layers.isEmpty {

@@ -10,8 +10,8 @@ package struct ModelReport: Sendable {
         package let latency: SampleStatistics
     }
 
-    /// The variant for lone requests.
-    package struct Lone: Sendable, Hashable {
+    /// The variant for single-stream requests.
+    package struct SingleStream: Sendable, Hashable {
         package let threads: Int
         package let latency: SampleStatistics
         /// Nanoseconds that loading it takes beside the model, from the cache of compiled models if `isCached`.
@@ -47,8 +47,8 @@ package struct ModelReport: Sendable {
     package var firstPrediction: UInt64?
     /// One prediction after another.
     package var latency: SampleStatistics?
-    /// The same with the variant for lone requests; nil for a model that has none.
-    package var lone: Lone?
+    /// The same with the variant for single-stream requests; nil for a model that has none.
+    package var singleStream: SingleStream?
     package var throughput: [Throughput] = []
     /// Bytes that the loaded model takes, and each further prediction in flight; nil if it is unknown.
     package var modelBytes: Int?, predictionBytes: Int?

@@ -85,7 +85,7 @@ package struct ReportMaker: Sendable {
 
         let load = try PredictionLoad(model)
         try await predict(load, &report, &doubts)
-        report.lone = try await lone(report, configuration)
+        report.singleStream = try await singleStream(report, configuration)
         progress("measuring memory...")
         report.predictionBytes = try await model.bytesPerPrediction(count: 8) { Process.residentBytes }
         progress("measuring layers...")
@@ -129,21 +129,22 @@ package struct ReportMaker: Sendable {
         }
     }
 
-    /// One prediction after another on the variant for lone requests, where the daemon would have one.
-    private func lone(
+    /// One prediction after another on the variant for single-stream requests, where the daemon would have one.
+    private func singleStream(
         _ report: ModelReport, _ configuration: ModelConfiguration
-    ) async throws -> ModelReport.Lone? {
-        if case .automatic = plan.lonePolicy, report.latency.map({ $0.p50 < 1_000_000 }) ?? true { return nil }
-        progress("predicting on the variant for lone requests...")
+    ) async throws -> ModelReport.SingleStream? {
+        if case .automatic = plan.singleStreamPolicy, report.latency.map({ $0.p50 < 1_000_000 }) ?? true { return nil }
+        progress("predicting on the variant for single-stream requests...")
         var configuration = configuration
-        configuration.lone = plan.lonePolicy
+        configuration.singleStream = plan.singleStreamPolicy
         let model = try await ModelAtPath.load(report.path, configuration)
-        await model.prepareForLone()
+        await model.prepareForSingleStream()
         let run = try await PredictionLoad(model).run(inFlight: 1, seconds: request.seconds)
-        guard let known = model.loneReport, known.state == .ready, let latency = SampleStatistics(run.latencies) else {
+        guard let known = model.singleStreamReport, known.state == .ready, let latency = SampleStatistics(run.latencies)
+        else {
             return nil
         }
-        return ModelReport.Lone(
+        return ModelReport.SingleStream(
             threads: known.threads, latency: latency, load: known.load, isCached: known.isCached,
             bytes: known.residentBytes)
     }

@@ -14,7 +14,7 @@ package enum VersionComparison {
         package var old = ""
         package var new = ""
         package var sources: [String] = []
-        /// What both are asked, by the name of a route; nil for the first that both do.
+        /// The task that both are asked for, by the name of a route; nil for the first that both do.
         package var task: String?
         /// The least share of answers that must agree, 0 to 1; nil is ``usualShare``.
         package var atLeast: Double?
@@ -77,7 +77,7 @@ package enum VersionComparison {
         return report.isGood
     }
 
-    /// What both models are asked; nil for classification.
+    /// The request to both models; nil for classification.
     private static func task(_ name: String?, _ old: Model, _ new: Model) throws(StartupError) -> ObservationTask? {
         let classify = "classify"
         func names(_ model: Model) -> [String] {

@@ -3,7 +3,7 @@ internal import InferenceService
 internal import JSON
 internal import Rollout
 
-/// What `ocelli compare` has found.
+/// The findings of `ocelli compare`.
 struct VersionReport {
     let old: String, new: String
     let task: String

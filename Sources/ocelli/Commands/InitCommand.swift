@@ -54,7 +54,7 @@ enum InitCommand: Command {
             return 0
         }
         // A setting that is wrong is the daemon's to refuse: here it bounds a run at most.
-        let trial = OutputTrial(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
+        let trial = OutputProbeRun(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
         let draft = try BundleDraft(modelFile: file, look: trial.look)
         if request.prints {
             Terminal.print(String(draft.json.dropLast()))

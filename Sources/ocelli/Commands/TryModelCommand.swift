@@ -2,7 +2,7 @@ internal import InferenceService
 
 /// `ocelli try-model`: what the daemon starts to try a model in a separate process. Not for people.
 enum TryModelCommand: Command {
-    static let name = TrialRun.command
+    static let name = LoadCheckRun.command
     static let summary = "Load a model once, for the daemon."
     static let usage = ["PATH PARENT SECONDS BYTES [--look=HEIGHTxWIDTH] [SETTINGS]"]
     static let about = """
@@ -21,7 +21,7 @@ enum TryModelCommand: Command {
     static var flags: [Flag<Request>] {
         [
             Flag("--look", "HEIGHTxWIDTH", "Run on noise of this size.") { request, flag, text in
-                request.look = TrialRun.look(flag + "=" + text)
+                request.look = LoadCheckRun.look(flag + "=" + text)
             }
         ]
     }
@@ -41,7 +41,7 @@ enum TryModelCommand: Command {
         else {
             throw UsageError("try-model needs a path, a process id, and numbers of seconds and bytes")
         }
-        let line = try await TrialRun.run(
+        let line = try await LoadCheckRun.run(
             words[0], parent: parent, seconds: seconds, memory: memory, look: request.look,
             settings: try settings.resolve())
         Terminal.print(line)

@@ -146,8 +146,8 @@ extension SettingsTrial {
             }
         ])
 
-    static let lone = SettingsTrial(
-        title: "lone requests", settings: ["lone_threads": "2"], also: ["threads": "2", "streams": "2"],
+    static let singleStream = SettingsTrial(
+        title: "single-stream requests", settings: ["lone_threads": "2"], also: ["threads": "2", "streams": "2"],
         checks: [
             "lone_threads": { running in
                 _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
@@ -259,7 +259,7 @@ extension SettingsTrial {
 
     static let triedForAMoment = SettingsTrial(
         title: "models are tried for a moment", settings: ["load_trial_timeout": "300ms"], also: own,
-        prepare: { try put("endless.onnx", LoadTrialTests.endless, in: $0) },
+        prepare: { try put("endless.onnx", LoadCheckTests.endless, in: $0) },
         checks: [
             "load_trial_timeout": { running in
                 let reason = try Curl.run(running.url + "/v1/models/endless").json["reason"] as? String ?? ""
@@ -272,7 +272,7 @@ extension SettingsTrial {
         title: "two models are loaded at once", settings: ["max_loads": "2"],
         also: own.merging(["load": "lazy", "load_trial_timeout": "20s"]) { first, _ in first },
         prepare: { folder in
-            for name in ["a.onnx", "b.onnx"] { try put(name, LoadTrialTests.endless, in: folder) }
+            for name in ["a.onnx", "b.onnx"] { try put(name, LoadCheckTests.endless, in: folder) }
         },
         checks: [
             "max_loads": { running in

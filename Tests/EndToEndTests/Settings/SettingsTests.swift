@@ -16,7 +16,8 @@ struct EverySettingTests {
         .timeout,
         .models, .named,
         .engine,
-        .streams, .lone, .integerWeights, .device, .watched, .kept, .untried, .triedInLittleMemory, .triedForAMoment,
+        .streams, .singleStream, .integerWeights, .device, .watched, .kept, .untried, .triedInLittleMemory,
+        .triedForAMoment,
         .twoAtOnce, .teaching, .taughtBytes,
     ]
 

@@ -120,7 +120,7 @@ public final class OpenVINOEngine: ImportTarget {
         core.compilation(options, inputs: inputs)
     }
 
-    /// Why integer kernels do not give exact sums here; nil if they do.
+    /// The reason why integer kernels do not give exact sums here; nil if they do.
     package var inexactIntegers: String? {
         // They name the instructions that are used, and may name ones that are not exact.
         for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] where getenv(name) != nil {

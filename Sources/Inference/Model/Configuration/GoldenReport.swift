@@ -1,6 +1,6 @@
 /// The result of comparing a model with the pictures of its bundle whose answers are known.
 public struct GoldenReport: Sendable, Hashable {
-    /// How many pictures there are, and how many were answered as expected.
+    /// The number of pictures, and of those that were answered as expected.
     public let compared: Int, agreed: Int
     /// The pictures that were answered otherwise, each with the difference; the first few.
     public let differences: [String]

@@ -3,11 +3,11 @@ public struct LoadReport: Sendable, Hashable {
     /// Nanoseconds for reading the bundle and the model file, for compiling it, and for warming it up.
     public var read: UInt64 = 0, compile: UInt64 = 0, warmUp: UInt64 = 0
     /// Nanoseconds for loading it in a separate process before, if ``wasTried``.
-    public var trial: UInt64 = 0
+    public var loadCheck: UInt64 = 0
     /// True if it was loaded in a separate process before. This is skipped for models that are known or trusted.
     public var wasTried = false
-    /// Why such a process could not be started; nil if it could, or was not needed.
-    public var trialProblem: String?
+    /// The reason why such a process could not be started; nil if it could, or was not needed.
+    public var loadCheckProblem: String?
     /// Nanoseconds of the very first prediction, which is part of the warm-up; nil if there was none.
     public var firstPrediction: UInt64?
     /// Nanoseconds for comparing the answers of its streams, and for computing those of one stream.
@@ -39,5 +39,5 @@ public struct LoadReport: Sendable, Hashable {
     public init() {}
 
     /// Total nanoseconds.
-    public var total: UInt64 { trial &+ read &+ compile &+ warmUp &+ comparison }
+    public var total: UInt64 { loadCheck &+ read &+ compile &+ warmUp &+ comparison }
 }

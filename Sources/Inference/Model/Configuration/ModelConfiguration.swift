@@ -29,7 +29,7 @@ public struct ModelConfiguration: Sendable, Equatable {
     /// The places that the links of a bundle may point to.
     public var links = LinkPolicy.anywhere
     /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them directly.
-    public var trial: LoadTrial?
+    public var loadCheck: LoadCheck?
     /// The maximum time of reading, trying, compiling, warming up and comparing a model; nil waits as long as it takes. What hangs longer has failed, so that nothing
     /// waits for it, and stays with its thread: a file system that does not answer.
     public var loadLimit: Duration?
@@ -41,9 +41,9 @@ public struct ModelConfiguration: Sendable, Equatable {
     var streamDifference: String?
     /// The difference between the answers of its variant for batches and those of one item; nil makes the variant if the bundle asks for it.
     var batchDifference: String?
-    /// The conditions under which lone predictions run on a variant with more threads, which is compiled when it becomes
+    /// The conditions under which single-stream predictions run on a variant with more threads, which is compiled when it becomes
     /// useful.
-    public var lone = LonePolicy.never
+    public var singleStream = SingleStreamPolicy.never
     /// The engine; nil takes the built-in one.
     public var engine: (any Engine)? {
         get { chosenEngine?.engine }

@@ -22,7 +22,7 @@ public struct ModelStatistics: Sendable, Hashable {
     public var queue = Total(), input = Total(), inference = Total(), output = Total()
     /// The inferences of the engine by number of items, in the order of first use.
     public private(set) var batches: [Batch] = []
-    /// When the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 for never.
+    /// The time when the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 for never.
     public var lastEnded: UInt64 = 0
 
     /// Inferences of one size.

@@ -21,7 +21,7 @@ package final class DecodeBudget: Sendable {
         package var waiting = 0
     }
 
-    /// Why a wait is over.
+    /// The reason why a wait is over.
     private enum Outcome { case admitted, expired, cancelled }
 
     private struct Waiter {

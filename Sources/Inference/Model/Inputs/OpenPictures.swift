@@ -62,7 +62,7 @@ extension ImageDecodeOptions {
 }
 
 extension EncodedImage {
-    /// How it is decoded: as a prediction chooses, and of a part of a picture that part.
+    /// The way it is decoded: as a prediction chooses, and of a part of a picture that part.
     func decoding(_ options: PredictionOptions) -> ImageDecodeOptions {
         var decoding = ImageDecodeOptions(options)
         if let window { decoding.part = window.box }

@@ -27,7 +27,7 @@ extension Model {
             case .differs(let found): again = found
             }
             // The one that differs is released by now. This file was tried already.
-            configuration.trial = nil
+            configuration.loadCheck = nil
             // Each of the two is changed once at most: there are three loads, or fewer.
             if again.isOfBatches, configuration.batchDifference == nil {
                 configuration.batchDifference = again.text
@@ -133,7 +133,7 @@ extension Model {
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
         if configuration.streamDifference != nil { configuration.compile.streams = 1 }
-        let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)
+        let tried = try configuration.loadCheck?.run(path, name: bundle.name, stamp: bundle.stamp)
         let tryDone = MonotonicInstant.now
         let (planner, engine) = try read(bundle, configuration)
         let derived = bundle.facts.map { facts in
@@ -195,8 +195,8 @@ extension Model {
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "", reason: reason)])
         }
         var report = LoadReport()
-        report.trial = tryDone.nanoseconds(since: start)
-        report.trialProblem = tried?.problem
+        report.loadCheck = tryDone.nanoseconds(since: start)
+        report.loadCheckProblem = tried?.problem
         report.wasTried = tried.map { $0.problem == nil } ?? false
         report.read = readDone.nanoseconds(since: tryDone)
         report.comparison = referenceDone.nanoseconds(since: readDone)
@@ -219,8 +219,9 @@ extension Model {
         let model = try Model(
             bundle: bundle, manifest: manifest, provenance: provenance, version: version, plan: plan,
             observations: observations, compiled: compiled, batch: batch,
-            lone: LoneVariant.Recipe(
-                configuration.lone, source: configuration.source(bundle.source), stamp: bundle.stamp, engine: engine,
+            singleStream: SingleStreamVariant.Recipe(
+                configuration.singleStream, source: configuration.source(bundle.source), stamp: bundle.stamp,
+                engine: engine,
                 options: configuration.compile, execution: compiled.execution),
             configuration: configuration, loadReport: report)
         return Loaded(model: model, warmUp: warmUp, reference: reference, goldens: goldens)
@@ -251,6 +252,6 @@ extension ModelConfiguration {
         if let integerWeights = runtime.integerWeights { self.integerWeights = integerWeights }
         if let instances = runtime.instances { self.instances = instances }
         if let maxInFlight = runtime.maxInFlight { self.maxInFlight = maxInFlight }
-        if let threads = runtime.loneThreads { lone = LonePolicy(threads: threads) }
+        if let threads = runtime.loneThreads { singleStream = SingleStreamPolicy(threads: threads) }
     }
 }

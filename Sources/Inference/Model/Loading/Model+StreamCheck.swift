@@ -77,9 +77,9 @@ extension Model {
     func note(_ difference: StreamDifference) {
         load.withLock { report in
             let first = difference.report
-            report.trial = first.trial
+            report.loadCheck = first.loadCheck
             report.wasTried = first.wasTried
-            report.trialProblem = first.trialProblem
+            report.loadCheckProblem = first.loadCheckProblem
             // What the first has compiled was not there before.
             report.isCached = first.isCached
             report.comparison &+= first.read &+ first.compile &+ first.warmUp &+ first.comparison

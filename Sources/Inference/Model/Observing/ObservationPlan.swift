@@ -119,7 +119,7 @@ struct ObservationPlan: Sendable {
         }
     }
 
-    /// How many numbers an embedding has; nil if it is not known before an inference, or this is none.
+    /// The length of an embedding; nil if it is not known before an inference, or this is none.
     var dimension: Int? {
         guard case .embedding? = decoder else { return nil }
         return embeddingLength

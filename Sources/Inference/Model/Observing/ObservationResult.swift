@@ -42,7 +42,7 @@ package struct ObservationResult: Sendable {
     package var times: StageTimes
     /// The pixels, where the request wants them.
     package var picture: HeldPicture?
-    /// What a pipeline did; nil for a model.
+    /// The stages of a pipeline that ran; nil for a model.
     package var pipeline: PipelineNote?
 
     package enum Content: Sendable {
@@ -100,7 +100,7 @@ package struct ObservationResult: Sendable {
     }
 }
 
-/// What a pipeline did for one picture.
+/// The stages that a pipeline ran for one picture.
 package struct PipelineNote: Sendable {
     /// Finds that were left without stages because of a limit.
     package var skipped = 0

@@ -24,7 +24,7 @@ final class ShapeTrials: Sendable {
         self.attempt = attempt
     }
 
-    /// Why a set of shapes cannot be used.
+    /// The reason why a set of shapes cannot be used.
     enum Failure: Error {
         /// The model does not accept the shapes.
         case refused(EngineError)

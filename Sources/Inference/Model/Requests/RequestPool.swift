@@ -7,7 +7,7 @@ final class RequestPool: Sendable {
     private let turns: InFlightLimiter
     private let idle: Mutex<[any InferRequest]>
     let count: Int
-    /// The engine's threads, where these are for lone predictions; nil for all others.
+    /// The engine's threads, where these are for single-stream predictions; nil for all others.
     let loneThreads: Int?
 
     /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
@@ -53,7 +53,7 @@ final class RequestPool: Sendable {
         fileprivate let slot: Slot
         fileprivate let pool: RequestPool
 
-        /// The engine's threads of a lone prediction; nil for all others.
+        /// The engine's threads of a single-stream prediction; nil for all others.
         var loneThreads: Int? { pool.loneThreads }
 
         /// Gives the request back.

@@ -9,12 +9,12 @@ struct InferenceRun {
     let batch: BatchVariant?
     /// The times so far. Of several items, those that they share.
     private(set) var times = StageTimes()
-    /// When the inference ended.
+    /// The time when the inference ended.
     private(set) var inferred: MonotonicInstant
     private let arrived: MonotonicInstant
     /// Nanoseconds that it waited for its slot before.
     private let waited: UInt64
-    /// When the last stage ended.
+    /// The time when the last stage ended.
     private var last: MonotonicInstant
     private var decodedBefore: UInt64 = 0
     /// The items that gave an answer: the first, and the others.

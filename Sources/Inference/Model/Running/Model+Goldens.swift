@@ -6,7 +6,7 @@ internal import SystemSupport
 extension Model {
     /// Pictures that are told of those that were answered otherwise.
     private static let mostTold = 3
-    /// What is kept of the goldens for the canary: pictures, and bytes of all together.
+    /// The most that is kept of the goldens for the canary: pictures, and bytes of all together.
     private static let mostKept = 16, mostKeptBytes = 4 << 20
 
     /// Compares the answers of a pipeline, which is no file of its own, with its bundle's goldens, if there are any.
@@ -78,7 +78,7 @@ extension Model {
         }
     }
 
-    /// How the answer to a picture differs from the expected one; nil if it agrees.
+    /// The difference of the answer to a picture from the expected one; nil if it agrees.
     private func difference(of picture: GoldenPicture, options: PredictionOptions) async -> String? {
         let answer = await answer(to: picture, options: options)
         return Agreement(expected: picture.golden.expected, found: answer).reason
@@ -119,7 +119,7 @@ extension Model {
     /// The code of an answer that did not come in time.
     private static let busy = "overloaded"
 
-    /// What a golden asks for; nil for classification.
+    /// The request of a golden; nil for classification.
     private func task(of expected: ComparableAnswer) -> ObservationTask? {
         switch expected {
         case .classes, .values: nil

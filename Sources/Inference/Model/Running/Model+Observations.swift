@@ -19,7 +19,7 @@ extension Model {
         observations.first { $0.output.task == task }?.output
     }
 
-    /// How many numbers its embeddings have; nil if it gives none.
+    /// The length of its embeddings; nil if it gives none.
     package var embeddingDimension: Int? { observations.first { $0.output.task == .embed }?.dimension }
 
     /// Finds in one picture what a request asks for.
@@ -65,7 +65,8 @@ extension Model {
         }
     }
 
-    /// What a stage of a pipeline sees of a find, in a slot that is held; see ``PipelineRun/explanation(of:_:finds:)``.
+    /// The picture that a stage of a pipeline sees of a find, in a slot that is held; see
+    /// ``PipelineRun/explanation(of:_:finds:)``.
     package func explanation(
         of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int], request: ObservationRequest,
         options: PredictionOptions, slot: Slot
@@ -122,7 +123,8 @@ extension Model {
         return try ObservationReader(plan, model: description.name, request: request, options: options)
     }
 
-    /// Why a model does not answer a request for a task, for those that can say so before a body is read; nil if it does.
+    /// The reason why a model does not answer a request for a task, for those that can say so before a body is read; nil if it
+    /// does.
     package func refusal(of request: ObservationRequest) -> InferenceError? {
         do throws(InferenceError) {
             _ = try reader(of: request, PredictionOptions())

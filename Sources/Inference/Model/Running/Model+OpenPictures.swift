@@ -94,7 +94,7 @@ extension ImagePipeline {
         spec.openSize == nil ? 0 : 2 * spec.settled(for: info, options: options).byteCount
     }
 
-    /// What a picture's header says, if it is within the limits.
+    /// The content of a picture's header, if it is within the limits.
     func judged(_ image: EncodedImage) throws(ImageError) -> ImageInfo {
         if let pixels = image.pixels {
             guard let window = image.window else { return pixels.info }

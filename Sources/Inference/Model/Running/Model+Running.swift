@@ -71,7 +71,7 @@ extension Model {
         run.begins(beside: occupancy)
         try await infer(pooled.request, on: inputs.tensors, options)
         run.ends(loneThreads: pooled.loneThreads)
-        if run.batch == nil { considerLone(run.times, alone: occupancy == 1) }
+        if run.batch == nil { considerSingleStream(run.times, alone: occupancy == 1) }
         return try read(pooled.request, &run)
     }
 

@@ -24,7 +24,7 @@ public final class Model: Sendable {
     /// The report of its load.
     public var loadReport: LoadReport { load.withLock { $0 } }
     let load: Mutex<LoadReport>
-    /// When the last prediction ended, on CLOCK_MONOTONIC.
+    /// The time when the last prediction ended, on CLOCK_MONOTONIC.
     let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
     /// Statistics since it was loaded.
     public var statistics: ModelStatistics { counted.withLock { $0 } }
@@ -51,7 +51,7 @@ public final class Model: Sendable {
     let batch: BatchVariant?
     let tensors: InputTensorPool
     /// The model once more, for predictions that nothing else runs beside.
-    let lone: LoneSlot
+    let singleStream: SingleStreamSlot
     /// Reports scores that are not confidences.
     package let scoreWatch = ScoreWatch()
     /// The answers of one stream, for the canary; nil if they were not compared.
@@ -73,7 +73,7 @@ public final class Model: Sendable {
     init(
         bundle: ModelBundle, manifest: ModelManifest?, provenance: ModelProvenance? = nil, version: String? = nil,
         plan: ModelPlan, observations: [ObservationPlan] = [], compiled: any CompiledModel,
-        batch: BatchVariant? = nil, lone: LoneVariant.Recipe? = nil, configuration: ModelConfiguration,
+        batch: BatchVariant? = nil, singleStream: SingleStreamVariant.Recipe? = nil, configuration: ModelConfiguration,
         loadReport: LoadReport
     ) throws(InferenceError) {
         var description = ModelDescription(
@@ -98,7 +98,7 @@ public final class Model: Sendable {
         self.observations = observations
         self.compiled = compiled
         self.batch = batch
-        self.lone = LoneSlot(lone, worth: configuration.lone.worth)
+        self.singleStream = SingleStreamSlot(singleStream, worth: configuration.singleStream.worth)
         self.configuration = configuration
         var loadReport = loadReport
         for (what, features) in [("input", description.inputs), ("output", description.outputs)] {
@@ -149,7 +149,7 @@ public final class Model: Sendable {
         compiled = detector.compiled
         // Each picture has its own slot.
         batch = nil
-        lone = LoneSlot(nil, worth: configuration.lone.worth)
+        singleStream = SingleStreamSlot(nil, worth: configuration.singleStream.worth)
         self.configuration = configuration
         load = Mutex(loadReport)
         limiter = detector.limiter
@@ -165,7 +165,7 @@ public final class Model: Sendable {
         return MonotonicInstant.now - MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed))
     }
 
-    /// When the last prediction ended, or the model was loaded.
+    /// The time when the last prediction ended, or the model was loaded.
     var lastActivity: MonotonicInstant { MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed)) }
 
     /// Releases what is kept for the next predictions: for when none come.

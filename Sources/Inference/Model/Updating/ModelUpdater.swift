@@ -91,9 +91,9 @@ package struct ModelUpdater: Sendable {
         // It is used for one update, by one example at a time.
         configuration.instances = 1
         configuration.comparesStreams = false
-        configuration.lone = .never
+        configuration.singleStream = .never
         configuration.compile.cacheDirectory = nil
-        configuration.trial = nil
+        configuration.loadCheck = nil
         configuration.links = .anywhere
         do throws(InferenceError) {
             return ModelUpdater(

@@ -1,7 +1,7 @@
 internal import FileFormats
 
-/// Which channels of a graph's tensors are there twice, so that a weight that does not fit one signed byte can be the sum of two, and
-/// which are left out, since they are always zero.
+/// The channels of a graph's tensors that are there twice, so that a weight that does not fit one signed byte can be the sum
+/// of two, and which are left out, since they are always zero.
 ///
 /// A convolution that needs a channel of its input twice has the one before give it twice: one more row of the same weights, so the
 /// copy is exact. Operators that keep channels apart (depthwise, pooling, sums of equal shapes) pass copies on; so all tensors that

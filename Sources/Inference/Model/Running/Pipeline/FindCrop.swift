@@ -1,14 +1,14 @@
 internal import ImagePipeline
 internal import Observations
 
-/// What a stage sees of a find: a part of the picture's pixels, or an aligned face.
+/// The picture that a stage sees of a find: a part of the picture's pixels, or an aligned face.
 struct FindCrop: Sendable {
     let image: EncodedImage
     /// The part of the picture; nil for an aligned face.
     let place: PicturePlace?
     /// The way from the picture to an aligned face.
     let alignment: SimilarityTransform?
-    /// What is seen, in pixels of the picture.
+    /// The part that is seen, in pixels of the picture.
     let box: PictureMap.Rectangle
 
     /// Nanoseconds of scaling a pixel, roughly.

@@ -72,7 +72,7 @@ struct PipelineRun: Sendable {
 
     // MARK: What a model sees
 
-    /// What the model of a stage sees of a find.
+    /// The picture that the model of a stage sees of a find.
     /// - Parameters:
     ///   - way: the stages down to that one.
     ///   - finds: the number of a find at each of these levels, from 0.

@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// The choice of the variant for single predictions, by the times of both ways.
-@Suite struct LoneChoiceTests {
+@Suite struct SingleStreamChoiceTests {
     /// Runs predictions one after another; what each way takes is given by its number.
     /// - Returns: how many of them ran on the variant.
     private func run(
-        _ count: Int, _ choice: inout LoneChoice, usual: (Int) -> UInt64, variant: (Int) -> UInt64
+        _ count: Int, _ choice: inout SingleStreamChoice, usual: (Int) -> UInt64, variant: (Int) -> UInt64
     ) -> Int {
         (0..<count).count { index in
             let onVariant = choice.next()
@@ -18,7 +18,7 @@ import Testing
 
     @Test(arguments: [(1_000, 600, true), (1_000, 880, true), (1_000, 950, false), (1_000, 1_500, false)])
     func theFasterOneRunsAndTheOtherIsLookedAtNowAndThen(_ usual: UInt64, _ variant: UInt64, _ wins: Bool) {
-        var choice = LoneChoice()
+        var choice = SingleStreamChoice()
         _ = run(8, &choice, usual: { _ in usual }, variant: { _ in variant })
         #expect(choice.variantWins == wins)
         let count = run(320, &choice, usual: { _ in usual }, variant: { _ in variant })
@@ -27,7 +27,7 @@ import Testing
 
     /// Another program that takes the processors makes the variant slower: then, and as long, the usual way is taken.
     @Test func itFollowsWhatChanges() {
-        var choice = LoneChoice()
+        var choice = SingleStreamChoice()
         _ = run(100, &choice, usual: { _ in 1_000 }, variant: { _ in 600 })
         #expect(choice.variantWins)
         _ = run(100, &choice, usual: { _ in 1_200 }, variant: { _ in 3_000 })
@@ -37,11 +37,11 @@ import Testing
     }
 
     @Test func oneThatWasHeldUpChangesNothing() {
-        var choice = LoneChoice()
+        var choice = SingleStreamChoice()
         let count = run(400, &choice, usual: { _ in 1_000 }, variant: { $0 == 200 ? 1_000_000 : 600 })
         #expect(choice.variantWins && count > 380)
         var noise = SplitMix(seed: 17)
-        choice = LoneChoice()
+        choice = SingleStreamChoice()
         let noisy = run(
             4_000, &choice, usual: { _ in 1_000 + noise.next() % 400 }, variant: { _ in 600 + noise.next() % 400 })
         #expect(noisy > 3_600, "\(noisy) of 4000")

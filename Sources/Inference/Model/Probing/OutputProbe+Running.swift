@@ -1,4 +1,4 @@
-extension OutputLook {
+extension OutputProbe {
     /// The most numbers of a tensor that is made here.
     private static let mostElements = 1 << 26, mostClasses = 1_000_000
     private static let runs = 4
@@ -6,7 +6,7 @@ extension OutputLook {
     /// Runs a model file on zeros and on noise of several ranges. Axes that the file leaves open have the extents of a picture's tensor.
     /// - Parameter side: the height and width of a picture, where the file leaves them open.
     /// - Throws: an engine error that says why it cannot be run.
-    package static func run(path: String, height: Int, width: Int) async throws(InferenceError) -> OutputLook {
+    package static func run(path: String, height: Int, width: Int) async throws(InferenceError) -> OutputProbe {
         let prepared: Result<Prepared, EngineError> = await LoaderThread.run {
             do throws(EngineError) {
                 return .success(try Prepared(path: path, height: height, width: width))
@@ -16,7 +16,7 @@ extension OutputLook {
         }
         do throws(EngineError) {
             let model = try prepared.get()
-            var look = OutputLook()
+            var look = OutputProbe()
             look.outputs = model.compiled.outputs.map { _ in nil }
             var noise = Noise()
             for round in 0..<runs {
@@ -70,14 +70,14 @@ extension OutputLook {
             var options = CompileOptions()
             options.hint = .latency
             for (index, port) in file.inputs.enumerated() where port.shape.dimensions.contains(Shape.dynamic) {
-                options.inputShapes[index] = OutputLook.fixed(port.shape, height: height, width: width)
+                options.inputShapes[index] = OutputProbe.fixed(port.shape, height: height, width: width)
             }
             compiled = try file.compile(options)
             request = try compiled.makeRequest()
             var tensors: [any EngineTensor] = []
             for (index, port) in file.inputs.enumerated() {
                 let shape = options.inputShapes[index] ?? port.shape
-                guard let count = shape.elementCount, count <= OutputLook.mostElements else {
+                guard let count = shape.elementCount, count <= OutputProbe.mostElements else {
                     throw EngineError(
                         kind: .failure, operation: "run the model on noise",
                         detail: "its input \"\(port.name)\" of shape \(shape) is too large for that")

@@ -7,7 +7,7 @@ import Testing
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "one processor has no other thread to give"),
     .serialized)
-struct LoneRequestsTests {
+struct SingleStreamRequestsTests {
     private static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
     private func variant(of daemon: Daemon) throws -> [String: Any] {
@@ -27,13 +27,13 @@ struct LoneRequestsTests {
         let usual = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
         #expect(usual.headers["server-timing"]?.contains("desc=") == false, "\(usual.headers)")
         #expect(eventually(within: 20) { (try? variant(of: daemon)["state"]) as? String == "ready" })
-        #expect(daemon.waitForLog("lone requests use 2 threads", seconds: 5))
-        let lone = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
-        let timing = lone.headers["server-timing"] ?? ""
+        #expect(daemon.waitForLog("single-stream requests use 2 threads", seconds: 5))
+        let singleStream = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
+        let timing = singleStream.headers["server-timing"] ?? ""
         #expect(timing.contains(#"infer;dur="#) && timing.contains(#";desc="2 threads""#), "\(timing)")
         // Sums of floats may be added up in another order.
-        for (one, other) in zip(confidences(usual), confidences(lone)) { #expect(abs(one - other) < 1e-5) }
-        #expect(confidences(lone).count == 5)
+        for (one, other) in zip(confidences(usual), confidences(singleStream)) { #expect(abs(one - other) < 1e-5) }
+        #expect(confidences(singleStream).count == 5)
         let told = try variant(of: daemon)
         #expect(told["predictions"] as? Int == 1 && told["threads"] as? Int == 2)
         #expect((told["load_ms"] as? Double ?? 0) > 0 && told["memory_bytes"] is Int)

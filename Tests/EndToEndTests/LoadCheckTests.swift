@@ -5,7 +5,7 @@ import Testing
 /// Model files that crash the engine, keep it busy for ever or ask for all memory: the daemon survives them, says what
 /// happened, and serves the others.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
-struct LoadTrialTests {
+struct LoadCheckTests {
     /// A folder of models, with a good one, and its own cache.
     private final class Folder {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-trial-\(UUID().uuidString)")
@@ -72,9 +72,9 @@ struct LoadTrialTests {
             "--load-trial-memory", "2GiB",
         ])
         for (name, words) in [
-            ("crashing", "the engine crashed (SIGSEGV) during its trial in a separate process"),
+            ("crashing", "the engine crashed (SIGSEGV) during its load check in a separate process"),
             ("endless", "the engine was still loading it after 3 s"),
-            ("huge", "it needed more than 2GiB of memory during its trial in a separate process"),
+            ("huge", "it needed more than 2GiB of memory during its load check in a separate process"),
         ] {
             let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
             #expect(json["state"] as? String == "failed", "\(name): \(json)")
@@ -98,7 +98,7 @@ struct LoadTrialTests {
             #expect(daemon.stop() == 0, "\(daemon.log)")
             return (json["cached"] as? Bool, daemon.log)
         }
-        let words = "of it a trial in a separate process"
+        let words = "of it a load check in a separate process"
         let first = try start()
         #expect(first.log.contains(words), "\(first.log)")
         // It was compiled for this start, though by the trial.

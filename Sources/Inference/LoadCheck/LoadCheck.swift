@@ -6,7 +6,7 @@ internal import Synchronization
 /// Engines read files of many formats in C++, and some damaged files make them crash, run forever, or
 /// use all memory. Therefore a model that has not been loaded here before is first loaded where this does
 /// no harm. For files that passed, the result is cached until they change.
-public final class LoadTrial: Sendable {
+public final class LoadCheck: Sendable {
     /// The outcome of a trial.
     public enum Outcome: Sendable {
         /// The model was loaded and has run.
@@ -62,7 +62,7 @@ public final class LoadTrial: Sendable {
     }
 }
 
-extension LoadTrial: Equatable {
+extension LoadCheck: Equatable {
     /// Trials of the same circumstances are one: a model that went through one need not be loaded again for the other.
-    public static func == (a: LoadTrial, b: LoadTrial) -> Bool { a.known.circumstances == b.known.circumstances }
+    public static func == (a: LoadCheck, b: LoadCheck) -> Bool { a.known.circumstances == b.known.circumstances }
 }

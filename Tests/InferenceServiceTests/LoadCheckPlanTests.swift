@@ -4,13 +4,13 @@ import Settings
 import Testing
 
 /// The work of a model's trial.
-@Suite struct TrialPlanTests {
+@Suite struct LoadCheckPlanTests {
     /// A file that crashes on the second stream only crashes in the trial.
     @Test func theTrialRunsAllStreamsWithACacheAndWithoutOne() {
         for cache in ["", "auto"] {
             var settings = Settings()
             settings.cacheDirectory = cache
-            #expect(TrialRun.configuration(settings).comparesStreams, "\(cache)")
+            #expect(LoadCheckRun.configuration(settings).comparesStreams, "\(cache)")
         }
     }
 }

@@ -7,7 +7,7 @@ internal import Settings
 internal import SystemSupport
 
 /// Tries models in a separate process: this program once more, as `ocelli try-model`.
-struct ChildTrial: Sendable {
+struct ChildLoadCheck: Sendable {
     /// The flags that say how models run.
     let flags: [String]
     /// Bytes that the process may take, and how long.
@@ -27,7 +27,7 @@ struct ChildTrial: Sendable {
     private static let mostOutput = 256 << 10
 
     /// Loads the model at a path. Blocks until the process has ended.
-    func attempt(_ path: String) -> LoadTrial.Outcome {
+    func attempt(_ path: String) -> LoadCheck.Outcome {
         switch run(path, flags: flags) {
         case .ended(let outcome): return outcome
         case .answered(let result):
@@ -39,7 +39,7 @@ struct ChildTrial: Sendable {
     }
 
     /// Runs the model at a path on noise. Blocks until the process has ended.
-    func look(_ path: String, height: Int, width: Int) -> LookOutcome {
+    func look(_ path: String, height: Int, width: Int) -> ProbeOutcome {
         switch run(path, flags: ["\(Self.lookFlag)\(height)x\(width)"] + flags) {
         case .ended(.lost(let reason)), .ended(.impossible(let reason)): return .impossible(reason)
         case .ended: return .impossible("the process that ran it ended without an answer")
@@ -59,8 +59,8 @@ struct ChildTrial: Sendable {
 
     /// The end of the process, or its answer.
     private enum Ending {
-        case ended(LoadTrial.Outcome)
-        case answered(TrialResult)
+        case ended(LoadCheck.Outcome)
+        case answered(LoadCheckResult)
     }
 
     private func run(_ path: String, flags: [String]) -> Ending {
@@ -91,12 +91,12 @@ struct ChildTrial: Sendable {
             let seconds = Units.decimal(Double(time.components.seconds), places: 0)
             return .ended(
                 .lost(
-                    "the engine was still loading it after \(seconds) s, during its trial in a separate process "
+                    "the engine was still loading it after \(seconds) s, during its load check in a separate process "
                         + "(load_trial_timeout)"))
         case .large?: return .ended(.lost(tooLarge))
         case nil: break
         }
-        guard signal == 0, let result = TrialResult(output: output) else {
+        guard signal == 0, let result = LoadCheckResult(output: output) else {
             let ending = Self.ending(signal: signal, status: status, output: output)
             // Another program, or this one with other libraries, says nothing of the model.
             return .ended(.lost((ReplacedProgram.advice.map { $0 + "; " } ?? "") + ending))
@@ -120,11 +120,11 @@ struct ChildTrial: Sendable {
     }
 
     private var tooLarge: String {
-        "it needed more than \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate process, "
+        "it needed more than \(Units.bytes(Int(clamping: memory))) of memory during its load check in a separate process, "
             + "the limit (load_trial_memory)"
     }
 
-    /// Why the process was ended.
+    /// The reason why the process was ended.
     private enum Stop {
         case late, large
     }
@@ -172,12 +172,12 @@ struct ChildTrial: Sendable {
 
     private static func ending(signal: Int32, status: Int32, output: String) -> String {
         let last = output.split(whereSeparator: \.isNewline).last.map { ": \($0.suffix(200))" } ?? ""
-        let place = "during its trial in a separate process; the daemon is not affected"
+        let place = "during its load check in a separate process; the daemon is not affected"
         if signal == SIGKILL {
             return "the engine was killed (SIGKILL: out of memory?) \(place)\(last)"
         }
         if [SIGTERM, SIGINT, SIGHUP].contains(signal) {
-            return "the trial process was terminated (signal \(signal)): load the model again\(last)"
+            return "the process of the load check was terminated (signal \(signal)): load the model again\(last)"
         }
         if signal != 0 { return "the engine crashed (\(signals[signal] ?? "signal \(signal)")) \(place)\(last)" }
         return "the engine exited (status \(status)) \(place)\(last)"

@@ -1,7 +1,7 @@
 /// Decides which of the known models stay when the folders are looked through, and which entries are new.
 ///
 /// A model is gone when its files are gone. Where that is unknown, because a folder cannot be read, it stays.
-struct RepositoryLook {
+struct RepositoryScan {
     /// The models from now on, by name.
     private(set) var items: [String: [ModelVersion]] = [:]
     private let known: [String: [ModelVersion]]

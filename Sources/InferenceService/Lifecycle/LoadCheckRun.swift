@@ -4,14 +4,14 @@ package import Inference
 package import Settings
 
 /// The process that is started to try a model: loads it as the daemon would, runs it, and reports the result.
-package enum TrialRun {
+package enum LoadCheckRun {
     /// The name of the subcommand; not for people, and not in `ocelli help`.
-    package static let command = ChildTrial.command
+    package static let command = ChildLoadCheck.command
 
     /// The height and width of pictures in the argument that asks for runs on noise; nil where it is another.
     package static func look(_ argument: String) -> (height: Int, width: Int)? {
-        guard argument.hasPrefix(ChildTrial.lookFlag) else { return nil }
-        let sides = argument.dropFirst(ChildTrial.lookFlag.count).split(separator: "x").compactMap { Int($0) }
+        guard argument.hasPrefix(ChildLoadCheck.lookFlag) else { return nil }
+        let sides = argument.dropFirst(ChildLoadCheck.lookFlag.count).split(separator: "x").compactMap { Int($0) }
         guard sides.count == 2, sides.allSatisfy({ (1...16_384).contains($0) }) else { return nil }
         return (sides[0], sides[1])
     }
@@ -40,13 +40,13 @@ package enum TrialRun {
         // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
         // The parent process watches the memory that this one takes. The limit of the system's own counts address space, which models reserve and
         // do not use: it is only there for what comes all at once.
-        let (most, overflow) = memory.multipliedReportingOverflow(by: ChildTrial.addressSpace)
+        let (most, overflow) = memory.multipliedReportingOverflow(by: ChildLoadCheck.addressSpace)
         _ = csys_confine(parent, seconds, overflow ? 0 : most)
         let configuration = configuration(settings)
-        var result = TrialResult()
+        var result = LoadCheckResult()
         do throws(InferenceError) {
             if let look {
-                result.look = try await OutputLook.run(path: path, height: look.height, width: look.width)
+                result.look = try await OutputProbe.run(path: path, height: look.height, width: look.width)
             } else {
                 let model = try await Model.load(contentsOf: path, configuration: configuration)
                 result.compiledAnew = !model.loadReport.isCached
@@ -54,9 +54,9 @@ package enum TrialRun {
         } catch {
             result.hadNoThreads = error.isForWantOfThreads
             if case .invalidBundle(_, let problems) = error {
-                result.problems = problems.map { TrialResult.Problem(path: $0.path, reason: $0.reason) }
+                result.problems = problems.map { LoadCheckResult.Problem(path: $0.path, reason: $0.reason) }
             } else {
-                result.problems = [TrialResult.Problem(path: "", reason: error.message)]
+                result.problems = [LoadCheckResult.Problem(path: "", reason: error.message)]
             }
         }
         return try result.line()

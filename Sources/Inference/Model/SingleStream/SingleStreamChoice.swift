@@ -1,8 +1,8 @@
-/// Chooses how lone predictions run, by measured times: like all others, or on the variant with more threads.
+/// Chooses how single-stream predictions run, by measured times: like all others, or on the variant with more threads.
 ///
 /// More threads do not help if other programs use the processors, or for small models; and each takes processor time. So the
 /// variant must be a tenth faster, which is measured repeatedly.
-package struct LoneChoice: Sendable {
+package struct SingleStreamChoice: Sendable {
     /// A mean in which the last eight or so count most, in nanoseconds.
     private struct Mean: Sendable {
         var value = 0.0
@@ -11,7 +11,7 @@ package struct LoneChoice: Sendable {
         mutating func add(_ time: Double) {
             count += 1
             // What was held up once says little.
-            let time = count > LoneChoice.trials ? min(time, value * 4) : time
+            let time = count > SingleStreamChoice.trials ? min(time, value * 4) : time
             value += (time - value) / Double(min(count, 8))
         }
     }

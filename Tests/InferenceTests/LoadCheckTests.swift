@@ -4,28 +4,28 @@ import Synchronization
 import Testing
 
 /// When a model is tried elsewhere before it is loaded, and what is made of the outcome.
-@Suite struct LoadTrialTests {
+@Suite struct LoadCheckTests {
     /// Counts attempts, and gives the outcome it was made with.
     private final class Attempts: Sendable {
         let paths = Mutex<[String]>([])
-        let outcome: LoadTrial.Outcome
+        let outcome: LoadCheck.Outcome
 
-        init(_ outcome: LoadTrial.Outcome = .good(compiledAnew: true)) { self.outcome = outcome }
+        init(_ outcome: LoadCheck.Outcome = .good(compiledAnew: true)) { self.outcome = outcome }
 
         var count: Int { paths.withLock { $0.count } }
 
-        func trial(file: String? = nil, circumstances: String = UUID().uuidString) -> LoadTrial {
-            LoadTrial(remembering: file, circumstances: circumstances) { path in
+        func trial(file: String? = nil, circumstances: String = UUID().uuidString) -> LoadCheck {
+            LoadCheck(remembering: file, circumstances: circumstances) { path in
                 self.paths.withLock { $0.append(path) }
                 return self.outcome
             }
         }
     }
 
-    private func load(_ path: String, _ trial: LoadTrial, engine: FakeEngine = FakeEngine()) async throws -> Model {
+    private func load(_ path: String, _ trial: LoadCheck, engine: FakeEngine = FakeEngine()) async throws -> Model {
         var configuration = ModelConfiguration()
         configuration.engine = engine
-        configuration.trial = trial
+        configuration.loadCheck = trial
         return try await Model.load(contentsOf: path, configuration: configuration)
     }
 
@@ -72,7 +72,7 @@ import Testing
         for (outcome, words) in [
             (.refused([BundleProblem(path: "model.file", reason: "is not a model")]), "model.file: is not a model"),
             (.lost("the engine crashed"), "the engine crashed"),
-        ] as [(LoadTrial.Outcome, String)] {
+        ] as [(LoadCheck.Outcome, String)] {
             let engine = FakeEngine(onRead: { Issue.record("it was read") })
             let attempts = Attempts(outcome)
             let trial = attempts.trial()
@@ -91,6 +91,6 @@ import Testing
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
         let report = try await load(path, Attempts(.impossible("no processes")).trial()).loadReport
-        #expect(!report.wasTried && report.trialProblem == "no processes")
+        #expect(!report.wasTried && report.loadCheckProblem == "no processes")
     }
 }

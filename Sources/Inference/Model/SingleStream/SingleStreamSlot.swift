@@ -1,30 +1,30 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// The place of a model's variant for lone predictions. The variant takes about as much memory as the model, so it is there only
-/// where lone predictions come: no start waits for it.
-final class LoneSlot: Sendable {
+/// The place of a model's variant for single-stream predictions. The variant takes about as much memory as the model, so it is there only
+/// where single-stream predictions come: no start waits for it.
+final class SingleStreamSlot: Sendable {
     private struct State {
-        var variant: LoneVariant?
-        var choice = LoneChoice()
-        /// When the variant may be compiled again, on CLOCK_MONOTONIC.
+        var variant: SingleStreamVariant?
+        var choice = SingleStreamChoice()
+        /// The time when the variant may be compiled again, on CLOCK_MONOTONIC.
         var notBefore: UInt64 = 0
-        var report = LoneReport()
+        var report = SingleStreamReport()
         /// A structure's field, for a closure that is itself what a `Mutex` holds is wrapped again at each use.
-        var tell: @Sendable (LoneReport) -> Void = { _ in }
+        var tell: @Sendable (SingleStreamReport) -> Void = { _ in }
     }
 
     private let state: Mutex<State>
-    private let recipe: LoneVariant.Recipe?
-    private let worth: LonePolicy.Worth
+    private let recipe: SingleStreamVariant.Recipe?
+    private let worth: SingleStreamPolicy.Worth
     private let predictions = Atomic<UInt64>(0)
-    /// Lone predictions since the last other one.
+    /// Single-stream predictions since the last other one.
     private let inARow = Atomic<Int>(0)
-    /// When the variant was last the better way for a lone prediction, on CLOCK_MONOTONIC.
+    /// The time when the variant was last the better way for a single-stream prediction, on CLOCK_MONOTONIC.
     private let lastUse = Atomic<UInt64>(0)
 
     /// - Parameter recipe: nil for a model that needs no variant.
-    init(_ recipe: LoneVariant.Recipe?, worth: LonePolicy.Worth) {
+    init(_ recipe: SingleStreamVariant.Recipe?, worth: SingleStreamPolicy.Worth) {
         self.recipe = recipe
         self.worth = worth
         var state = State()
@@ -33,7 +33,7 @@ final class LoneSlot: Sendable {
     }
 
     /// The state of the variant; nil for a model that needs none.
-    var report: LoneReport? {
+    var report: SingleStreamReport? {
         guard recipe != nil else { return nil }
         var report = state.withLock { $0.report }
         report.predictions = predictions.load(ordering: .relaxed)
@@ -41,12 +41,12 @@ final class LoneSlot: Sendable {
     }
 
     /// From now on `tell` is called when the variant has been compiled, could not be, or was released.
-    func whenChanged(_ tell: @escaping @Sendable (LoneReport) -> Void) { state.withLock { $0.tell = tell } }
+    func whenChanged(_ tell: @escaping @Sendable (SingleStreamReport) -> Void) { state.withLock { $0.tell = tell } }
 
-    /// The variant's infer request for a lone prediction, where that is the better way and the request is free.
+    /// The variant's infer request for a single-stream prediction, where that is the better way and the request is free.
     func takeRequest() -> RequestPool.PooledRequest? {
         guard recipe != nil, inARow.load(ordering: .relaxed) >= worth.before else { return nil }
-        let (variant, wins) = state.withLock { state -> (LoneVariant?, Bool) in
+        let (variant, wins) = state.withLock { state -> (SingleStreamVariant?, Bool) in
             guard let variant = state.variant, !worth.mustWin || state.choice.next() else { return (nil, false) }
             return (variant, state.choice.variantWins)
         }
@@ -61,8 +61,8 @@ final class LoneSlot: Sendable {
     ///   - alone: whether nothing else was under way, at the beginning of the inference and at its end.
     ///   - inference: nanoseconds in the engine.
     ///   - onVariant: whether it had the variant's request.
-    /// - Returns: what to compile now: where it was a lone one, and the variant would be of use.
-    func ran(alone: Bool, inference: UInt64, onVariant: Bool) -> LoneVariant.Recipe? {
+    /// - Returns: what to compile now: where it was a single-stream one, and the variant would be of use.
+    func ran(alone: Bool, inference: UInt64, onVariant: Bool) -> SingleStreamVariant.Recipe? {
         guard recipe != nil else { return nil }
         guard alone else {
             inARow.store(0, ordering: .relaxed)
@@ -75,7 +75,7 @@ final class LoneSlot: Sendable {
 
     /// Begins a compilation, and returns its recipe; nil if that has been done, or tried, or the process has more bytes in
     /// memory.
-    func begin(mostResident: Int = .max) -> LoneVariant.Recipe? {
+    func begin(mostResident: Int = .max) -> SingleStreamVariant.Recipe? {
         state.withLock { state in
             let now = MonotonicInstant.now.nanoseconds
             guard recipe != nil, state.report.state == .notCompiled, now >= state.notBefore else { return nil }
@@ -90,7 +90,7 @@ final class LoneSlot: Sendable {
     }
 
     /// The end of what ``begin()`` began.
-    func settle(_ result: Result<LoneVariant, EngineError>, load: UInt64, residentBytes: Int?) {
+    func settle(_ result: Result<SingleStreamVariant, EngineError>, load: UInt64, residentBytes: Int?) {
         lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
         change { state in
             switch result {
@@ -106,7 +106,7 @@ final class LoneSlot: Sendable {
         }
     }
 
-    /// Releases the variant if for long enough no lone prediction has come, or it was not the better way for them. It is compiled
+    /// Releases the variant if for long enough no single-stream prediction has come, or it was not the better way for them. It is compiled
     /// again when they come, or after an hour.
     func releaseUnused(at now: MonotonicInstant) {
         guard let unused = worth.unused, let variant = state.withLock({ $0.variant }),
@@ -115,7 +115,7 @@ final class LoneSlot: Sendable {
         inARow.store(0, ordering: .relaxed)
         change { state in
             if !state.choice.variantWins { state.notBefore = now.nanoseconds &+ Self.respite }
-            state.choice = LoneChoice()
+            state.choice = SingleStreamChoice()
             state.variant = nil
             state.report.state = .notCompiled
         }

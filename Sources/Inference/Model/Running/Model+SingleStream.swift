@@ -2,13 +2,13 @@ internal import FlowControl
 internal import Synchronization
 package import SystemSupport
 
-/// Lone predictions: those that enter the engine while no other prediction runs.
+/// Single-stream predictions: those that enter the engine while no other prediction runs.
 extension Model {
-    /// The state of the variant for lone predictions; nil for a model without one.
-    public var loneReport: LoneReport? { lone.report }
+    /// The state of the variant for single-stream predictions; nil for a model without one.
+    public var singleStreamReport: SingleStreamReport? { singleStream.report }
 
     /// True while a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses meanwhile.
-    package static var isCompilingForLone: Bool { compiling.load(ordering: .relaxed) > 0 }
+    package static var isCompilingForSingleStream: Bool { compiling.load(ordering: .relaxed) > 0 }
     private static let compiling = Atomic<Int>(0)
     /// Each takes all processors.
     private static let gate = LoadGate(limit: 1)
@@ -16,40 +16,40 @@ extension Model {
     /// An infer request: the variant's where nothing else is under way, or the next of the pool. A prediction that others join
     /// keeps the variant's threads for the rest of its inference.
     func takeRequest(until deadline: MonotonicInstant?) async throws(AdmissionError) -> RequestPool.PooledRequest {
-        if PredictionsUnderWay.isOne, let pooled = lone.takeRequest() { return pooled }
+        if PredictionsUnderWay.isOne, let pooled = singleStream.takeRequest() { return pooled }
         return try await requests.acquire(deadline: deadline)
     }
 
     /// A prediction has run. Where it is one of those that the variant would be of use for, that is compiled now, while requests
     /// continue.
     /// - Parameter alone: whether nothing else was under way when the inference began.
-    func considerLone(_ times: StageTimes, alone: Bool) {
+    func considerSingleStream(_ times: StageTimes, alone: Bool) {
         guard
-            let recipe = lone.ran(
+            let recipe = singleStream.ran(
                 alone: alone && PredictionsUnderWay.isOne, inference: times.inference,
                 onVariant: times.loneThreads != nil)
         else { return }
-        Task.detached { await self.compileForLone(recipe) }
+        Task.detached { await self.compileForSingleStream(recipe) }
     }
 
-    /// Compiles the variant for lone predictions now, if there is to be one and it is not there. For measurements.
-    package func prepareForLone() async {
-        guard let recipe = lone.begin() else { return }
-        await compileForLone(recipe)
+    /// Compiles the variant for single-stream predictions now, if there is to be one and it is not there. For measurements.
+    package func prepareForSingleStream() async {
+        guard let recipe = singleStream.begin() else { return }
+        await compileForSingleStream(recipe)
     }
 
     /// Releases the variant if it has not been of use for a while.
-    package func releaseUnusedVariant(at now: MonotonicInstant = .now) { lone.releaseUnused(at: now) }
+    package func releaseUnusedVariant(at now: MonotonicInstant = .now) { singleStream.releaseUnused(at: now) }
 
-    private func compileForLone(_ recipe: LoneVariant.Recipe) async {
+    private func compileForSingleStream(_ recipe: SingleStreamVariant.Recipe) async {
         Self.compiling.wrappingAdd(1, ordering: .relaxed)
         defer { Self.compiling.wrappingSubtract(1, ordering: .relaxed) }
         await Self.gate.run(Self.gate.arrive(LoadCost())) {
             let start = MonotonicInstant.now
             let before = Process.residentBytes
-            let compiled: Result<LoneVariant, EngineError> = await LoaderThread.run {
+            let compiled: Result<SingleStreamVariant, EngineError> = await LoaderThread.run {
                 do throws(EngineError) {
-                    return .success(try LoneVariant(recipe))
+                    return .success(try SingleStreamVariant(recipe))
                 } catch {
                     return .failure(error)
                 }
@@ -57,12 +57,15 @@ extension Model {
             let result = await self.warmUp(compiled)
             let after = Process.residentBytes
             let growth = before.flatMap { before in after.map { max(0, $0 - before) } }
-            self.lone.settle(result, load: MonotonicInstant.now.nanoseconds(since: start), residentBytes: growth)
+            self.singleStream.settle(
+                result, load: MonotonicInstant.now.nanoseconds(since: start), residentBytes: growth)
         }
     }
 
     /// Runs the variant once: what the engine puts off until the first inference is done before a client waits for it.
-    private func warmUp(_ compiled: Result<LoneVariant, EngineError>) async -> Result<LoneVariant, EngineError> {
+    private func warmUp(_ compiled: Result<SingleStreamVariant, EngineError>) async -> Result<
+        SingleStreamVariant, EngineError
+    > {
         guard hasZeros, case .success(let variant) = compiled, let pooled = variant.requests.tryAcquire() else {
             return compiled
         }

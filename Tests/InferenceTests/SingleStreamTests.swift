@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Predictions that nothing else runs beside, and the variant of the model that they run on.
-@Suite(.timeLimit(.minutes(2))) struct LoneTests {
+@Suite(.timeLimit(.minutes(2))) struct SingleStreamTests {
     private func predict(_ model: Model) async throws -> Prediction {
         let array = try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0])
         return try await model.prediction(
@@ -14,29 +14,29 @@ import Testing
     }
 
     private func load(
-        _ engine: FakeEngine, lone: LonePolicy, runtime: String = "{}", _ folder: TemporaryFolder
+        _ engine: FakeEngine, singleStream: SingleStreamPolicy, runtime: String = "{}", _ folder: TemporaryFolder
     ) async throws -> Model {
         let path = try folder.write(["model.json": Bundles.manifest(runtime: runtime), "m.onnx": ""])
         var configuration = ModelConfiguration()
         configuration.engine = engine
-        configuration.lone = lone
+        configuration.singleStream = singleStream
         return try await Model.load(contentsOf: path, configuration: configuration)
     }
 
-    private func settled(_ model: Model) async throws -> LoneReport.State? {
+    private func settled(_ model: Model) async throws -> SingleStreamReport.State? {
         for _ in 0..<2000 {
-            switch model.loneReport?.state {
-            case .ready, .failed, nil: return model.loneReport?.state
+            switch model.singleStreamReport?.state {
+            case .ready, .failed, nil: return model.singleStreamReport?.state
             case .notCompiled, .compiling: try await Task.sleep(for: .milliseconds(5))
             }
         }
-        return model.loneReport?.state
+        return model.singleStreamReport?.state
     }
 
-    @Test func theFirstLonePredictionHasTheVariantCompiledAndLaterOnesRunOnIt() async throws {
+    @Test func theFirstSingleStreamPredictionHasTheVariantCompiledAndLaterOnesRunOnIt() async throws {
         let engine = FakeEngine(threads: 4), folder = try TemporaryFolder()
-        let model = try await load(engine, lone: .always(threads: 4), folder)
-        #expect(model.loneReport?.state == .notCompiled)
+        let model = try await load(engine, singleStream: .always(threads: 4), folder)
+        #expect(model.singleStreamReport?.state == .notCompiled)
         #expect(engine.state.withLock { $0.loads } == 1)
         let first = try await predict(model)
         #expect(first.times.loneThreads == nil)
@@ -46,14 +46,15 @@ import Testing
         #expect(options.last?.hint == .latency && options.last?.streams == 1)
         let second = try await predict(model)
         #expect(second.times.loneThreads == 4)
-        #expect(model.loneReport?.predictions == 1 && model.loneReport?.threads == 4)
+        #expect(model.singleStreamReport?.predictions == 1 && model.singleStreamReport?.threads == 4)
         _ = try await predict(model)
         #expect(engine.state.withLock { $0.loads } == 2, "it is compiled once")
     }
 
     @Test func predictionsThatRunSideBySideHaveTheUsualThreads() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
-        let model = try await load(engine, lone: .always(threads: 4), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
+        let model = try await load(
+            engine, singleStream: .always(threads: 4), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
         func start() -> Task<Int?, any Error> {
             Task { try await predict(model).times.loneThreads }
         }
@@ -61,11 +62,11 @@ import Testing
             for _ in 0..<2000 where engine.running < running { try await Task.sleep(for: .milliseconds(5)) }
             #expect(engine.running == running)
         }
-        let preparing = Task { await model.prepareForLone() }
+        let preparing = Task { await model.prepareForSingleStream() }
         try await wait(for: 1)
         engine.endOne()
         await preparing.value
-        #expect(model.loneReport?.state == .ready)
+        #expect(model.singleStreamReport?.state == .ready)
         // One begins alone; another joins it.
         let alone = start()
         try await wait(for: 1)
@@ -82,13 +83,14 @@ import Testing
     }
 
     /// The variant's one request is released however a prediction ends.
-    @Test func aCancelledLonePredictionGivesTheVariantBack() async throws {
+    @Test func aCancelledSingleStreamPredictionGivesTheVariantBack() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 2), folder = try TemporaryFolder()
-        let model = try await load(engine, lone: .always(threads: 2), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
+        let model = try await load(
+            engine, singleStream: .always(threads: 2), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
         func wait() async throws {
             for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
         }
-        let preparing = Task { await model.prepareForLone() }
+        let preparing = Task { await model.prepareForSingleStream() }
         try await wait()
         engine.endOne()
         await preparing.value
@@ -99,29 +101,31 @@ import Testing
             engine.endOne(cancelled: true)
             await #expect(throws: InferenceError.self) { try await task.value }
         }
-        #expect(model.loneReport?.predictions == 3)
+        #expect(model.singleStreamReport?.predictions == 3)
     }
 
     @Test(arguments: [
-        (LonePolicy.never, 4, "{}"), (.always(threads: 2), 4, "{}"), (.automatic(threads: 2), 4, "{}"),
+        (SingleStreamPolicy.never, 4, "{}"), (.always(threads: 2), 4, "{}"), (.automatic(threads: 2), 4, "{}"),
         (.always(threads: 4), 4, #"{ "lone_threads": 0 }"#),
     ])
-    func noVariantWhereItWouldHaveNoMoreThreads(_ lone: LonePolicy, _ threads: Int, _ runtime: String) async throws {
+    func noVariantWhereItWouldHaveNoMoreThreads(_ singleStream: SingleStreamPolicy, _ threads: Int, _ runtime: String)
+        async throws
+    {
         // Two streams of two threads each.
         let engine = FakeEngine(threads: threads), folder = try TemporaryFolder()
-        let model = try await load(engine, lone: lone, runtime: runtime, folder)
-        #expect(model.loneReport == nil)
+        let model = try await load(engine, singleStream: singleStream, runtime: runtime, folder)
+        #expect(model.singleStreamReport == nil)
         _ = try await predict(model)
-        await model.prepareForLone()
+        await model.prepareForSingleStream()
         #expect(engine.state.withLock { $0.loads } == 1)
     }
 
     @Test func whatTheBundleSaysCounts() async throws {
         let engine = FakeEngine(threads: 4), folder = try TemporaryFolder()
-        let model = try await load(engine, lone: .never, runtime: #"{ "lone_threads": 3 }"#, folder)
+        let model = try await load(engine, singleStream: .never, runtime: #"{ "lone_threads": 3 }"#, folder)
         _ = try await predict(model)
         #expect(try await settled(model) == .ready)
-        #expect(model.loneReport?.threads == 3)
+        #expect(model.singleStreamReport?.threads == 3)
     }
 
     /// A variant that cannot be compiled costs only the attempt: predictions continue as before, and the reason is reported.
@@ -134,10 +138,10 @@ import Testing
             onRead: {
                 if reads.wrappingAdd(1, ordering: .relaxed).newValue == 2 { try? Data("new".utf8).write(to: file) }
             })
-        let model = try await load(engine, lone: .always(threads: 4), folder)
+        let model = try await load(engine, singleStream: .always(threads: 4), folder)
         _ = try await predict(model)
         guard case .failed(let reason)? = try await settled(model) else {
-            Issue.record("\(String(describing: model.loneReport))")
+            Issue.record("\(String(describing: model.singleStreamReport))")
             return
         }
         #expect(reason.contains("its files have changed"), "\(reason)")
@@ -145,11 +149,11 @@ import Testing
         #expect(reads.load(ordering: .relaxed) == 2, "it is not tried again")
     }
 
-    /// Where it is left to the model: small ones need none, and neither does one whose lone predictions are few.
-    @Test func byDefaultManyLonePredictionsInARowAreNeeded() async throws {
+    /// Where it is left to the model: small ones need none, and neither does one whose single-stream predictions are few.
+    @Test func byDefaultManySingleStreamPredictionsInARowAreNeeded() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
         let runtime = #"{ "warmup": { "runs": 0 } }"#
-        let model = try await load(engine, lone: .automatic(threads: 4), runtime: runtime, folder)
+        let model = try await load(engine, singleStream: .automatic(threads: 4), runtime: runtime, folder)
         func run(_ count: Int) async throws {
             let tasks = (0..<count).map { _ in Task { try await predict(model) } }
             for _ in 0..<2000 where engine.running < count { try await Task.sleep(for: .milliseconds(5)) }
@@ -162,7 +166,7 @@ import Testing
         try await run(2)
         // Of two that end together the last may count as alone.
         for _ in 0..<6 { try await run(1) }
-        #expect(model.loneReport?.state == .notCompiled)
+        #expect(model.singleStreamReport?.state == .notCompiled)
         for _ in 0..<2 { try await run(1) }
         // The variant's own warm-up.
         for _ in 0..<2000 where engine.running == 0 { try await Task.sleep(for: .milliseconds(5)) }
@@ -174,7 +178,8 @@ import Testing
     @Test func thereMustBeMemoryForIt() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
         let runtime = #"{ "warmup": { "runs": 0 } }"#
-        let model = try await load(engine, lone: .automatic(threads: 4, mostResident: 4096), runtime: runtime, folder)
+        let model = try await load(
+            engine, singleStream: .automatic(threads: 4, mostResident: 4096), runtime: runtime, folder)
         for _ in 0..<12 {
             let task = Task { try await predict(model) }
             for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
@@ -182,23 +187,23 @@ import Testing
             engine.endOne()
             _ = try await task.value
         }
-        #expect(model.loneReport?.state == .notCompiled)
+        #expect(model.singleStreamReport?.state == .notCompiled)
     }
 
     /// A model whose variant is there, by default settings, on an engine whose inferences the test ends.
     private func prepared(_ engine: FakeEngine, _ folder: TemporaryFolder) async throws -> Model {
         let runtime = #"{ "warmup": { "runs": 0 } }"#
-        let model = try await load(engine, lone: .automatic(threads: 4), runtime: runtime, folder)
+        let model = try await load(engine, singleStream: .automatic(threads: 4), runtime: runtime, folder)
         try await prepare(model, engine)
         return model
     }
 
     private func prepare(_ model: Model, _ engine: FakeEngine) async throws {
-        let preparing = Task { await model.prepareForLone() }
+        let preparing = Task { await model.prepareForSingleStream() }
         for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
         engine.endOne()
         await preparing.value
-        #expect(model.loneReport?.state == .ready)
+        #expect(model.singleStreamReport?.state == .ready)
     }
 
     /// By default a variant that was not used for ten minutes gives its memory back, and can be compiled again.
@@ -209,9 +214,9 @@ import Testing
             endsAtOnce: false, threads: 4, onFree: { freed.wrappingAdd(1, ordering: .relaxed) })
         let model = try await prepared(engine, folder)
         model.releaseUnusedVariant(at: .now + .seconds(500))
-        #expect(model.loneReport?.state == .ready && freed.load(ordering: .relaxed) == 0)
+        #expect(model.singleStreamReport?.state == .ready && freed.load(ordering: .relaxed) == 0)
         model.releaseUnusedVariant(at: .now + .seconds(601))
-        #expect(model.loneReport?.state == .notCompiled && freed.load(ordering: .relaxed) == 1)
+        #expect(model.singleStreamReport?.state == .notCompiled && freed.load(ordering: .relaxed) == 1)
         try await prepare(model, engine)
         #expect(engine.state.withLock { $0.loads } == 3)
     }

@@ -1,5 +1,5 @@
 /// The values of a model's outputs in a few runs on noise, which distinguish probabilities from logits if the file does not.
-package struct OutputLook: Sendable, Hashable, Codable {
+package struct OutputProbe: Sendable, Hashable, Codable {
     /// One output with a number for each class, as the file gives it: nothing is dequantized.
     package struct Values: Sendable, Hashable, Codable {
         /// The number of its values.
@@ -30,7 +30,7 @@ package enum ScoreKind: Sendable, Hashable {
     case unclear
 }
 
-extension OutputLook.Values {
+extension OutputProbe.Values {
     /// The most that rounding and 8-bit steps take a sum of probabilities away from 1.
     private static let sumSlack = 0.02
     private static let slack = 0.001

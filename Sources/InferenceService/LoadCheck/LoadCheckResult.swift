@@ -3,7 +3,7 @@ internal import Inference
 
 /// The report of a process that tries a model to the one that started it: one line of its output, behind a mark, for engines
 /// write to the terminal what they like.
-struct TrialResult: Codable, Sendable {
+struct LoadCheckResult: Codable, Sendable {
     struct Problem: Codable, Sendable {
         var path: String
         var reason: String
@@ -16,7 +16,7 @@ struct TrialResult: Codable, Sendable {
     /// The problems of the model; empty for a model that works.
     var problems: [Problem] = []
     /// The appearance of the outputs, where that was asked.
-    var look: OutputLook?
+    var look: OutputProbe?
 
     private static let mark = "ocelli-trial: "
 

@@ -1,7 +1,7 @@
 internal import SystemSupport
 
 /// A model compiled once more, for one prediction at a time on more threads.
-struct LoneVariant: Sendable {
+struct SingleStreamVariant: Sendable {
     let compiled: any CompiledModel
     /// One infer request.
     let requests: RequestPool
@@ -17,9 +17,10 @@ struct LoneVariant: Sendable {
         /// The threads of every other prediction.
         let threadsPerStream: Int
 
-        /// Nil if the policy wants no variant, or lone predictions have as many threads already.
+        /// Nil if the policy wants no variant, or single-stream predictions have as many threads already.
         init?(
-            _ policy: LonePolicy, source: ModelSource, stamp: BundleStamp, engine: any Engine, options: CompileOptions,
+            _ policy: SingleStreamPolicy, source: ModelSource, stamp: BundleStamp, engine: any Engine,
+            options: CompileOptions,
             execution: ExecutionProperties
         ) {
             guard let wanted = policy.threads, let threads = execution.threads, let streams = execution.streams,
@@ -44,7 +45,7 @@ struct LoneVariant: Sendable {
     init(_ recipe: Recipe) throws(EngineError) {
         compiled = try recipe.engine.read(recipe.source).compile(recipe.options)
         func failure(_ reason: String) -> EngineError {
-            EngineError(kind: .failure, operation: "compile the model for lone requests", detail: reason)
+            EngineError(kind: .failure, operation: "compile the model for single-stream requests", detail: reason)
         }
         guard recipe.stamp.isCurrent else { throw failure("its files have changed since it was loaded") }
         threads = compiled.execution.threads ?? 0
@@ -55,9 +56,9 @@ struct LoneVariant: Sendable {
     }
 }
 
-/// A report on a model's variant for lone predictions.
-public struct LoneReport: Sendable, Hashable {
-    /// The state of the variant, which is compiled when there are lone predictions.
+/// A report on a model's variant for single-stream predictions.
+public struct SingleStreamReport: Sendable, Hashable {
+    /// The state of the variant, which is compiled when there are single-stream predictions.
     public enum State: Sendable, Hashable {
         case notCompiled
         case compiling
