@@ -50,7 +50,8 @@ import Testing
         let world = try await PipelineTests.world(names: Self.names)
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SplitMix(seed: seed)
-        let picture = try PipelineTests.png(300, 200)
+        // Large enough to need room among the decoded pictures, which smaller ones do without.
+        let picture = try PipelineTests.png(600, 500)
         let delays = (0..<200).map { _ in UInt64(random.next() % 30_000_000) }
         var whole = 0, left = 0
         for start in stride(from: 0, to: delays.count, by: 8) {
@@ -90,7 +91,7 @@ import Testing
     @Test("deadlines of any length give a whole answer or an error, and leave nothing taken")
     func deadlines_giveAllOrNothing() async throws {
         let world = try await PipelineTests.world(names: Self.names)
-        let picture = try PipelineTests.png(400, 300)
+        let picture = try PipelineTests.png(600, 500)
         var statuses: Set<Int> = []
         for milliseconds in [1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 60, 100, 10_000] {
             let reply = try await world.answer("POST /v1/models/looks/detect?timeout_ms=\(milliseconds)", picture)

@@ -6,7 +6,7 @@ struct HorizontalPass {
     private let copies: Bool
     /// And each of the pixel at the same place.
     let isIdentity: Bool
-    /// Where there are sums: the same number of coefficients for each output.
+    /// The same number, where there are sums, of coefficients for each output.
     private let even: EvenTaps?
 
     init(weights: ResampleWeights, channels: Int) {
