@@ -8,7 +8,7 @@ package struct TensorReader {
     let elementType: ElementType
     /// The number of elements of the tensor; nil if its shape is open.
     let count: Int?
-    /// True if `null` is a missing value, NaN; for 32- and 64-bit floats.
+    /// True if `null` is a missing value, NaN; for floats.
     let takesMissing: Bool
     /// True if floats may be `NaN`, `Infinity` and `-Infinity`, which are not JSON.
     let takesNonFinite: Bool
@@ -45,6 +45,7 @@ package struct TensorReader {
         case .float16:
             return try numbers(&scanner, "a number that a 16-bit float can hold", { _, _ in nil }) {
                 (scanner, text) throws(JSONError) -> UInt16? in
+                if takesMissing, try scanner.takesNull() { return 0x7E00 }
                 if takesNonFinite, let value = scanner.takesNonFinite() {
                     return ElementConversion.half(from: Float(value))
                 }
@@ -54,6 +55,7 @@ package struct TensorReader {
         case .bfloat16:
             return try numbers(&scanner, "a number that a 16-bit brain float can hold", { _, _ in nil }) {
                 (scanner, text) throws(JSONError) -> UInt16? in
+                if takesMissing, try scanner.takesNull() { return 0x7FC0 }
                 if takesNonFinite, let value = scanner.takesNonFinite() {
                     return ElementConversion.brain(from: Float(value))
                 }
@@ -82,6 +84,9 @@ package struct TensorReader {
     }
 
     private static let countedExcess = 1024
+
+    /// The most strings of one input: a body of 20 MB could hold millions of empty ones.
+    static let mostStrings = 100_000
 
     /// The elements of a tensor, whatever their type.
     package struct Elements: Sendable {

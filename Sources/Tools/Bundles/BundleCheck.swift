@@ -137,6 +137,12 @@ package enum BundleCheck {
                 "  classify: taught by \(head.method.rawValue), \(head.labels.count == 1 ? "1 class" : "\(head.labels.count) classes"), "
                     + (distance ?? "none unknown"))
         }
+        if let engine = model.loadReport.engine {
+            lines.append("  runs on \(engine.version)" + (engine.reason.map { ": \($0)" } ?? ""))
+            if let reason = model.loadReport.engineUncompared {
+                lines.append("  its answers were not compared with another engine's: \(reason)")
+            }
+        }
         if let weights = model.loadReport.integerWeights {
             lines.append(
                 "  8-bit weights with zero points: \(weights.inIntegers) of \(weights.convolutions) convolutions and "

@@ -16,7 +16,7 @@ struct EverySettingTests {
         .timeout,
         .models, .named,
         .engine,
-        .streams, .lone, .integerWeights, .device, .watched, .kept, .untried, .triedInLittleMemory, .triedForAMoment,
+        .streams, .lone, .integerWeights, .device, .onnxRuntime, .watched, .kept, .untried, .triedInLittleMemory, .triedForAMoment,
         .twoAtOnce, .teaching, .taughtBytes,
     ]
 
