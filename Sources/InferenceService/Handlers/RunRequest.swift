@@ -74,6 +74,11 @@ struct RunRequest: Sendable {
 }
 
 extension RunRequest {
+    /// The note of an answer without stage times that is compared with another version's; nil if it is not.
+    func note(_ times: StageTimes, _ work: ShadowWork?) -> RequestNote? {
+        work.map { RequestNote(model: name, times: times, recv: receiving, encode: 0, afterwards: afterwards($0)) }
+    }
+
     /// The comparison that begins when the answer was sent; nil if there is none.
     private func afterwards(_ work: ShadowWork?) -> (@Sendable () -> Void)? {
         guard let work, let route else { return nil }

@@ -19,6 +19,7 @@ struct InferHandler: Sendable {
         var options = PredictionOptions()
         options.claim = choice.claim
         options.deadline = received + .seconds(settings.deadline)
+        options.keeps = choice.route?.sample
         let model = try await choice.model(in: repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)
         // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one, or decompressing
@@ -41,19 +42,27 @@ struct InferHandler: Sendable {
         let run = TensorRun(
             slots: SlotRun(model: model, options: options, metrics: metrics), name: choice.name,
             receiving: request.bodyReceived.nanoseconds(since: request.headReceived))
+        let asked = RunRequest(request, model: model, name: choice.name, options: options, shadow: choice.route)
         guard batch.items.count == 1, let item = batch.items.first else {
             taken?.release()
-            let outputs = try await run.all(batch.items, kind: "item # of the batch").map(\.value)
-            return CopiedOutputs(joining: outputs).withViews { answer.response($0) }
+            let outputs = try await run.all(batch.items, kind: "item # of the batch")
+            var response = CopiedOutputs(joining: outputs.map(\.value)).withViews { answer.response($0) }
+            if let first = zip(batch.items, outputs).first {
+                response.note = asked.note(
+                    first.1.times, run.shadow(of: first.0, first.1, choice.route, isAlone: false))
+            }
+            return response
         }
         let slot = try await run.slots.slot(work: model.pictureTime(of: item), taken: taken)
         defer { slot.release() }
-        if answer.isPlainBinary {
+        if answer.isPlainBinary, choice.route?.sample == nil {
             // From the engine's memory straight into the answer.
             return try await run.results(of: batch.items, in: slot) { answer.response($0) }[0].get().value
         }
-        return try await run.results(of: batch.items, in: slot, read: CopiedOutputs.init)[0].get().value
-            .withViews { answer.response($0) }
+        let outputs = try await run.results(of: batch.items, in: slot, read: CopiedOutputs.init)[0].get()
+        var response = outputs.value.withViews { answer.response($0) }
+        response.note = asked.note(outputs.times, run.shadow(of: item, outputs, choice.route, isAlone: true))
+        return response
     }
 
     /// The longest JSON that is read before there is a slot: the worst text of this length (small objects in a member that is passed

@@ -20,9 +20,10 @@ struct PredictHandler: Sendable {
         var options = PredictionOptions()
         options.claim = choice.claim
         options.deadline = request.deadline(nil, settings: settings)
+        options.keeps = choice.route?.sample
         let model = try await choice.model(in: repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)
-        let answer = RunRequest(request, model: model, name: choice.name, options: options)
+        let answer = RunRequest(request, model: model, name: choice.name, options: options, shadow: choice.route)
         let run = TensorRun(
             slots: SlotRun(model: model, options: options, metrics: metrics), name: choice.name,
             receiving: answer.receiving)
@@ -37,12 +38,16 @@ struct PredictHandler: Sendable {
         guard read.items.count == 1, let item = read.items.first else {
             taken?.release()
             let outputs = try await run.all(read.items, kind: "instance #")
-            return try Self.response(answer, outputs, writer)
+            let shadow = zip(read.items, outputs).first.flatMap {
+                run.shadow(of: $0, $1, choice.route, isAlone: false)
+            }
+            return try Self.response(answer, outputs, writer, shadow)
         }
         let slot = try await run.slots.slot(work: model.pictureTime(of: item), taken: taken)
         defer { slot.release() }
         let outputs = try await run.results(of: [item], in: slot, read: CopiedOutputs.init)[0].get()
-        return try Self.response(answer, [outputs], writer)
+        return try Self.response(
+            answer, [outputs], writer, run.shadow(of: item, outputs, choice.route, isAlone: true))
     }
 
     private static func read(
@@ -59,7 +64,7 @@ struct PredictHandler: Sendable {
     }
 
     private static func response(
-        _ run: RunRequest, _ outputs: [TensorRun.Outputs<CopiedOutputs>], _ writer: PredictAnswer
+        _ run: RunRequest, _ outputs: [TensorRun.Outputs<CopiedOutputs>], _ writer: PredictAnswer, _ shadow: ShadowWork?
     ) throws(ServiceError) -> HTTPResponse {
         let begun = MonotonicInstant.now
         let body = try writer.json(outputs.map(\.value))
@@ -72,6 +77,7 @@ struct PredictHandler: Sendable {
             sum.postprocess &+= output.times.postprocess
         }
         return run.response(
-            body, type: "application/json", times: sum, encode: MonotonicInstant.now.nanoseconds(since: begun))
+            body, type: "application/json", times: sum, encode: MonotonicInstant.now.nanoseconds(since: begun),
+            shadow: shadow)
     }
 }

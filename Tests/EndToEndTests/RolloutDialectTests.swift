@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Rollouts of models that are asked by the interfaces of other servers: their answers are compared as Ocelli's own are.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct RolloutDialectTests {
+    /// An interface that answers with tensors, and a request to it.
+    enum Interface: String, CaseIterable, CustomTestStringConvertible {
+        case tensorFlowServing, listOfTwo, sageMaker, openInference, openInferenceBinary
+
+        var testDescription: String { rawValue }
+
+        private var path: String {
+            switch self {
+            case .tensorFlowServing, .listOfTwo: "/v1/models/ten:predict"
+            case .sageMaker: "/invocations"
+            case .openInference, .openInferenceBinary: "/v2/models/ten/infer"
+            }
+        }
+
+        /// Asks about the picture.
+        func ask(_ daemon: Daemon, _ picture: Data, in folder: URL) throws -> Answer {
+            let coded = "{\"b64\": \"\(picture.base64EncodedString())\"}"
+            var body: Data, fields: [String] = []
+            switch self {
+            case .tensorFlowServing, .sageMaker: body = Data("{\"instances\": [\(coded)]}".utf8)
+            case .listOfTwo: body = Data("{\"instances\": [\(coded), \(coded)]}".utf8)
+            case .openInference, .openInferenceBinary:
+                let wanted = self == .openInference ? "" : ", \"parameters\": {\"binary_data_output\": true}"
+                body = Data(
+                    """
+                    {"inputs": [{"name": "image", "shape": [1], "datatype": "BYTES", \
+                    "parameters": {"binary_data_size": \(picture.count + 4)}}]\(wanted)}
+                    """.utf8)
+                fields = ["-H", "Inference-Header-Content-Length: \(body.count)"]
+                withUnsafeBytes(of: UInt32(picture.count).littleEndian) { body.append(contentsOf: $0) }
+                body += picture
+            }
+            let file = folder.appendingPathComponent("body")
+            try body.write(to: file)
+            return try Curl.run(
+                daemon.url + path, ["-H", "Content-Type: application/json", "--data-binary", "@" + file.path] + fields)
+        }
+    }
+
+    /// Asks until the rollout is in a state.
+    private func ask(_ interface: Interface, _ daemon: Daemon, until state: String, _ folder: URL) throws -> [String:
+        Any]
+    {
+        let picture = try Data(contentsOf: BadInputTests.seven)
+        var found: [String: Any] = [:]
+        for _ in 0..<300 {
+            let answer = try interface.ask(daemon, picture, in: folder)
+            #expect(answer.status == 200, "\(answer.text)")
+            found = try RolloutTests.state(daemon)
+            if found["state"] as? String == state { break }
+            usleep(5_000)
+        }
+        return found
+    }
+
+    private static let plan =
+        #"{"serve": "1", "candidate": {"version": "2", "shadow": 1}, "promote": {"after": 10, "agreement": 0.5}}"#
+
+    private static func daemon(_ models: RolloutTests.Models) throws -> Daemon {
+        try Daemon(["--models", models.folder.path, "--dialects", "tfserving,sagemaker", "--default-model", "ten"])
+    }
+
+    @Test(arguments: Interface.allCases) func equalTensors_promoteTheCandidate(_ interface: Interface) throws {
+        let models = try RolloutTests.Models(["1", "2"])
+        let daemon = try Self.daemon(models)
+        #expect(try RolloutTests.put(Self.plan, to: daemon).json["state"] as? String == "comparing")
+        let found = try ask(interface, daemon, until: "promoted", models.folder)
+        #expect(found["state"] as? String == "promoted" && found["agreement"] as? Double == 1, "\(found)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// The candidate's pictures are scaled otherwise: labels would say nothing of it.
+    @Test(arguments: Interface.allCases) func otherTensors_rollTheCandidateBack(_ interface: Interface) throws {
+        let models = try RolloutTests.Models(["1", "2"])
+        let file = models.place.appendingPathComponent("2/model.json")
+        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        try #require(text.contains("\"[0,1]\""))
+        try Data(text.replacing("\"[0,1]\"", with: "\"[-1,1]\"").utf8).write(to: file)
+        let daemon = try Self.daemon(models)
+        #expect(try RolloutTests.put(Self.plan, to: daemon).json["state"] as? String == "comparing")
+        let found = try ask(interface, daemon, until: "rolled_back", models.folder)
+        #expect(found["state"] as? String == "rolled_back" && found["agreement"] as? Double == 0, "\(found)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+}
