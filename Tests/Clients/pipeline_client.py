@@ -12,7 +12,7 @@ import numpy as np
 import requests
 from PIL import Image, ImageOps
 
-url, names = sys.argv[1], sys.argv[2:]
+url = sys.argv[1]
 TEMPLATE = np.array([[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]])
 failures = 0
 
@@ -47,8 +47,8 @@ def grown(box, margin, square):
 
 def cut(picture, box, side):
     """Pillow's crop, then its resize of the box itself."""
-    x, y, width, height = box
-    hull = (math.floor(x), math.floor(y), math.ceil(x + width), math.ceil(y + height))
+    x, y, width, height = (round(number, 6) for number in box)
+    hull = (math.floor(x), math.floor(y), math.ceil(round(x + width, 6)), math.ceil(round(y + height, 6)))
     inner = (x - hull[0], y - hull[1], x - hull[0] + width, y - hull[1] + height)
     return np.asarray(picture.crop(hull).resize((side, side), Image.BILINEAR, box=inner)).astype(float)
 
@@ -79,50 +79,83 @@ def aligned(picture, points):
     return Image.fromarray(np.floor(result + 0.5).clip(0, 255).astype(np.uint8).reshape(112, 112, 3))
 
 
-worst = 0
-for name in names:
-    if name == "-v":
-        continue
-    body = open(name, "rb").read()
-    picture = ImageOps.exif_transpose(Image.open(name)).convert("RGB")
-    answer = ask("/v1/models/looks/detect", body).json()
-    shown = answer["image"]["displayed"]
-    check(f"{name}: displayed size", (shown["width"], shown["height"]) == picture.size, f"{shown} {picture.size}")
-    for find in (0, 1, 2, 3, 4, 10):
-        one = answer["detections"][find]
-        box = [one["box"][side] for side in ("x", "y", "width", "height")]
-        for stage, margin, square in (("color", 0.2, True), ("plain", 0, False)):
-            got, expected = seen("looks", stage, find, body), cut(picture, grown(box, margin, square), 16)
-            off = np.abs(got - expected).max()
-            worst = max(worst, off)
-            check(f"{name}: {stage} of find {find}", off <= 1.01, f"{off:.2f} levels")
-            # The classifier gives the means of what it sees.
-            said = one[stage]
-            if stage == "plain":
-                means = np.array(said["embedding"])
-            else:
-                means = np.full(3, np.nan)
-                for entry in said["classifications"]:
-                    means[entry["index"]] = entry["confidence"]
-                check(f"{name}: two classes", np.isfinite(means).sum() == 2)
-            error = np.nanmax(np.abs(means * 255 - got.mean((0, 1))))
-            check(f"{name}: {stage}'s answer for find {find}", error < 0.01, f"{error}")
-        points = one["keypoints"]
-        if "face" in one and all(points):
-            face = aligned(picture, [(point["x"], point["y"]) for point in points])
-            expected = np.asarray(face.resize((16, 16), Image.BILINEAR)).astype(float)
-            off = np.abs(seen("looks", "face", find, body) - expected).max()
-            worst = max(worst, off)
-            check(f"{name}: face of find {find}", off <= 1.01, f"{off:.2f} levels")
-        elif "face" in one:
-            check(f"{name}: no face of find {find}", one["face"].get("code") == "invalid_input", one["face"])
-        # The same crop in a request of its own: of whole pixels, so that the file has all of it.
-        whole = [math.floor(box[0]), math.floor(box[1]), math.ceil(box[0] + box[2]), math.ceil(box[1] + box[3])]
-        if [whole[0], whole[1], whole[2] - whole[0], whole[3] - whole[1]] == box:
-            file = io.BytesIO()
-            picture.crop(whole).save(file, "PNG")
-            alone = ask("/v1/models/means/embed", file.getvalue()).json()["embedding"]
-            error = np.abs(np.array(alone) - np.array(one["plain"]["embedding"])).max()
-            check(f"{name}: separate request for find {find}", error * 255 <= 1, f"{error}")
-print(f"{'all hold' if not failures else f'{failures} failed'}; the largest difference of a crop from Pillow's is {worst:.2f} levels")
-sys.exit(failures > 0)
+def runs(mask):
+    """COCO's compressed run lengths as a picture of zeros and ones."""
+    height, width = mask["size"]
+    counts, text, place = [], mask["counts"].encode(), 0
+    while place < len(text):
+        value, shift, more = 0, 0, True
+        while more:
+            byte = text[place] - 48
+            value |= (byte & 31) << shift
+            more, place, shift = byte & 32, place + 1, shift + 5
+        if byte & 16:
+            value |= -1 << shift
+        counts.append(value + (counts[-2] if len(counts) > 2 else 0))
+    flat = np.repeat(np.arange(len(counts)) % 2, counts)
+    return flat.reshape(width, height).T
+
+
+def main(names):
+    worst = 0
+    for name in names:
+        body = open(name, "rb").read()
+        picture = ImageOps.exif_transpose(Image.open(name)).convert("RGB")
+        answer = ask("/v1/models/looks/detect", body).json()
+        shown = answer["image"]["displayed"]
+        check(f"{name}: displayed size", (shown["width"], shown["height"]) == picture.size, f"{shown} {picture.size}")
+        for find in (0, 1, 2, 3, 4, 10):
+            one = answer["detections"][find]
+            box = [one["box"][side] for side in ("x", "y", "width", "height")]
+            for stage, margin, square in (("color", 0.2, True), ("plain", 0, False)):
+                got, expected = seen("looks", stage, find, body), cut(picture, grown(box, margin, square), 16)
+                off = np.abs(got - expected).max()
+                worst = max(worst, off)
+                check(f"{name}: {stage} of find {find}", off <= 1.01, f"{off:.2f} levels")
+                # The classifier gives the means of what it sees.
+                said = one[stage]
+                if stage == "plain":
+                    means = np.array(said["embedding"])
+                else:
+                    means = np.full(3, np.nan)
+                    for entry in said["classifications"]:
+                        means[entry["index"]] = entry["confidence"]
+                    check(f"{name}: two classes", np.isfinite(means).sum() == 2)
+                error = np.nanmax(np.abs(means * 255 - got.mean((0, 1))))
+                check(f"{name}: {stage}'s answer for find {find}", error < 0.01, f"{error}")
+            points = one["keypoints"]
+            if "face" in one and all(points):
+                face = aligned(picture, [(point["x"], point["y"]) for point in points])
+                expected = np.asarray(face.resize((16, 16), Image.BILINEAR)).astype(float)
+                off = np.abs(seen("looks", "face", find, body) - expected).max()
+                worst = max(worst, off)
+                check(f"{name}: face of find {find}", off <= 1.01, f"{off:.2f} levels")
+            elif "face" in one:
+                check(f"{name}: no face of find {find}", one["face"].get("code") == "invalid_input", one["face"])
+            # The same crop in a request of its own: of whole pixels, so that the file has all of it.
+            whole = [math.floor(box[0]), math.floor(box[1]), math.ceil(box[0] + box[2]), math.ceil(box[1] + box[3])]
+            if [whole[0], whole[1], whole[2] - whole[0], whole[3] - whole[1]] == box:
+                file = io.BytesIO()
+                picture.crop(whole).save(file, "PNG")
+                alone = ask("/v1/models/means/embed", file.getvalue()).json()["embedding"]
+                error = np.abs(np.array(alone) - np.array(one["plain"]["embedding"])).max()
+                check(f"{name}: separate request for find {find}", error * 255 <= 1, f"{error}")
+        # Masks: what lies outside of the find's mask is black.
+        answer = ask("/v1/models/cut/detect", body).json()
+        check(f"{name}: five shapes", len(answer["detections"]) == 5)
+        for find, one in enumerate(answer["detections"]):
+            masked = np.asarray(picture) * runs(one["mask"])[..., None]
+            box = [one["box"][side] for side in ("x", "y", "width", "height")]
+            for stage, margin, square in (("inside", 0, False), ("wide", 0.3, True)):
+                expected = cut(Image.fromarray(masked.astype(np.uint8)), grown(box, margin, square), 16)
+                off = np.abs(seen("cut", stage, find, body) - expected).max()
+                worst = max(worst, off)
+                check(f"{name}: {stage} of shape {find}", off <= 1.01, f"{off:.2f} levels")
+                mean = np.array(one[stage]["embedding"]) * 255
+                check(f"{name}: {stage}'s answer for shape {find}", np.abs(mean - expected.mean((0, 1))).max() <= 1)
+    print(f"{'all hold' if not failures else f'{failures} failed'}; the largest difference of a crop from Pillow's is {worst:.2f} levels")
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main([name for name in sys.argv[2:] if name != "-v"])

@@ -19,6 +19,48 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    @Test(
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    func realDetectorsAnswer_asSeparateRequestsForTheSameCropsDo() throws {
+        let cases = try ThingsCases(only: ["ultraface", "yolox_nano", "embedder"])
+        defer { cases.remove() }
+        let shared = try #require(SharedData.folder)
+        try FileManager.default.copyItem(
+            at: shared.appendingPathComponent("models/mobilenet_v1_0.25_224_float"),
+            to: cases.models.appendingPathComponent("mobilenet"))
+        for (name, pipeline) in [
+            (
+                "people",
+                """
+                {"model": "ultraface", "each": [
+                  {"as": "kind", "model": "mobilenet", "task": "classify", "top": 5, "crop": {"margin": 0.1, "square": true}}]}
+                """
+            ),
+            (
+                "things",
+                """
+                {"model": "yolox_nano", "each": [
+                  {"as": "vector", "model": "embedder", "task": "embed", "crop": {"square": true}},
+                  {"as": "wide", "model": "embedder", "task": "embed", "crop": {"margin": 0.25, "square": true}}]}
+                """
+            ),
+        ] {
+            let bundle = cases.models.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+            try "{\"name\": \"\(name)\", \"id\": \"\(name)\", \"version\": \"1\", \"pipeline\": \(pipeline)}"
+                .write(to: bundle.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
+        }
+        let pictures = try ["ultraface", "yolox_nano"].flatMap { name in
+            let one = try cases.case(name)
+            return one.pictures.map { one.path($0.name) }
+        }
+        let daemon = try Daemon(["--models", cases.models.path])
+        let result = try PythonClients.run("pipeline_things.py", [daemon.url] + Array(Set(pictures)).sorted())
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     @Test("commands: check, detect, jsonl, crops and covers")
     func commandsTakePipelines() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-pipe-\(UUID().uuidString)")

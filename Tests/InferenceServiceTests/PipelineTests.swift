@@ -16,9 +16,12 @@ import Testing
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines")
     private static let names = ["spots", "many", "colors", "means", "looks", "all", "mass", "tiled"]
 
-    private static func world(
-        _ change: (inout Settings) -> Void = { _ in }, _ more: [String: String] = [:]
-    ) async throws -> World {
+    /// - Parameters:
+    ///   - more: other pipelines, as JSON.
+    ///   - names: those of the fixtures.
+    static func world(
+        _ change: (inout Settings) -> Void = { _ in }, _ more: [String: String] = [:], names: [String] = names
+    ) async throws -> OpenInferenceHandlersTests.World {
         try await World(
             change,
             models: { folder in
@@ -38,7 +41,7 @@ import Testing
     }
 
     /// A picture of noise, without a flat part.
-    private static func png(_ width: Int, _ height: Int, seed: UInt64 = 7) throws -> [UInt8] {
+    static func png(_ width: Int, _ height: Int, seed: UInt64 = 7) throws -> [UInt8] {
         var random = SplitMix(seed: seed)
         let pixels = (0..<width * height * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         return try pixels.withUnsafeBytes {

@@ -12,17 +12,15 @@ public struct PictureWindow: Sendable, Hashable {
     /// The box that the part was cut out for, in pixels of the part: its sides need not lie between two pixels.
     public let box: PictureBox
 
-    /// The pixels that a box touches.
+    /// The pixels that a box touches, by more than a millionth.
     ///
     /// - Parameters:
     ///   - box: in pixels of the picture.
     ///   - maxPixels: the limit of the part's pixels.
     /// - Throws: `corrupt` for a box without an area, `tooLarge` for one of more pixels than `maxPixels`.
     public init(_ box: PictureBox, maxPixels: Int) throws(ImageError) {
-        let right = box.x + box.width, bottom = box.y + box.height
-        guard box.width > 0, box.height > 0,
-            let x = Self.pixel(box.x.rounded(.down)), let y = Self.pixel(box.y.rounded(.down)),
-            let end = Self.pixel(right.rounded(.up)), let last = Self.pixel(bottom.rounded(.up)), end > x, last > y
+        guard box.width > 0, box.height > 0, let (x, end) = Self.pixels(box.x, box.x + box.width),
+            let (y, last) = Self.pixels(box.y, box.y + box.height)
         else { throw .corrupt("the box to be cut out has no area") }
         let (width, height) = (end - x, last - y)
         let (pixels, isLarge) = width.multipliedReportingOverflow(by: height)
@@ -33,7 +31,10 @@ public struct PictureWindow: Sendable, Hashable {
         self.y = y
         self.width = width
         self.height = height
-        self.box = PictureBox(x: box.x - Double(x), y: box.y - Double(y), width: box.width, height: box.height)
+        let left = max(0, box.x - Double(x)), top = max(0, box.y - Double(y))
+        self.box = PictureBox(
+            x: left, y: top, width: min(box.x + box.width - Double(x), Double(width)) - left,
+            height: min(box.y + box.height - Double(y), Double(height)) - top)
     }
 
     /// A whole picture of this size.
@@ -42,8 +43,14 @@ public struct PictureWindow: Sendable, Hashable {
         box = PictureBox(x: 0, y: 0, width: Double(width), height: Double(height))
     }
 
-    /// A whole number that sums cannot make too large; nil for one that is too far from any picture.
-    private static func pixel(_ position: Double) -> Int? {
-        abs(position) < 1e9 ? Int(position) : nil
+    /// How much of a pixel a box has to touch: a side between two pixels may lie a little beside, because numbers are rounded, and a filter
+    /// would take in the next pixel as a whole.
+    private static let sliver = 1e-6
+
+    /// The pixels that a part of an axis touches; nil where there are none, or it is too far from any picture: sums cannot become too large.
+    private static func pixels(_ start: Double, _ end: Double) -> (start: Int, end: Int)? {
+        guard abs(start) < 1e9, abs(end) < 1e9 else { return nil }
+        let first = Int((start + sliver).rounded(.down)), last = Int((end - sliver).rounded(.up))
+        return first < last ? (first, last) : nil
     }
 }

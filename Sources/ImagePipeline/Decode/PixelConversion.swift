@@ -8,6 +8,9 @@ struct PixelConversion {
     /// True if the last byte of an output pixel is opacity.
     var keepsOpacity: Bool { background == nil && (hasAlpha || channels == 2) }
 
+    /// True if ``apply(_:count:room:)`` changes the pixels that it is given.
+    var changes: Bool { background != nil && (hasAlpha || toGray || source == 2) }
+
     private let source: Int
     private let hasAlpha: Bool
     private let toGray: Bool

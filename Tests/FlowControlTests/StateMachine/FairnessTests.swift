@@ -121,6 +121,28 @@ import Testing
         }
     }
 
+    @Test("work that was done without a slot moves the client's turn back, and nobody else's")
+    func chargedWork_movesTheTurnBack() {
+        var world = World(slots: 1)
+        world.arrive(3, work: 100, promised: 0)
+        // Client 1 comes first, and had fifty milliseconds elsewhere; client 2 had none.
+        world.arrive(1, work: 10, promised: 0)
+        world.arrive(2, work: 10, promised: 0)
+        world.machine.charge(Claim(client: 1), nanoseconds: 50_000_000)
+        world.arrive(2, work: 10, promised: 0)
+        while world.served.count < 4, world.millisecond < 1_000 { world.pass() }
+        #expect(world.served.map { world.requests[$0.id].client } == [3, 2, 2, 1])
+
+        // Without waiting: what was charged before counts when it comes.
+        var other = World(slots: 1)
+        other.arrive(3, work: 100, promised: 0)
+        other.machine.charge(Claim(client: 1), nanoseconds: 50_000_000)
+        other.arrive(1, work: 10, promised: 0)
+        other.arrive(2, work: 10, promised: 0)
+        while other.served.count < 3, other.millisecond < 1_000 { other.pass() }
+        #expect(other.served.map { other.requests[$0.id].client } == [3, 2, 1])
+    }
+
     @Test func clientThatWasIdleHasSavedNoTime() {
         var world = World(slots: 1)
         for _ in 0..<3 { world.arrive(1, work: 10, promised: 0) }

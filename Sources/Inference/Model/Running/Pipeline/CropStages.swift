@@ -146,7 +146,9 @@ struct StageRun: Sendable {
         if let request = stage.description.request {
             var options = options
             if crops.count == 1 { options.place = crops[0].place }
-            let results = await model.observations(of: images, request: request, options: options, slot: slot)
+            let results = await each(images) {
+                await model.observations(of: $0, request: request, options: options, slot: slot)
+            }
             var outcomes: [Outcome] = []
             for (crop, result) in zip(crops, results) {
                 outcomes.append(try Self.outcome(result) { .observed(crop.placed($0), box: crop.box) })
@@ -154,12 +156,25 @@ struct StageRun: Sendable {
             return outcomes
         }
         let count = model.description.classLabels?.count ?? 1
-        let results = await model.classifications(
-            of: images, top: min(stage.description.top ?? 5, count), threshold: stage.description.threshold ?? 0,
-            options: options, slot: slot)
+        let results = await each(images) {
+            await model.classifications(
+                of: $0, top: min(stage.description.top ?? 5, count), threshold: stage.description.threshold ?? 0,
+                options: options, slot: slot)
+        }
         var outcomes: [Outcome] = []
         for result in results { outcomes.append(try Self.outcome(result) { .classes($0) }) }
         return outcomes
+    }
+
+    /// The results of one inference; where the engine fails for all together, those of one for each: the fault is one crop's.
+    private func each<Value>(
+        _ images: [EncodedImage], _ run: ([EncodedImage]) async -> [Result<Value, InferenceError>]
+    ) async -> [Result<Value, InferenceError>] {
+        let results = await run(images)
+        guard images.count > 1, case .failure(.engine)? = results.first else { return results }
+        var alone: [Result<Value, InferenceError>] = []
+        for image in images { alone += await run([image]) }
+        return alone
     }
 
     private static func outcome<Value>(

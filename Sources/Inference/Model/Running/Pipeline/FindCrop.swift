@@ -29,8 +29,7 @@ struct FindCrop: Sendable {
                 box = Self.seen(by: transform, side: side)
                 return
             }
-            let wanted = PictureBox(x: found.box.x, y: found.box.y, width: found.box.width, height: found.box.height)
-                .grown(by: crop.margin, isSquare: crop.isSquare)
+            let wanted = Self.said(found.box).grown(by: crop.margin, isSquare: crop.isSquare)
             let window = try PictureWindow(wanted, maxPixels: maxPixels)
             let time = UInt64(Double(window.width * window.height) * Self.timeOfPixel)
             image =
@@ -43,6 +42,13 @@ struct FindCrop: Sendable {
             if case .corrupt(let reason) = error { throw .invalidInput(name: stage.description.name, reason: reason) }
             throw .image(error, input: nil)
         }
+    }
+
+    /// A box as answers say it, to thousandths of a pixel: who cuts it out of the picture gets the same crop.
+    private static func said(_ box: PictureMap.Rectangle) -> PictureBox {
+        func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
+        let x = rounded(box.x), y = rounded(box.y)
+        return PictureBox(x: x, y: y, width: rounded(box.x + box.width) - x, height: rounded(box.y + box.height) - y)
     }
 
     private static let noPoints = "the find cannot be aligned: not all of its five points were found"

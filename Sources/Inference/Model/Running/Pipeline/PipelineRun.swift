@@ -26,6 +26,13 @@ struct PipelineRun: Sendable {
 
     /// Detects, and looks closer at the finds.
     func result(_ image: EncodedImage) async throws(InferenceError) -> ObservationResult {
+        if let pipeline, pipeline.stages.isEmpty, pipeline.description.tiles == nil, !request.keepsPicture {
+            // Nothing is cut out: the detector may decode the picture at a part of its size. How large finds are, and so which size their
+            // crops need, is known only after that.
+            var result = try await detector.observation(of: image, request: asked, options: options, slot: slot)
+            result.pipeline = PipelineNote()
+            return result
+        }
         let (picture, times) = try await hold(image)
         var result = try await detections(in: picture)
         result.times.queue &+= times.queue
