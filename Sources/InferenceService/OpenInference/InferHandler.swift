@@ -47,9 +47,8 @@ struct InferHandler: Sendable {
             taken?.release()
             let outputs = try await run.all(batch.items, kind: "item # of the batch")
             var response = CopiedOutputs(joining: outputs.map(\.value)).withViews { answer.response($0) }
-            if let first = zip(batch.items, outputs).first {
-                response.note = asked.note(
-                    first.1.times, run.shadow(of: first.0, first.1, choice.route, isAlone: false))
+            if let item = batch.items.first, let first = outputs.first {
+                response.note = asked.note(first.times, run.shadow(of: item, first, choice.route, isAlone: false))
             }
             return response
         }

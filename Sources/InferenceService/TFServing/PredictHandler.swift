@@ -38,8 +38,9 @@ struct PredictHandler: Sendable {
         guard read.items.count == 1, let item = read.items.first else {
             taken?.release()
             let outputs = try await run.all(read.items, kind: "instance #")
-            let shadow = zip(read.items, outputs).first.flatMap {
-                run.shadow(of: $0, $1, choice.route, isAlone: false)
+            var shadow: ShadowWork?
+            if let item = read.items.first, let first = outputs.first {
+                shadow = run.shadow(of: item, first, choice.route, isAlone: false)
             }
             return try Self.response(answer, outputs, writer, shadow)
         }
