@@ -162,7 +162,7 @@ struct ChildLoadCheck: Sendable {
     private static func takesTooMuch(_ process: Int32, _ memory: UInt64) -> Bool {
         // proc_pid_statm(5): size, resident, shared, text, 0, data and stack, in pages.
         guard let data = FileManager.default.contents(atPath: "/proc/\(process)/statm") else { return false }
-        let page = UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
+        let page = UInt64(max(1, getpagesize()))
         let fields = String(decoding: data, as: UTF8.self).split(separator: " ").map { UInt64($0) ?? 0 }
         guard fields.count > 5 else { return false }
         let own = fields[1] > fields[2] ? fields[1] - fields[2] : 0

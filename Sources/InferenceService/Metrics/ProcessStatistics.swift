@@ -24,7 +24,7 @@ struct ProcessStatistics {
         cpuSeconds = (field(11) + field(12)) / ticks
         threads = Int(field(17))
         virtualBytes = Int(field(20))
-        residentBytes = Int(field(21)) * sysconf(Int32(_SC_PAGESIZE))
+        residentBytes = Int(field(21)) * Int(getpagesize())
         let boot = Self.text("/proc/stat").split(separator: "\n").first { $0.hasPrefix("btime ") }?.dropFirst(6)
         startSeconds = (boot.flatMap { Double($0) } ?? 0) + field(19) / ticks
         openDescriptors = Self.entries("/proc/self/fd")
