@@ -84,17 +84,19 @@ import Testing
             longest = max(longest, compared)
             if let limit = candidate.limit, state == .rolledBack, compared > limit { late += 1 }
         }
+        // One in a hundred, and three standard deviations of what chance adds: the seed is another in each run.
+        let share = Double(Self.runs) / 100, most = Int(share + 3 * (share * 0.99).squareRoot())
         let words = "\(candidate.rawValue): \(states), late \(late), longest \(longest); seed \(seed)"
         print("rollout simulation: \(words)")
         switch candidate {
         case .good, .atTheWantedAgreement:
-            #expect(states[.rolledBack, default: 0] <= Self.runs / 100, "false roll-backs: \(words)")
-            #expect(states[.promoted, default: 0] >= Self.runs * 99 / 100, "\(words)")
+            #expect(states[.rolledBack, default: 0] <= most, "false roll-backs: \(words)")
+            #expect(states[.promoted, default: 0] >= Self.runs - most, "\(words)")
         case .threeBelow, .fivePercentWrong:
-            #expect(states[.promoted, default: 0] <= Self.runs / 100, "false promotions: \(words)")
-            #expect(late + states[.promoted, default: 0] <= Self.runs / 100, "\(words)")
+            #expect(states[.promoted, default: 0] <= most, "false promotions: \(words)")
+            #expect(late + states[.promoted, default: 0] <= most, "\(words)")
         default:
-            #expect(states[.rolledBack, default: 0] == Self.runs && late <= Self.runs / 100, "\(words)")
+            #expect(states[.rolledBack, default: 0] == Self.runs && late <= most, "\(words)")
         }
     }
 }
