@@ -146,11 +146,11 @@ package enum SettingsTable {
             ),
             .duration(
                 "load_trial_timeout", \.loadTrialTimeout, 0.1...86_400,
-                "Maximum time of a model's trial (load_trial). The first trial of a model also compiles it for one stream, to compare "
+                "Maximum time of a model's load check (load_trial). The first load check of a model also compiles it for one stream, to compare "
                     + "the answers."),
             .automaticBytes(
                 "load_trial_memory", \.loadTrialMemory, (16 << 20)...(1 << 42),
-                "Maximum memory of a model's trial (load_trial). auto: three quarters of the memory that the daemon "
+                "Maximum memory of a model's load check (load_trial). auto: three quarters of the memory that the daemon "
                     + "may use."),
         ])
 

@@ -38,8 +38,8 @@ struct CompileTests {
         #expect(again.status == 0 && again.text.contains("\(place): was in the cache"), "\(again.text)\(again.errors)")
         let daemon = try Daemon(["--model=digits=\(place)", "--cache-dir", cache])
         #expect(daemon.log.contains("from the cache of compiled models"), "\(daemon.log)")
-        // It has been tried already: the trial is not repeated for the same files.
-        #expect(!daemon.log.contains("of it a trial"), "\(daemon.log)")
+        // It has been tried already: the load check is not repeated for the same files.
+        #expect(!daemon.log.contains("of it a load check"), "\(daemon.log)")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify").topLabel == "7")
         #expect(daemon.stop() == 0)
     }

@@ -101,7 +101,7 @@ struct LoadCheckTests {
         let words = "of it a load check in a separate process"
         let first = try start()
         #expect(first.log.contains(words), "\(first.log)")
-        // It was compiled for this start, though by the trial.
+        // It was compiled for this start, though by the load check.
         #expect(first.isCached == false)
         let second = try start()
         #expect(!second.log.contains(words), "\(second.log)")
@@ -113,7 +113,7 @@ struct LoadCheckTests {
         #expect(!untried.log.contains(words), "\(untried.log)")
     }
 
-    /// A daemon that is killed cannot end the trial that it has just begun.
+    /// A daemon that is killed cannot end the load check that it has just begun.
     @Test func anAbandonedTrialEnds() throws {
         let folder = try Folder()
         try folder.add("endless.onnx", Self.endless)
@@ -128,7 +128,7 @@ struct LoadCheckTests {
         #expect(late.status == SIGALRM && late.output.isEmpty, "\(late)")
     }
 
-    /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading. Its trial ends with the
+    /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading. Its load check ends with the
     /// daemon, also where that is killed.
     @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
@@ -153,11 +153,11 @@ struct LoadCheckTests {
         #expect(readiness.status == 503)
         #expect(readiness.text.contains("not ready: endless is loading (for "), "\(readiness.text)")
         let trial = try #require(daemon.children.first)
-        // Until the thread that began the trial in its process has ended: a pool keeps none that is idle for some seconds.
+        // Until the thread that began the load check in its process has ended: a pool keeps none that is idle for some seconds.
         Thread.sleep(forTimeInterval: 8)
         daemon.signal(SIGKILL)
         daemon.waitForExit()
-        #expect(eventually { Self.hasEnded(trial) }, "the trial \(trial) goes on")
+        #expect(eventually { Self.hasEnded(trial) }, "the load check \(trial) goes on")
         kill(trial, SIGKILL)
     }
 

@@ -9,7 +9,7 @@ import Testing
 struct OperationsTests {
     private static let scripts = SharedData.packageRoot.appendingPathComponent("Tests/Operations")
 
-    /// Runs a trial; it says itself what it found.
+    /// Runs a load check; it says itself what it found.
     private func run(_ script: String, _ arguments: [String] = [], python: String = "python3") throws {
         let result = try Shell.run(
             "timeout", ["120", python, Self.scripts.appendingPathComponent(script).path] + arguments,

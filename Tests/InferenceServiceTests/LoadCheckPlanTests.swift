@@ -3,9 +3,9 @@ import InferenceService
 import Settings
 import Testing
 
-/// The work of a model's trial.
+/// The work of a model's load check.
 @Suite struct LoadCheckPlanTests {
-    /// A file that crashes on the second stream only crashes in the trial.
+    /// A file that crashes on the second stream only crashes in the load check.
     @Test func theTrialRunsAllStreamsWithACacheAndWithoutOne() {
         for cache in ["", "auto"] {
             var settings = Settings()

@@ -5,7 +5,7 @@ import Testing
 
 /// How the settings become the configuration of each part.
 @Suite struct ServicePlanTests {
-    /// Reloads wait for every load: one that hangs must end, with a trial before it or without.
+    /// Reloads wait for every load: one that hangs must end, with a load check before it or without.
     @Test(arguments: [true, false]) func loadsThatAServerStartsHaveALimit(_ hasLoadCheck: Bool) {
         var settings = Settings()
         settings.models = ["/nowhere"]

@@ -136,7 +136,7 @@ import Testing
         let bytes = try await repository.model(named: "m").loadReport.fileBytes
         #expect(bytes == Bundles.manifest().utf8.count, "each file counts once")
         let watcher = try RepositoryWatcher(repository)
-        #expect(try !watcher.look())
+        #expect(try !watcher.scan())
     }
 
     /// Folders that link to each other, and more folders than any bundle has.

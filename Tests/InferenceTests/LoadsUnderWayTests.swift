@@ -162,7 +162,7 @@ import Testing
         #expect(most <= limit && most >= 1, "\(most) at once")
     }
 
-    /// Four models, the first of which hangs in its trial until it is let go.
+    /// Four models, the first of which hangs in its load check until it is let go.
     private struct HangingModel {
         let folder: TemporaryFolder
         let events = RepositoryEvents()
@@ -317,7 +317,7 @@ import Testing
         #expect(repository.records.map { "\($0.name) \($0.state.name)" } == ["a ready", "stalled failed", "z ready"])
         let watcher = try RepositoryWatcher(repository)
         try folder.write(["b.onnx": ""])
-        for _ in 0..<3 where try watcher.look() { try await watcher.takeIn() }
+        for _ in 0..<3 where try watcher.scan() { try await watcher.takeIn() }
         await repository.reloadAll()
         #expect(repository.records.map(\.state.name) == ["ready", "ready", "failed", "ready"])
     }

@@ -131,7 +131,7 @@ import Testing
         await repository.loadEager()
         let watcher = try RepositoryWatcher(repository)
         func look() async throws {
-            for _ in 0..<2 { if try watcher.look() { try await watcher.takeIn() } }
+            for _ in 0..<2 { if try watcher.scan() { try await watcher.takeIn() } }
             #expect(repository.names == ["m"])
         }
         try await look()

@@ -10,7 +10,7 @@ final class RepositoryEvents: Sendable {
             switch event {
             case .loaded(let name, let version, _): "loaded \(name) \(version)"
             case .rollout(let name, let state, _): "rollout \(name) \(state)"
-            case .singleStreamVariant(let name, let version, _): "variant for lone \(name) \(version)"
+            case .singleStreamVariant(let name, let version, _): "single-stream variant \(name) \(version)"
             case .failed(let name, let version, _, _): "failed \(name) \(version)"
             case .advice(let name, let version, let text): "advice \(name) \(version): \(text)"
             case .unchanged(let name, let version): "unchanged \(name) \(version)"

@@ -39,13 +39,13 @@ import Testing
         #expect(model.singleStreamReport?.state == .notCompiled)
         #expect(engine.state.withLock { $0.loads } == 1)
         let first = try await predict(model)
-        #expect(first.times.loneThreads == nil)
+        #expect(first.times.singleStreamThreads == nil)
         #expect(try await settled(model) == .ready)
         let options = engine.state.withLock { $0.options }
         #expect(options.map(\.threads) == [nil, 4])
         #expect(options.last?.hint == .latency && options.last?.streams == 1)
         let second = try await predict(model)
-        #expect(second.times.loneThreads == 4)
+        #expect(second.times.singleStreamThreads == 4)
         #expect(model.singleStreamReport?.predictions == 1 && model.singleStreamReport?.threads == 4)
         _ = try await predict(model)
         #expect(engine.state.withLock { $0.loads } == 2, "it is compiled once")
@@ -56,7 +56,7 @@ import Testing
         let model = try await load(
             engine, singleStream: .always(threads: 4), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
         func start() -> Task<Int?, any Error> {
-            Task { try await predict(model).times.loneThreads }
+            Task { try await predict(model).times.singleStreamThreads }
         }
         func wait(for running: Int) async throws {
             for _ in 0..<2000 where engine.running < running { try await Task.sleep(for: .milliseconds(5)) }
@@ -145,7 +145,7 @@ import Testing
             return
         }
         #expect(reason.contains("its files have changed"), "\(reason)")
-        #expect(try await predict(model).times.loneThreads == nil)
+        #expect(try await predict(model).times.singleStreamThreads == nil)
         #expect(reads.load(ordering: .relaxed) == 2, "it is not tried again")
     }
 
@@ -231,7 +231,7 @@ import Testing
         engine.endOne()
         engine.endOne()
         for task in pair { _ = try await task.value }
-        let next = Task { try await predict(model).times.loneThreads }
+        let next = Task { try await predict(model).times.singleStreamThreads }
         for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
         engine.endOne()
         #expect(try await next.value == nil)
@@ -247,6 +247,6 @@ import Testing
         _ = try await predict(model)
         _ = try await settled(model)
         for _ in 0..<2000 where events.all.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(events.all == ["loaded m 1", "variant for lone m 1"])
+        #expect(events.all == ["loaded m 1", "single-stream variant m 1"])
     }
 }

@@ -135,7 +135,7 @@ import Inference
             try kind.make(folder.url.path + "/bundle\(index)/m.onnx")
             try kind.make(folder.url.path + "/bare\(index).onnx")
         }
-        for _ in 0..<2 where try watcher.look() { try await watcher.takeIn() }
+        for _ in 0..<2 where try watcher.scan() { try await watcher.takeIn() }
         #expect(
             events.all.sorted()
                 == ["left alone bare0", "left alone bare1", "left alone bare2"]

@@ -92,7 +92,7 @@ import Testing
         #expect(reason.hasPrefix(folder) && reason.contains(String(cString: strerror(failure.code))), "\(reason)")
         // The same by looks.
         scene.events.list.withLock { $0 = [] }
-        for _ in 0..<4 where try watcher.look() { try await watcher.takeIn() }
+        for _ in 0..<4 where try watcher.scan() { try await watcher.takeIn() }
         #expect(scene.events.all == failure.left.map { "left as it is \($0)" })
         // Loading one by request looks at all of them, too.
         try scene.repository.discover()
@@ -104,7 +104,7 @@ import Testing
         // When it can be read again, nothing has changed.
         scene.faults.set(failure.path, nil)
         scene.events.list.withLock { $0 = [] }
-        for _ in 0..<4 where try watcher.look() { try await watcher.takeIn() }
+        for _ in 0..<4 where try watcher.scan() { try await watcher.takeIn() }
         #expect(scene.events.all == [])
         #expect(try await scene.reload() == all.map { "unchanged \($0)" })
         // And what is gone then is gone.
@@ -177,7 +177,7 @@ import Testing
         let watcher = try RepositoryWatcher(scene.repository)
         func look() async throws -> [String] {
             scene.events.list.withLock { $0 = [] }
-            if try watcher.look() { try await watcher.takeIn() }
+            if try watcher.scan() { try await watcher.takeIn() }
             return scene.events.all
         }
         // As it is with a bundle that is not whole: its permissions may come last.
@@ -202,7 +202,7 @@ import Testing
         scene.faults.set(failure.path, failure.code)
         let error = #expect(throws: RepositoryError.self) { try scene.repository.discover() }
         #expect(error?.message.contains(String(cString: strerror(failure.code))) == true, "\(error?.message ?? "")")
-        #expect(throws: RepositoryError.self) { try watcher.look() }
+        #expect(throws: RepositoryError.self) { try watcher.scan() }
         #expect(scene.events.all == ["loaded v 2", "loaded m 1"], "the smaller one first")
         #expect(try scene.repository.readyModel(named: "m") != nil)
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// The version that serves where another one cannot be loaded: the highest that is good, after a reload and after a start.
 @Suite(.timeLimit(.minutes(2))) struct VersionFallbackTests {
-    /// Versions of the model m, of which some fail in their trials.
+    /// Versions of the model m, of which some fail in their load checks.
     private struct Scene {
         let folder: TemporaryFolder
         let repository: ModelRepository
@@ -151,7 +151,7 @@ import Testing
         let scene = try Scene(1...2, bad: [])
         await scene.repository.loadEager()
         try scene.repository.unload("m")
-        // Another file: what went through its trial is not tried again.
+        // Another file: what went through its load check is not tried again.
         try scene.folder.write(["m/2/m.onnx": "22"])
         scene.fail([2])
         await #expect(throws: InferenceError.self) { try await scene.repository.reload("m") }

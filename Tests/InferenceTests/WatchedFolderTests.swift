@@ -13,7 +13,7 @@ import Testing
         await repository.loadEager()
         func look() async throws -> [String] {
             events.list.withLock { $0 = [] }
-            if try watcher.look() { try await watcher.takeIn() }
+            if try watcher.scan() { try await watcher.takeIn() }
             return events.all
         }
         #expect(try await look() == [])
@@ -82,9 +82,9 @@ import Testing
         await repository.loadEager()
         let watcher = try RepositoryWatcher(repository)
         try FileManager.default.moveItem(atPath: models, toPath: away)
-        for _ in 0..<3 { #expect(throws: RepositoryError.self) { try watcher.look() } }
+        for _ in 0..<3 { #expect(throws: RepositoryError.self) { try watcher.scan() } }
         #expect(try repository.readyModel(named: "a") != nil)
         try FileManager.default.moveItem(atPath: away, toPath: models)
-        #expect(try !watcher.look())
+        #expect(try !watcher.scan())
     }
 }

@@ -65,7 +65,7 @@ package struct ModelBundle: Sendable {
     package init(path: String, name: String? = nil, links: LinkPolicy = .anywhere) throws(InferenceError) {
         let name = name ?? Self.servedName(of: path)
         let isFolder: Bool
-        switch Self.look(at: path) {
+        switch Self.kind(at: path) {
         case .success(let kind): isFolder = kind == .folder
         case .failure(let problem):
             throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: "\(path) \(problem.reason)")])
@@ -206,7 +206,7 @@ package struct ModelBundle: Sendable {
 
     /// The kind of the entry at a path, or the problem if it cannot be looked into: an unreadable folder does not count as one
     /// whose files are missing.
-    private static func look(at path: String) -> Result<FolderReader.Kind, BundleFile.Problem> {
+    private static func kind(at path: String) -> Result<FolderReader.Kind, BundleFile.Problem> {
         let files = FolderReader.disk
         do throws(FileFailure) {
             let kind = try files.kind(path)

@@ -59,9 +59,9 @@ package struct ContentHash: Sendable, Hashable {
     }
 
     /// Adds a file's contents. Blocks.
-    /// - Parameter look: is handed each piece of the file, with up to 64 bytes of the one before.
+    /// - Parameter piece: is handed each piece of the file, with up to 64 bytes of the one before.
     /// - Returns: whether the file could be read.
-    package mutating func add(file path: String, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
+    package mutating func add(file path: String, _ piece: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
         guard let file = try? OpenFile(path) else { return false }
         let overlap = 64, size = 256 << 10
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: overlap + size, alignment: 16)
@@ -76,7 +76,7 @@ package struct ContentHash: Sendable, Hashable {
                 return true
             }
             add(UnsafeRawBufferPointer(rebasing: buffer[kept..<kept + count]))
-            look(UnsafeRawBufferPointer(rebasing: buffer[..<(kept + count)]))
+            piece(UnsafeRawBufferPointer(rebasing: buffer[..<(kept + count)]))
             let end = kept + count, next = min(overlap, end)
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[(end - next)..<end]))
             kept = next

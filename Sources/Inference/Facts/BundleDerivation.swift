@@ -82,7 +82,7 @@ package struct BundleDerivation: Sendable {
     package private(set) var wasRun = false
 
     /// True if only the values themselves can tell probabilities from logits.
-    package var needsLook: Bool {
+    package var needsProbe: Bool {
         guard observedOutput == nil, scores == nil, let scoredOutput else { return false }
         return outline.outputs[scoredOutput].elementType.isFloatingPoint || outputQuantization != nil
     }
@@ -95,9 +95,9 @@ package struct BundleDerivation: Sendable {
     }
 
     /// Takes what the outputs were like in a few runs.
-    package mutating func take(_ look: OutputProbe) {
-        guard needsLook, let scoredOutput, look.outputs.indices.contains(scoredOutput),
-            var values = look.outputs[scoredOutput]
+    package mutating func take(_ probe: OutputProbe) {
+        guard needsProbe, let scoredOutput, probe.outputs.indices.contains(scoredOutput),
+            var values = probe.outputs[scoredOutput]
         else { return }
         if let quantization = outputQuantization, !outline.outputs[scoredOutput].elementType.isFloatingPoint {
             values = values.dequantized(scale: quantization.scale, zeroPoint: Double(quantization.zeroPoint))

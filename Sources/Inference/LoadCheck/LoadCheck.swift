@@ -7,7 +7,7 @@ internal import Synchronization
 /// use all memory. Therefore a model that has not been loaded here before is first loaded where this does
 /// no harm. For files that passed, the result is cached until they change.
 public final class LoadCheck: Sendable {
-    /// The outcome of a trial.
+    /// The outcome of a load check.
     public enum Outcome: Sendable {
         /// The model was loaded and has run.
         /// - Parameter compiledAnew: whether it was compiled, rather than found in the cache.
@@ -20,7 +20,7 @@ public final class LoadCheck: Sendable {
         case impossible(String)
     }
 
-    /// The findings of the trial that a load should know of.
+    /// The findings of the load check that a load should know of.
     struct Report {
         var compiledAnew = false
         var problem: String?
@@ -29,17 +29,17 @@ public final class LoadCheck: Sendable {
     private let known: KnownModels
     private let attempt: @Sendable (String) -> Outcome
 
-    /// A trial.
+    /// A load check.
     /// - Parameters:
     ///   - file: where the models that passed are remembered over restarts; nil remembers them in this process only.
-    ///   - circumstances: what a trial's outcome depends on beside the files: versions, devices. Others need another trial.
+    ///   - circumstances: what a load check's outcome depends on beside the files: versions, devices. Others need another load check.
     ///   - attempt: loads what is at a path, elsewhere; may block for as long as that takes.
     public init(remembering file: String?, circumstances: String, attempt: @escaping @Sendable (String) -> Outcome) {
         known = KnownModels(file: file, circumstances: circumstances)
         self.attempt = attempt
     }
 
-    /// True if a bundle or model file went through a trial before. Blocks.
+    /// True if a bundle or model file went through a load check before. Blocks.
     func knows(_ path: String, stamp: BundleStamp) -> Bool { known.contains(path, identity: stamp.identity) }
 
     /// Tries a bundle or model file if it is not known. Blocks.

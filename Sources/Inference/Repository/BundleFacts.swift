@@ -33,10 +33,10 @@ struct BundleFacts: Sendable {
         LoaderThread.wait(within: patience, on: path) { BundleFacts(path: path, links: links) } ?? BundleFacts()
     }
 
-    /// True if the files, as they were looked at, went through the trial before.
-    func isKnown(to trial: LoadCheck?, at path: String) -> Bool {
-        guard let stamp, let trial else { return false }
-        return trial.knows(path, stamp: stamp)
+    /// True if the files, as they were looked at, went through the load check before.
+    func isKnown(to check: LoadCheck?, at path: String) -> Bool {
+        guard let stamp, let check else { return false }
+        return check.knows(path, stamp: stamp)
     }
 
     /// The facts of a bundle that cannot be read: none.

@@ -3,7 +3,7 @@
 /// An entry that is being copied is different in each scan. An entry that differs from its last loaded state, and is the
 /// same as in the previous scan, is loaded. Entries are identified by their paths; a stamp describes the state of an entry.
 package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
-    /// The result of a look.
+    /// The result of a scan.
     package struct Change: Sendable, Hashable {
         /// Entries to act upon: new, changed or gone, and at rest.
         package var settled: Set<String> = []
@@ -22,11 +22,11 @@ package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
         last = first
     }
 
-    /// A further look.
+    /// A further scan.
     /// - Parameters:
     ///   - now: what there is.
     ///   - unreadable: paths that cannot be read: what was there, or below, is not gone.
-    package mutating func look(_ now: [String: Stamp], unreadable: Set<String> = []) -> Change {
+    package mutating func scan(_ now: [String: Stamp], unreadable: Set<String> = []) -> Change {
         var change = Change()
         var now = now
         if !unreadable.isEmpty {

@@ -226,13 +226,13 @@ extension ModelRepository {
     // MARK: Files
 
     /// Reads the rollouts of the models that were found, before they are served. Blocks.
-    func lookAtRollouts(of items: [String: [ModelVersion]]) {
+    func readRollouts(of items: [String: [ModelVersion]]) {
         rollouts.withLock { $0 = $0.filter { items[$0.key] != nil } }
         for (name, versions) in items {
             let rollout = rollout(of: name)
             let file = RolloutFile(
                 model: name, place: versions.lazy.compactMap(\.place).first, stateFolder: stateFolder)
-            let sentence = rollout.look(at: file)
+            let sentence = rollout.read(file)
             // Files that have changed are no longer what was rolled back, and copies of it still are.
             if !rollout.machine.record.rolledBack.isEmpty { for item in versions { item.readDigest() } }
             if let sentence { tell([sentence], of: name) }

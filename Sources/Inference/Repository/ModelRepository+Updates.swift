@@ -168,7 +168,7 @@ extension ModelRepository {
             room.give(bytes)
         }
         rmdir(folder + "/" + name)
-        // Where the model folders cannot be read now, the next look finds it.
+        // Where the model folders cannot be read now, the next scan finds it.
         try? discover(among: Set(versions.map { folder + "/" + name + "/" + $0.text }), leavingAlone: [])
     }
 }

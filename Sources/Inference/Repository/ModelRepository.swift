@@ -191,29 +191,29 @@ public final class ModelRepository: Sendable {
         _ found: [RepositoryScanner.Found], among paths: Set<String>?, leavingAlone others: Set<String>
     ) {
         let plan = plan.withLock { $0 }
-        var look = RepositoryScan(known: items.withLock { $0 })
+        var scan = RepositoryScan(known: items.withLock { $0 })
         let named = Set(plan.named.map(\.name))
-        for entry in found where !look.keep(entry) {
+        for entry in found where !scan.keep(entry) {
             guard !others.contains(entry.path) else { continue }
             // A model of `model` that does not answer yet may as well fail, and say why: it is waited for.
-            let isAwaited = named.contains(entry.name) && !look.answers(entry.name)
+            let isAwaited = named.contains(entry.name) && !scan.answers(entry.name)
             guard paths == nil || isAwaited || isWhole(entry) else { continue }
-            look.add(
+            scan.add(
                 new: ModelVersion(
                     found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy, gate: gate,
                     serves: { [weak self] in (try? self?.readyModel(named: $0)) === $1 }))
         }
         let there = Set(found.map(\.path))
-        for path in others where !there.contains(path) { look.keep(at: path) }
-        look.keepUntilReplaced()
-        for name in named { look.keepIfNone(named: name) }
-        lookAtRollouts(of: look.items)
-        replace(look.items)
-        for item in look.dropped where item.unload() {
+        for path in others where !there.contains(path) { scan.keep(at: path) }
+        scan.keepUntilReplaced()
+        for name in named { scan.keepIfNone(named: name) }
+        readRollouts(of: scan.items)
+        replace(scan.items)
+        for item in scan.dropped where item.unload() {
             onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
         }
         // What bundles say of themselves may have changed too, except for those that are being copied.
-        for item in look.items.values.joined().filter({ !$0.isLeaving })
+        for item in scan.items.values.joined().filter({ !$0.isLeaving })
         where paths?.contains(item.path) ?? true && !others.contains(item.path) && item.unreadable == nil {
             item.readFacts()
         }

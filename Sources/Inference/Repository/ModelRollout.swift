@@ -15,7 +15,7 @@ package final class ModelRollout: Sendable {
         var problem: String?
         /// True if it has been found out once what the file says, or that there is none.
         var isRead = false
-        /// The reason the last look failed; nil if it did not.
+        /// The reason the last reading failed; nil if it did not.
         var complaint: String?
         /// The comparison that is under way, or that has ended last.
         var comparison: Comparison?
@@ -97,7 +97,7 @@ package final class ModelRollout: Sendable {
     /// Reads the file where it has another content than the daemon has put there. What cannot be read changes nothing, but where it was never
     /// read no version serves. Blocks.
     /// - Returns: the sentence for the log; nil if nothing has changed.
-    func look(at file: RolloutFile) -> String? {
+    func read(_ file: RolloutFile) -> String? {
         changing.withLock { _ in
             let result = file.read()
             return state.withLock { state in

@@ -26,7 +26,7 @@ final class ModelVersion: Sendable {
         var unreadable: Unreadable?
         /// Its files are gone, and it answers until the version that replaces it is ready.
         var isLeaving = false
-        /// Of its files as they were at a look; nil until it was asked for.
+        /// Of its files as they were at a scan; nil until it was asked for.
         var digest: (stamp: BundleStamp, text: String)?
         /// The model that it waits for, of a pipeline that was unloaded with it.
         var awaitedModel: String?
@@ -156,11 +156,11 @@ final class ModelVersion: Sendable {
         state.withLock { LoadCost(wasLoaded: $0.machine.hasServed, bytes: $0.facts.bytes, name: name) }
     }
 
-    /// The same with what former processes knew. Reads the list of models that went through the trial: blocks.
+    /// The same with what former processes knew. Reads the list of models that went through the load check: blocks.
     var rememberedCost: LoadCost {
-        let (facts, trial) = state.withLock { ($0.facts, $0.configuration.loadCheck) }
+        let (facts, check) = state.withLock { ($0.facts, $0.configuration.loadCheck) }
         var cost = cost
-        cost.wasLoaded = cost.wasLoaded || facts.isKnown(to: trial, at: path)
+        cost.wasLoaded = cost.wasLoaded || facts.isKnown(to: check, at: path)
         return cost
     }
 

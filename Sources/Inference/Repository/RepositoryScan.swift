@@ -1,4 +1,4 @@
-/// Decides which of the known models stay when the folders are looked through, and which entries are new.
+/// Decides which of the known models stay when the folders are scanned, and which entries are new.
 ///
 /// A model is gone when its files are gone. Where that is unknown, because a folder cannot be read, it stays.
 struct RepositoryScan {

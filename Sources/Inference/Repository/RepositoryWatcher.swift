@@ -16,7 +16,7 @@ public final class RepositoryWatcher: Sendable {
         var unsettled: Set<String> = []
     }
 
-    /// Takes a first look: what is there now is for the repository to load. Reads the folders: blocks.
+    /// Takes a first scan: what is there now is for the repository to load. Reads the folders: blocks.
     public init(_ repository: ModelRepository) throws(RepositoryError) {
         self.repository = repository
         state = Mutex(State(watch: FolderWatch(try repository.stamps())))
@@ -24,18 +24,18 @@ public final class RepositoryWatcher: Sendable {
 
     /// Looks at the folders. Blocks: reads them, and the names and times of the models' files.
     /// - Returns: whether there is something to take in.
-    public func look() throws(RepositoryError) -> Bool {
+    public func scan() throws(RepositoryError) -> Bool {
         let stamps = try repository.stamps()
         let unreadable = Set(stamps.filter { $0.value.failure != nil }.keys)
         return state.withLock { state in
-            let change = state.watch.look(stamps, unreadable: unreadable)
+            let change = state.watch.scan(stamps, unreadable: unreadable)
             state.settled.formUnion(change.settled)
             state.unsettled = change.unsettled
             return !state.settled.isEmpty
         }
     }
 
-    /// Takes in what the looks have shown: new models are added and loaded, changed ones loaded beside the old ones, those
+    /// Takes in what the scans have shown: new models are added and loaded, changed ones loaded beside the old ones, those
     /// that are gone dropped. What is still being copied is left alone, and so is a new bundle that is not whole.
     /// - Throws: the first folder that cannot be read; the changes are taken in the next time.
     public func takeIn() async throws(RepositoryError) {

@@ -149,7 +149,7 @@ enum ServerTiming {
         stage(", queue;dur=", times.queue)
         stage(", decode;dur=", times.decode)
         stage(", infer;dur=", times.inference)
-        if let threads = times.loneThreads { bytes.append(contentsOf: ";desc=\"\(threads) threads\"".utf8) }
+        if let threads = times.singleStreamThreads { bytes.append(contentsOf: ";desc=\"\(threads) threads\"".utf8) }
         if times.postprocess > 0 { stage(", postprocess;dur=", times.postprocess) }
         for one in times.stages {
             bytes.append(contentsOf: ", stage.\(one.name);dur=".utf8)

@@ -40,7 +40,7 @@ package final class CompiledModelsLimit: Sendable {
         switch event {
         case .loaded(let name, _, let report) where !report.isCached:
             Task {
-                await look(at: name, report)
+                await check(name, report)
                 await keep()
             }
         case .singleStreamVariant(_, _, let report) where report.state == .ready && !report.isCached:
@@ -49,7 +49,7 @@ package final class CompiledModelsLimit: Sendable {
         }
     }
 
-    private func look(at name: String, _ report: LoadReport) async {
+    private func check(_ name: String, _ report: LoadReport) async {
         guard let folder = limit.withLock({ $0 }).folder else { return }
         let seconds = Int(clamping: report.total / 1_000_000_000)
         let obstacle = await LoaderThread.run {

@@ -9,14 +9,14 @@ package enum LoadCheckRun {
     package static let command = ChildLoadCheck.command
 
     /// The height and width of pictures in the argument that asks for runs on noise; nil where it is another.
-    package static func look(_ argument: String) -> (height: Int, width: Int)? {
-        guard argument.hasPrefix(ChildLoadCheck.lookFlag) else { return nil }
-        let sides = argument.dropFirst(ChildLoadCheck.lookFlag.count).split(separator: "x").compactMap { Int($0) }
+    package static func probe(_ argument: String) -> (height: Int, width: Int)? {
+        guard argument.hasPrefix(ChildLoadCheck.probeFlag) else { return nil }
+        let sides = argument.dropFirst(ChildLoadCheck.probeFlag.count).split(separator: "x").compactMap { Int($0) }
         guard sides.count == 2, sides.allSatisfy({ (1...16_384).contains($0) }) else { return nil }
         return (sides[0], sides[1])
     }
 
-    /// The configuration of the trial: all that the daemon will run, with a cache and without one, since a file may crash only
+    /// The configuration of the load check: all that the daemon will run, with a cache and without one, since a file may crash only
     /// there.
     package static func configuration(_ settings: Settings) -> ModelConfiguration {
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
@@ -29,15 +29,15 @@ package enum LoadCheckRun {
 
     /// Loads the model at a path and returns the line that reports the result.
     /// - Parameters:
-    ///   - look: the height and width of pictures where the model is to be run on noise, instead of loaded as the daemon would.
+    ///   - probe: the height and width of pictures where the model is to be run on noise, instead of loaded as the daemon would.
     ///   - parent: the process that wants to know; without it, this one ends.
     ///   - seconds: when the system ends this process, should the parent not see it any more.
     ///   - memory: bytes that it may take; 0 for any.
     package static func run(
-        _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, look: (height: Int, width: Int)? = nil,
+        _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, probe: (height: Int, width: Int)? = nil,
         settings: Settings
     ) async throws -> String {
-        // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
+        // Best effort: a sandbox may forbid one or the other, and a load check with fewer bounds is better than none.
         // The parent process watches the memory that this one takes. The limit of the system's own counts address space, which models reserve and
         // do not use: it is only there for what comes all at once.
         let (most, overflow) = memory.multipliedReportingOverflow(by: ChildLoadCheck.addressSpace)
@@ -45,8 +45,8 @@ package enum LoadCheckRun {
         let configuration = configuration(settings)
         var result = LoadCheckResult()
         do throws(InferenceError) {
-            if let look {
-                result.look = try await OutputProbe.run(path: path, height: look.height, width: look.width)
+            if let probe {
+                result.probe = try await OutputProbe.run(path: path, height: probe.height, width: probe.width)
             } else {
                 let model = try await Model.load(contentsOf: path, configuration: configuration)
                 result.compiledAnew = !model.loadReport.isCached

@@ -8,11 +8,11 @@ enum ModelEvents {
         switch event {
         case .loaded(let name, let version, let report):
             let time = Units.decimal(Double(report.total) / 1e6, places: 0)
-            let trial = Units.decimal(Double(report.loadCheck) / 1e6, places: 0)
+            let check = Units.decimal(Double(report.loadCheck) / 1e6, places: 0)
             log.info(
                 "model \(name) version \(version) is ready: loaded in \(time) ms "
                     + "(\(report.isCached ? "from the cache of compiled models" : "not cached")"
-                    + (report.wasTried ? ", \(trial) ms of it a load check in a separate process" : "")
+                    + (report.wasTried ? ", \(check) ms of it a load check in a separate process" : "")
                     + ") on \(report.device)" + report.treatment.map { "; \($0)" }.joined()
             )
             if let provenance = report.provenance { self.log(provenance, of: "\(name) version \(version)", to: log) }

@@ -16,7 +16,7 @@ package struct OutputProbeRun: Sendable {
     ///   - path: a model file, or a SavedModel's folder.
     ///   - height: of pictures, in pixels, where the file leaves it open.
     ///   - width: the same.
-    package func look(_ path: String, height: Int, width: Int) -> ProbeOutcome {
-        child?.look(path, height: height, width: width) ?? .impossible("load_trial is off")
+    package func probe(_ path: String, height: Int, width: Int) -> ProbeOutcome {
+        child?.probe(path, height: height, width: width) ?? .impossible("load_trial is off")
     }
 }

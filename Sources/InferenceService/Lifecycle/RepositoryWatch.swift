@@ -9,7 +9,7 @@ final class RepositoryWatch: Sendable {
     private let repository: ModelRepository
     private let log: Log
 
-    /// Takes the first look, before the models are loaded, so that what changes while they are is seen. Blocks.
+    /// Takes the first scan, before the models are loaded, so that what changes while they are is seen. Blocks.
     /// - Parameter seconds: the interval; 0 never looks.
     init(_ repository: ModelRepository, every seconds: Double, log: Log) {
         interval = .seconds(seconds)
@@ -25,7 +25,7 @@ final class RepositoryWatch: Sendable {
         guard interval > .zero else { return }
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
-            if await look() { onChange() }
+            if await scan() { onChange() }
         }
     }
 
@@ -41,12 +41,12 @@ final class RepositoryWatch: Sendable {
     }
 
     /// On a thread that may block.
-    private func look() async -> Bool {
+    private func scan() async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .utility).async {
                 guard let watcher = self.watcherNow() else { return continuation.resume(returning: false) }
                 do throws(RepositoryError) {
-                    continuation.resume(returning: try watcher.look())
+                    continuation.resume(returning: try watcher.scan())
                 } catch {
                     self.complain(error)
                     continuation.resume(returning: false)

@@ -86,11 +86,11 @@ package struct ServicePlan {
             configuration.links = .within(folders + named.flatMap(\.roots) + updates)
         }
         configuration.singleStream = singleStreamPolicy
-        // Its trial, and what the trial has done once more. Without a trial a load that hangs must end too: reloads wait for it.
+        // Its load check, and what the load check has done once more. Without a load check a load that hangs must end too: reloads wait for it.
         configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
         // What came with Ocelli is as good as Ocelli itself.
         if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty {
-            configuration.loadCheck = trial
+            configuration.loadCheck = loadCheck
         }
         return configuration
     }
@@ -133,7 +133,7 @@ package struct ServicePlan {
             threads: 4 + processors + 2 * (compile.streams ?? 1), environment: variables)
     }
 
-    private var trial: LoadCheck {
+    private var loadCheck: LoadCheck {
         let child = childLoadCheck
         let engine = (try? DefaultEngine.shared())?.version ?? ""
         let circumstances = ([OcelliVersion.number, engine, "\(child.memory)"] + child.flags).joined(separator: " ")

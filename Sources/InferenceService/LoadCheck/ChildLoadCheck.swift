@@ -20,7 +20,7 @@ struct ChildLoadCheck: Sendable {
     /// The subcommand that the process runs.
     static let command = "try-model"
 
-    /// The number of threads, beyond those that a trial needs, that must be available to show that it did not fail for lack of
+    /// The number of threads, beyond those that a load check needs, that must be available to show that it did not fail for lack of
     /// them: others start and end some meanwhile.
     private static let spareThreads = 16
     /// The output that is kept: its end.
@@ -39,23 +39,23 @@ struct ChildLoadCheck: Sendable {
     }
 
     /// Runs the model at a path on noise. Blocks until the process has ended.
-    func look(_ path: String, height: Int, width: Int) -> ProbeOutcome {
-        switch run(path, flags: ["\(Self.lookFlag)\(height)x\(width)"] + flags) {
+    func probe(_ path: String, height: Int, width: Int) -> ProbeOutcome {
+        switch run(path, flags: ["\(Self.probeFlag)\(height)x\(width)"] + flags) {
         case .ended(.lost(let reason)), .ended(.impossible(let reason)): return .impossible(reason)
         case .ended: return .impossible("the process that ran it ended without an answer")
         case .answered(let result):
-            guard let look = result.look else {
+            guard let probe = result.probe else {
                 return .impossible(result.problems.first?.reason ?? "the process that ran it had no answer")
             }
-            return .seen(look)
+            return .seen(probe)
         }
     }
 
-    /// The system's limit of a trial's data, in times of the memory that it may take.
+    /// The system's limit of a load check's data, in times of the memory that it may take.
     static let addressSpace: UInt64 = 4
 
     /// The flag that precedes the height and width of pictures, where the model is to be run on noise.
-    static let lookFlag = "--look="
+    static let probeFlag = "--probe="
 
     /// The end of the process, or its answer.
     private enum Ending {
@@ -102,14 +102,14 @@ struct ChildLoadCheck: Sendable {
             return .ended(.lost((ReplacedProgram.advice.map { $0 + "; " } ?? "") + ending))
         }
         if result.hadNoThreads {
-            // Where this process could have started them, the stacks did not fit into the trial's memory: the model's problem, since a
-            // file that takes the memory before the engine starts its threads must not get past its trial.
+            // Where this process could have started them, the stacks did not fit into the load check's memory: the model's problem, since a
+            // file that takes the memory before the engine starts its threads must not get past its load check.
             guard SystemThread.canStart(threads + Self.spareThreads) else {
                 return .ended(.impossible(HostResources.threadsUsedUp()))
             }
             return .ended(
                 .lost(
-                    "the engine's threads did not fit into \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate "
+                    "the engine's threads did not fit into \(Units.bytes(Int(clamping: memory))) of memory during its load check in a separate "
                         + "process, the limit (load_trial_memory)"))
         }
         // Its allocations failed before its memory was looked at again.
@@ -131,7 +131,7 @@ struct ChildLoadCheck: Sendable {
 
     /// The interval at which the memory of the process is read, in milliseconds: even pages that are only touched come slower
     /// than a gigabyte in that time.
-    private static let look: UInt64 = 10
+    private static let interval: UInt64 = 10
 
     /// Reads until the process ends, or its time does, or it takes too much memory.
     private func collect(_ descriptor: Int32, process: Int32) -> (output: String, stop: Stop?) {
@@ -148,7 +148,7 @@ struct ChildLoadCheck: Sendable {
                 _ = csys_kill_group(process)
                 return (String(decoding: output, as: UTF8.self), .large)
             }
-            guard csys_wait_readable(descriptor, Int32(clamping: min(left, Self.look))) != 0 else { continue }
+            guard csys_wait_readable(descriptor, Int32(clamping: min(left, Self.interval))) != 0 else { continue }
             let count = csys_read(descriptor, &buffer, buffer.count)
             guard count > 0 else { return (String(decoding: output, as: UTF8.self), nil) }
             output += buffer[..<count]

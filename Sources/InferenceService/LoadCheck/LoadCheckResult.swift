@@ -16,9 +16,9 @@ struct LoadCheckResult: Codable, Sendable {
     /// The problems of the model; empty for a model that works.
     var problems: [Problem] = []
     /// The appearance of the outputs, where that was asked.
-    var look: OutputProbe?
+    var probe: OutputProbe?
 
-    private static let mark = "ocelli-trial: "
+    private static let mark = "ocelli-load-check: "
 
     /// The line.
     func line() throws -> String {

@@ -43,7 +43,7 @@ struct RepositoryHandler: Sendable {
     func load(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         try readParameters(request, refusingOverrides: true)
         // New models and versions are found too.
-        try await look()
+        try await scan()
         do throws(InferenceError) {
             try await repository.reload(name)
         } catch {
@@ -63,7 +63,7 @@ struct RepositoryHandler: Sendable {
     }
 
     /// Looks into the folders, on a thread that may block: files are read.
-    private func look() async throws(ServiceError) {
+    private func scan() async throws(ServiceError) {
         let failure: String? = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async { [repository] in
                 do throws(RepositoryError) {

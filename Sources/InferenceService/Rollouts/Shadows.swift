@@ -49,7 +49,7 @@ final class Shadows: Sendable {
         var pair = ModelRollout.Pair(
             id: work.digest(), serving: isCandidates ? found : answer, candidate: isCandidates ? answer : found)
         // Times of the variant for single-stream requests are others.
-        if let times, times.loneThreads == work.times.loneThreads {
+        if let times, times.singleStreamThreads == work.times.singleStreamThreads {
             pair.times = isCandidates ? (times, work.times) : (work.times, times)
         }
         let isListed = repository.compare(pair, of: route.name, candidate: route.candidate)

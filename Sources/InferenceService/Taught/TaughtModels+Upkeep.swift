@@ -16,12 +16,12 @@ extension TaughtModels {
         }
         let all = store.all
         if !all.isEmpty { log.info("\(all.count) taught models: \(all.map(\.name).joined(separator: ", "))") }
-        for model in all { upkeep.look(at: model, of: self) }
+        for model in all { upkeep.check(model, of: self) }
     }
 
     /// A model of this name was loaded: it may be another one than those that are taught with it know.
     package func loaded(_ name: String) {
-        for model in store.all where model.view.state.embedder.model == name { upkeep.look(at: model, of: self) }
+        for model in store.all where model.view.state.embedder.model == name { upkeep.check(model, of: self) }
     }
 
     /// Ends the work in the background.

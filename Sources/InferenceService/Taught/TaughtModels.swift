@@ -107,7 +107,7 @@ package final class TaughtModels: Sendable {
     func changed(_ model: TaughtModel) {
         let state = model.view.state
         older.drop { one, version in one === model && state.version(version) == nil }
-        upkeep.look(at: model, of: self)
+        upkeep.check(model, of: self)
     }
 }
 

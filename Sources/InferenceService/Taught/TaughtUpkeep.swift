@@ -26,7 +26,7 @@ final class TaughtUpkeep: Sendable {
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Does what a model needs, in the background.
-    func look(at model: TaughtModel, of taught: TaughtModels) {
+    func check(_ model: TaughtModel, of taught: TaughtModels) {
         let begins = state.withLock { state in
             if !state.waiting.contains(model.name) { state.waiting.append(model.name) }
             defer { state.isRunning = true }
@@ -69,7 +69,7 @@ final class TaughtUpkeep: Sendable {
             taught.log.error("taught \(model.name): not evaluated: \(failure.message) (will be retried)")
             Task {
                 try? await Task.sleep(for: Self.retryTime)
-                if !isOver { look(at: model, of: taught) }
+                if !isOver { check(model, of: taught) }
             }
         } else {
             taught.evaluated(model)

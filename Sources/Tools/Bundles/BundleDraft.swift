@@ -21,9 +21,9 @@ package struct BundleDraft {
     private let loose: String?
 
     /// Reads the model file, or a folder as it was downloaded. Blocks.
-    /// - Parameter look: runs a model whose file does not tell probabilities from logits, for pictures of a height and width; nil runs none.
+    /// - Parameter probe: runs a model whose file does not tell probabilities from logits, for pictures of a height and width; nil runs none.
     package init(
-        modelFile: String, look: ((_ path: String, _ height: Int, _ width: Int) -> ProbeOutcome)? = nil
+        modelFile: String, probe: ((_ path: String, _ height: Int, _ width: Int) -> ProbeOutcome)? = nil
     ) throws {
         let path = Self.trimmed(modelFile)
         try Self.checkIsModel(path, as: modelFile)
@@ -34,9 +34,9 @@ package struct BundleDraft {
             throw StartupError("\(modelFile): \(error.message)")
         }
         var failure: [String] = []
-        if facts.needsLook, let look {
+        if facts.needsProbe, let probe {
             let size = facts.pictureSize ?? (224, 224)
-            switch look(facts.modelPath, size.height, size.width) {
+            switch probe(facts.modelPath, size.height, size.width) {
             case .seen(let values): facts.take(values)
             case .impossible(let reason):
                 failure = ["activation: the file does not specify it, and a run on noise failed: \(reason)"]

@@ -54,8 +54,8 @@ enum InitCommand: Command {
             return 0
         }
         // A setting that is wrong is the daemon's to refuse: here it bounds a run at most.
-        let trial = OutputProbeRun(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
-        let draft = try BundleDraft(modelFile: file, look: trial.look)
+        let run = OutputProbeRun(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
+        let draft = try BundleDraft(modelFile: file, probe: run.probe)
         if request.prints {
             Terminal.print(String(draft.json.dropLast()))
             for remark in draft.remarks { Terminal.complain("noticed: \(remark)") }

@@ -4,10 +4,10 @@ internal import InferenceService
 enum TryModelCommand: Command {
     static let name = LoadCheckRun.command
     static let summary = "Load a model once, for the daemon."
-    static let usage = ["PATH PARENT SECONDS BYTES [--look=HEIGHTxWIDTH] [SETTINGS]"]
+    static let usage = ["PATH PARENT SECONDS BYTES [--probe=HEIGHTxWIDTH] [SETTINGS]"]
     static let about = """
         Internal: the daemon (process id PARENT) starts this to load a model once within limits of time and memory (0: none).
-        With --look it runs the model on noise and reports what its outputs are like, for `ocelli init`. To check a model,
+        With --probe it runs the model on noise and reports what its outputs are like, for `ocelli init`. To check a model,
         use `ocelli check`.
         """
 
@@ -15,13 +15,13 @@ enum TryModelCommand: Command {
         /// PATH, PARENT, SECONDS and BYTES, of which the path may look like a flag.
         var words: [String] = []
         /// Runs on noise of this height and width.
-        var look: (height: Int, width: Int)?
+        var probe: (height: Int, width: Int)?
     }
 
     static var flags: [Flag<Request>] {
         [
-            Flag("--look", "HEIGHTxWIDTH", "Run on noise of this size.") { request, flag, text in
-                request.look = LoadCheckRun.look(flag + "=" + text)
+            Flag("--probe", "HEIGHTxWIDTH", "Run on noise of this size.") { request, flag, text in
+                request.probe = LoadCheckRun.probe(flag + "=" + text)
             }
         ]
     }
@@ -42,7 +42,7 @@ enum TryModelCommand: Command {
             throw UsageError("try-model needs a path, a process id, and numbers of seconds and bytes")
         }
         let line = try await LoadCheckRun.run(
-            words[0], parent: parent, seconds: seconds, memory: memory, look: request.look,
+            words[0], parent: parent, seconds: seconds, memory: memory, probe: request.probe,
             settings: try settings.resolve())
         Terminal.print(line)
         return 0

@@ -51,7 +51,7 @@ public struct StageTimes: Sendable, Hashable {
     /// Converting the model's tensors to boxes, masks or points; 0 for classes and plain tensors.
     public var postprocess: UInt64 = 0
     /// The engine's threads if it ran on the variant for single-stream predictions; nil otherwise.
-    public var loneThreads: Int?
+    public var singleStreamThreads: Int?
     /// The predictions of all models that were under way when the engine began, with this one.
     package var occupancy = 1
 

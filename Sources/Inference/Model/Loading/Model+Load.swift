@@ -202,7 +202,7 @@ extension Model {
         report.comparison = referenceDone.nanoseconds(since: readDone)
         report.compile = MonotonicInstant.now.nanoseconds(since: referenceDone)
         report.streamCheck = unchecked
-        // What the trial has compiled a moment ago was not there before.
+        // What the load check has compiled a moment ago was not there before.
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices

@@ -33,7 +33,7 @@ extension Model {
                         load.withLock {
                             $0.firstPrediction = $0.firstPrediction ?? MonotonicInstant.now.nanoseconds(since: start)
                         }
-                        if run == 0 { try lookAtScores(of: pooled.request) }
+                        if run == 0 { try checkScores(of: pooled.request) }
                     }
                 }
             }
@@ -83,7 +83,7 @@ extension Model {
     }
 
     /// Looks at the scores that a first run has given; what there is to say of them is advice of the load.
-    private func lookAtScores(of outputs: any EngineOutputs) throws(EngineError) {
+    private func checkScores(of outputs: any EngineOutputs) throws(EngineError) {
         for output in plan.outputs where output.description.labels != nil {
             guard case .array = output.kind else { continue }
             let reader = ScoreReader(

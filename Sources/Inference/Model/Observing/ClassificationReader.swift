@@ -43,7 +43,7 @@ struct ClassificationReader: Sendable {
         case .scores(let output, let name, let scores):
             return try outputs.reading(output) { (_, raw) throws(InferenceError) in
                 scores.withScores(raw) { values in
-                    // What an activation makes of logits needs no look.
+                    // What an activation makes of logits needs no check.
                     let areConfidences = scores.activation != nil || watch.areConfidences(values, output: name)
                     return Best(classes: select(values, areConfidences), areConfidences: areConfidences)
                 }

@@ -16,20 +16,20 @@ extension OutputProbe {
         }
         do throws(EngineError) {
             let model = try prepared.get()
-            var look = OutputProbe()
-            look.outputs = model.compiled.outputs.map { _ in nil }
+            var probe = OutputProbe()
+            probe.outputs = model.compiled.outputs.map { _ in nil }
             var noise = Noise()
             for round in 0..<runs {
                 for tensor in model.tensors { noise.fill(tensor, round: round) }
                 try await model.request.run()
-                for place in model.compiled.outputs.indices { try look.add(place, of: model) }
+                for place in model.compiled.outputs.indices { try probe.add(place, of: model) }
             }
             // What is not a number has no place in JSON.
-            for place in look.outputs.indices where look.outputs[place]?.areNumbers == false {
-                look.outputs[place] = Values()
-                look.outputs[place]?.areNumbers = false
+            for place in probe.outputs.indices where probe.outputs[place]?.areNumbers == false {
+                probe.outputs[place] = Values()
+                probe.outputs[place]?.areNumbers = false
             }
-            return look
+            return probe
         } catch {
             throw .engine(error)
         }

@@ -8,14 +8,14 @@ final class RequestPool: Sendable {
     private let idle: Mutex<[any InferRequest]>
     let count: Int
     /// The engine's threads, where these are for single-stream predictions; nil for all others.
-    let loneThreads: Int?
+    let singleStreamThreads: Int?
 
     /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
     private static let mostOfPipelines = 65_536
 
-    init(_ requests: [any InferRequest], waiters: Int, loneThreads: Int? = nil) {
+    init(_ requests: [any InferRequest], waiters: Int, singleStreamThreads: Int? = nil) {
         count = requests.count
-        self.loneThreads = loneThreads
+        self.singleStreamThreads = singleStreamThreads
         idle = Mutex(requests)
         // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this queue never refuses.
         turns = InFlightLimiter(
@@ -54,7 +54,7 @@ final class RequestPool: Sendable {
         fileprivate let pool: RequestPool
 
         /// The engine's threads of a single-stream prediction; nil for all others.
-        var loneThreads: Int? { pool.loneThreads }
+        var singleStreamThreads: Int? { pool.singleStreamThreads }
 
         /// Gives the request back.
         func release() {

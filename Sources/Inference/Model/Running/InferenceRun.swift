@@ -61,9 +61,9 @@ struct InferenceRun {
     }
 
     /// The engine is done.
-    mutating func ends(loneThreads: Int?) {
+    mutating func ends(singleStreamThreads: Int?) {
         times.inference = step()
-        times.loneThreads = loneThreads
+        times.singleStreamThreads = singleStreamThreads
         inferred = last
     }
 

@@ -70,7 +70,7 @@ extension Model {
         let occupancy = PredictionsUnderWay.number
         run.begins(beside: occupancy)
         try await infer(pooled.request, on: inputs.tensors, options)
-        run.ends(loneThreads: pooled.loneThreads)
+        run.ends(singleStreamThreads: pooled.singleStreamThreads)
         if run.batch == nil { considerSingleStream(run.times, alone: occupancy == 1) }
         return try read(pooled.request, &run)
     }

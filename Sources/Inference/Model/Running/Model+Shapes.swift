@@ -6,8 +6,8 @@ extension Model {
     func check(_ shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(InferenceError) {
         guard !shapes.isEmpty else { return }
         let byIndex = Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first })
-        do throws(ShapeTrials.Failure) {
-            try await shapeTrials.check(byIndex, deadline: deadline)
+        do throws(ShapeChecks.Failure) {
+            try await shapeChecks.check(byIndex, deadline: deadline)
         } catch {
             switch error {
             case .wait(.cancelled): throw .cancelled(stage: .queue)

@@ -27,7 +27,7 @@ extension Model {
         guard
             let recipe = singleStream.ran(
                 alone: alone && PredictionsUnderWay.isOne, inference: times.inference,
-                onVariant: times.loneThreads != nil)
+                onVariant: times.singleStreamThreads != nil)
         else { return }
         Task.detached { await self.compileForSingleStream(recipe) }
     }

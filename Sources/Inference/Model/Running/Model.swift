@@ -63,7 +63,7 @@ public final class Model: Sendable {
     /// The cost of pictures of their own size.
     let openCost = Mutex(OpenCost())
     /// The results of trying the shapes that callers bring to open axes.
-    let shapeTrials: ShapeTrials
+    let shapeChecks: ShapeChecks
     /// The stages, of a pipeline; nil for a model.
     package let pipeline: Pipeline?
     /// The pipelines that keep this model: it is not idle while there is one.
@@ -122,7 +122,7 @@ public final class Model: Sendable {
         // One more than there are slots: the canary waits here without holding one.
         requests = RequestPool(made, waiters: slots + 1)
         tensors = InputTensorPool(compiled: compiled, plans: plan.inputs, capacity: slots)
-        shapeTrials = ShapeTrials(waiters: slots) { shapes in
+        shapeChecks = ShapeChecks(waiters: slots) { shapes in
             Result { () throws(EngineError) in try compiled.check(shapes) }
         }
     }
@@ -155,7 +155,7 @@ public final class Model: Sendable {
         limiter = detector.limiter
         requests = detector.requests
         tensors = detector.tensors
-        shapeTrials = detector.shapeTrials
+        shapeChecks = detector.shapeChecks
     }
 
     /// The time for which the model has been idle; zero while it is in use.

@@ -11,7 +11,7 @@ package struct SingleStreamChoice: Sendable {
         mutating func add(_ time: Double) {
             count += 1
             // What was held up once says little.
-            let time = count > SingleStreamChoice.trials ? min(time, value * 4) : time
+            let time = count > SingleStreamChoice.samples ? min(time, value * 4) : time
             value += (time - value) / Double(min(count, 8))
         }
     }
@@ -20,9 +20,9 @@ package struct SingleStreamChoice: Sendable {
     private var turn = 0
 
     /// Predictions of each way before the two are compared.
-    private static let trials = 4
+    private static let samples = 4
     /// One prediction of this many runs the slower way, in case that has changed.
-    private static let look = 32
+    private static let retryInterval = 32
     /// The most that the variant may take, as a part of the usual time.
     private static let worth = 0.9
 
@@ -33,7 +33,7 @@ package struct SingleStreamChoice: Sendable {
     package mutating func next() -> Bool {
         turn &+= 1
         guard isKnown else { return usual.count >= variant.count }
-        return turn % Self.look == 0 ? !variantWins : variantWins
+        return turn % Self.retryInterval == 0 ? !variantWins : variantWins
     }
 
     /// Records the time of a prediction in the engine, in nanoseconds.
@@ -44,5 +44,5 @@ package struct SingleStreamChoice: Sendable {
     /// True if the variant takes enough less to be worth its processor time and memory; also true as long as that is not known.
     package var variantWins: Bool { !isKnown || variant.value <= usual.value * Self.worth }
 
-    private var isKnown: Bool { min(usual.count, variant.count) >= Self.trials }
+    private var isKnown: Bool { min(usual.count, variant.count) >= Self.samples }
 }

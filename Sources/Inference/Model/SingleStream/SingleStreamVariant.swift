@@ -52,7 +52,7 @@ struct SingleStreamVariant: Sendable {
         guard threads > recipe.threadsPerStream else {
             throw failure("the engine has \(threads) threads for it, as for every other request")
         }
-        requests = RequestPool([try compiled.makeRequest()], waiters: 1, loneThreads: threads)
+        requests = RequestPool([try compiled.makeRequest()], waiters: 1, singleStreamThreads: threads)
     }
 }
 

@@ -18,7 +18,7 @@ final class DeadlineTimer: Sendable {
         var nextID: UInt64 = 0
         /// The deadline that the timer is armed for; nil when it sleeps.
         var armed: MonotonicInstant?
-        /// Counts how often it was armed: of the looks that are planned only the last one counts.
+        /// Counts how often it was armed: of the checks that are planned only the last one counts.
         var turn: UInt64 = 0
     }
 
@@ -42,18 +42,18 @@ final class DeadlineTimer: Sendable {
         _ = state.withLock { $0.entries.removeValue(forKey: id) }
     }
 
-    /// Nanoseconds until the next look at most. A look that no longer counts stays planned until its time: without this
+    /// Nanoseconds until the next check at most. A check that no longer counts stays planned until its time: without this
     /// they would gather, one for each short deadline among the long ones.
     private static let longest: UInt64 = 1_000_000_000
 
     private func plan(_ turn: UInt64, for deadline: MonotonicInstant) {
         let wait = min(deadline.nanoseconds(since: .now), Self.longest)
-        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: wait))) { self.look(turn) }
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: wait))) { self.check(turn) }
     }
 
-    private func look(_ turn: UInt64) {
+    private func check(_ turn: UInt64) {
         let next = state.withLock { state -> (turn: UInt64, deadline: MonotonicInstant)? in
-            // An earlier deadline has come after this look was planned: its own look does the work.
+            // An earlier deadline has come after this check was planned: its own check does the work.
             guard state.turn == turn else { return nil }
             let now = MonotonicInstant.now
             for (id, entry) in state.entries where entry.deadline <= now {

@@ -75,7 +75,7 @@ package enum LoaderThread {
     /// The turns of those who look at one path.
     private struct Turn {
         let isFree: DispatchSemaphore
-        /// Those who look, and those who wait.
+        /// The readers of a value, and those who wait for it.
         var users = 0
 
         init() {

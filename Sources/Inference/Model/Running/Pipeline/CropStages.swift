@@ -31,16 +31,16 @@ struct CropStages {
     /// The finds with the answers of their stages.
     /// - Parameter most: the most finds with stages.
     /// - Throws: what ends the request: its deadline, a cancellation, a model that does not take more.
-    mutating func look(
-        at found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?
+    mutating func runStages(
+        of found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?
     ) async throws(InferenceError) -> [ObservationResult.Found] {
         var found = found
         let chosen = choose(among: found, stages, most: most)
         for stage in stages {
-            let places = chosen.filter { stage.looks(at: found[$0]) }
+            let places = chosen.filter { stage.applies(to: found[$0]) }
             guard !places.isEmpty else { continue }
             var answers = try await run(stage, at: places.map { found[$0] })
-            try await lookCloser(at: &answers, stage)
+            try await runNested(in: &answers, stage)
             for (place, answer) in zip(places, answers) { found[place].stages.append(answer) }
         }
         return found
@@ -50,10 +50,10 @@ struct CropStages {
     private mutating func choose(among found: [ObservationResult.Found], _ stages: [Pipeline.Stage], most: Int?)
         -> [Int]
     {
-        let wanted = found.indices.filter { place in stages.contains { $0.looks(at: found[place]) } }
+        let wanted = found.indices.filter { place in stages.contains { $0.applies(to: found[place]) } }
         var chosen: [Int] = []
         for place in wanted.sorted(by: { (found[$1].confidence, $0) < (found[$0].confidence, $1) }) {
-            let crops = Set(stages.filter { $0.looks(at: found[place]) }.map(\.description.crop)).count
+            let crops = Set(stages.filter { $0.applies(to: found[place]) }.map(\.description.crop)).count
             guard chosen.count < most ?? .max, crops <= budget else { break }
             budget -= crops
             chosen.append(place)
@@ -63,12 +63,12 @@ struct CropStages {
     }
 
     /// The stages of the finds of a stage, of all crops together.
-    private mutating func lookCloser(
-        at answers: inout [ObservationResult.StageAnswer], _ stage: Pipeline.Stage
+    private mutating func runNested(
+        in answers: inout [ObservationResult.StageAnswer], _ stage: Pipeline.Stage
     ) async throws(InferenceError) {
         guard !stage.each.isEmpty else { return }
         let found = answers.map(\.found)
-        let closer = try await look(at: found.flatMap { $0 }, stage.each, most: stage.description.most)
+        let closer = try await runStages(of: found.flatMap { $0 }, stage.each, most: stage.description.most)
         var next = 0
         for place in answers.indices {
             let end = next + found[place].count
@@ -83,24 +83,24 @@ struct CropStages {
         _ stage: Pipeline.Stage, at found: [ObservationResult.Found]
     ) async throws(InferenceError) -> [ObservationResult.StageAnswer] {
         let start = MonotonicInstant.now
-        let looker = StageRun(stage: stage, picture: picture, maxPixels: maxPixels, options: options, slot: slot)
+        let work = StageRun(stage: stage, picture: picture, maxPixels: maxPixels, options: options, slot: slot)
         let chunks = stage.chunks(of: found.count)
         let results = try await Parallel.results(chunks.count, width: stage.width) { (index) throws(InferenceError) in
-            try await looker.answers(for: Array(found[chunks[index]]))
+            try await work.answers(for: Array(found[chunks[index]]))
         }.flatMap { $0 }
-        var work = StageTimes()
+        var spent = StageTimes()
         for result in results {
             switch result {
-            case .classes(let result): work.add(result.times)
-            case .observed(let result, _): work.add(result.times)
+            case .classes(let result): spent.add(result.times)
+            case .observed(let result, _): spent.add(result.times)
             case .failed: break
             }
         }
         let name = stage.description.name, time = MonotonicInstant.now.nanoseconds(since: start)
-        times.add(work)
+        times.add(spent)
         times.add(StageTimes.Stage(name: name, nanoseconds: time))
         // The slot is the detector's. What its client took of this model counts when that model's slots are shared.
-        if stage.model.limiter !== limiter { stage.model.limiter.charge(options.claim, nanoseconds: work.sum) }
+        if stage.model.limiter !== limiter { stage.model.limiter.charge(options.claim, nanoseconds: spent.sum) }
         note.stages.append(
             PipelineNote.Stage(
                 name: name, nanoseconds: time, crops: results.count,
@@ -193,7 +193,7 @@ struct StageRun: Sendable {
 
 extension Pipeline.Stage {
     /// True if the stage is for a find of this class.
-    fileprivate func looks(at found: ObservationResult.Found) -> Bool {
+    fileprivate func applies(to found: ObservationResult.Found) -> Bool {
         guard let classes = description.classes else { return true }
         return classes.contains(found.label) || classes.contains("\(found.index)")
     }

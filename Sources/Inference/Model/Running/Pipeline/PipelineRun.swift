@@ -49,7 +49,7 @@ struct PipelineRun: Sendable {
         guard let pipeline, case .detections(let found) = result.content else { return result }
         var crops = CropStages(self, picture: picture)
         result.content = .detections(
-            try await crops.look(at: found, pipeline.stages, most: pipeline.description.most))
+            try await crops.runStages(of: found, pipeline.stages, most: pipeline.description.most))
         result.times.add(crops.times)
         result.pipeline = crops.note
         return result

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-extension SettingsTrial {
+extension SettingsCase {
     private static let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
 
     private static func blobs(_ running: Running) -> [String] {
@@ -10,7 +10,7 @@ extension SettingsTrial {
     }
 
     /// A model with its own name beside one that is not there, which must not keep the daemon from being ready.
-    static let named = SettingsTrial(
+    static let named = SettingsCase(
         title: "models with a name of their own",
         settings: ["model": "cats=\(digits.path)", "ready_when": "cats"], also: ["models": "{}/models"],
         prepare: { folder in
@@ -30,7 +30,7 @@ extension SettingsTrial {
         ])
 
     /// Which models there are, when they are loaded, and what is kept of them.
-    static let models = SettingsTrial(
+    static let models = SettingsCase(
         title: "models and their cache",
         settings: [
             "models": "{}/models", "default_model": "second", "load": "lazy", "idle_unload": "1s",
@@ -95,7 +95,7 @@ extension SettingsTrial {
     }
 
     /// How the engine runs models, in its own words: what it reports, not what was configured.
-    static let engine = SettingsTrial(
+    static let engine = SettingsCase(
         title: "the engine",
         settings: ["threads": "1", "instances": "5", "hint": "latency", "precision": "bf16"],
         checks: [
@@ -121,7 +121,7 @@ extension SettingsTrial {
             },
         ])
 
-    static let integerWeights = SettingsTrial(
+    static let integerWeights = SettingsCase(
         title: "8-bit weights in integers", settings: ["integer_weights": "false"], also: ["models": "{}/models"],
         prepare: { folder in
             let file = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/integer-weights/mobilenet.tflite")
@@ -137,7 +137,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let streams = SettingsTrial(
+    static let streams = SettingsCase(
         title: "the engine's streams", settings: ["streams": "1"], also: ["threads": "2"],
         checks: [
             "streams": { running in
@@ -146,7 +146,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let singleStream = SettingsTrial(
+    static let singleStream = SettingsCase(
         title: "single-stream requests", settings: ["lone_threads": "2"], also: ["threads": "2", "streams": "2"],
         checks: [
             "lone_threads": { running in
@@ -162,7 +162,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let device = SettingsTrial(
+    static let device = SettingsCase(
         title: "the engine's device", settings: ["device": "NOSUCH"],
         checks: [
             "device": { running in
@@ -185,7 +185,7 @@ extension SettingsTrial {
         if let bytes { try bytes.write(to: target) } else { try FileManager.default.copyItem(at: digits, to: target) }
     }
 
-    static let watched = SettingsTrial(
+    static let watched = SettingsCase(
         title: "a watched folder", settings: ["repository_poll": "200ms"], also: own,
         prepare: { try put("digits", nil, in: $0) },
         checks: [
@@ -202,7 +202,7 @@ extension SettingsTrial {
         ])
 
     /// A model that is no numbered version has its rollout in the folder.
-    static let kept = SettingsTrial(
+    static let kept = SettingsCase(
         title: "rollouts are kept", settings: ["state_dir": "{}/state", "keep_differences": "true"], also: own,
         prepare: { folder in
             try put("digits", nil, in: folder)
@@ -237,17 +237,17 @@ extension SettingsTrial {
             },
         ])
 
-    static let untried = SettingsTrial(
+    static let untried = SettingsCase(
         title: "models are not tried", settings: ["load_trial": "false"], also: own,
         prepare: { try put("digits", nil, in: $0) },
         checks: [
             "load_trial": { running in
                 let log = running.daemon.log
-                return unless(log.contains("digits version 1 is ready") && !log.contains("of it a trial"), log)
+                return unless(log.contains("digits version 1 is ready") && !log.contains("of it a load check"), log)
             }
         ])
 
-    static let triedInLittleMemory = SettingsTrial(
+    static let triedInLittleMemory = SettingsCase(
         title: "models are tried in little memory", settings: ["load_trial_memory": "16MiB"], also: own,
         prepare: { try put("digits", nil, in: $0) },
         checks: [
@@ -257,7 +257,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let triedForAMoment = SettingsTrial(
+    static let triedForAMoment = SettingsCase(
         title: "models are tried for a moment", settings: ["load_trial_timeout": "300ms"], also: own,
         prepare: { try put("endless.onnx", LoadCheckTests.endless, in: $0) },
         checks: [
@@ -267,8 +267,8 @@ extension SettingsTrial {
             }
         ])
 
-    /// Two models that never finish loading: with one load at a time the other's trial has not begun.
-    static let twoAtOnce = SettingsTrial(
+    /// Two models that never finish loading: with one load at a time the other's load check has not begun.
+    static let twoAtOnce = SettingsCase(
         title: "two models are loaded at once", settings: ["max_loads": "2"],
         also: own.merging(["load": "lazy", "load_trial_timeout": "20s"]) { first, _ in first },
         prepare: { folder in
@@ -279,8 +279,8 @@ extension SettingsTrial {
                 for name in ["a", "b"] {
                     _ = try? Curl.run(running.url + "/v2/models/\(name)/infer", ["--data", "{}", "--max-time", "0.3"])
                 }
-                let trials = { running.daemon.children.count }
-                return unless(eventually(within: 10) { trials() == 2 }, "\(trials()) trials")
+                let checks = { running.daemon.children.count }
+                return unless(eventually(within: 10) { checks() == 2 }, "\(checks()) load checks")
             }
         ])
 }

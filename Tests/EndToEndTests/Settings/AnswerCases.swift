@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-extension SettingsTrial {
+extension SettingsCase {
     private static let seven = BadInputTests.seven
 
     /// Settings of answers and of their log lines.
-    static let answers = SettingsTrial(
+    static let answers = SettingsCase(
         title: "answers and their lines",
         settings: [
             "top": "3", "max_pixels": "100000", "max_batch": "2", "picture_formats": "jpeg,png,bmp,heic",
@@ -106,7 +106,7 @@ extension SettingsTrial {
             "what was sent is in the log")
     }
 
-    static let pipelines = SettingsTrial(
+    static let pipelines = SettingsCase(
         title: "pipelines", settings: ["max_crops": "3"],
         also: ["models": SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines").path],
         checks: [
@@ -117,7 +117,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let quiet = SettingsTrial(
+    static let quiet = SettingsCase(
         title: "a quiet log", settings: ["log_level": "notice"],
         checks: [
             "log_level": { running in
@@ -130,7 +130,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let reports = SettingsTrial(
+    static let reports = SettingsCase(
         title: "load reports", settings: ["load_reports": "true"],
         checks: [
             "load_reports": { running in
@@ -140,7 +140,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let proxies = SettingsTrial(
+    static let proxies = SettingsCase(
         title: "trusted proxies", settings: ["trusted_proxies": "127.0.0.1"],
         checks: [
             "trusted_proxies": { running in
@@ -150,17 +150,17 @@ extension SettingsTrial {
             }
         ])
 
-    static let tokens = SettingsTrial(
+    static let tokens = SettingsCase(
         title: "tokens", settings: ["tokens_file": "{}/tokens"],
         prepare: {
-            try "all a-token-of-this-trial".write(
+            try "all a-token-of-this-case".write(
                 to: $0.appendingPathComponent("tokens"), atomically: true, encoding: .utf8)
         },
         checks: [
             "tokens_file": { running in
                 let without = try Curl.run(running.url + "/v1/models").status
                 let with = try Curl.run(
-                    running.url + "/v1/models", ["-H", "Authorization: Bearer a-token-of-this-trial"]
+                    running.url + "/v1/models", ["-H", "Authorization: Bearer a-token-of-this-case"]
                 ).status
                 return unless(without == 401 && with == 200, "\(without) without a token, \(with) with it")
             }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-extension SettingsTrial {
+extension SettingsCase {
     /// Asks with pictures that take long to decode, eight at once, again and again until a counter says so.
     private static func crowd(_ running: Running, until sample: String) throws -> String? {
         let request = RawClient.request(CancellationPicture.png(width: 7700, height: 7700))
@@ -14,11 +14,11 @@ extension SettingsTrial {
         return "\(sample) is 0"
     }
 
-    static let length = SettingsTrial(
+    static let length = SettingsCase(
         title: "the queue's length", settings: ["queue_length": "2"], also: ["max_in_flight": "1"],
         checks: ["queue_length": { try crowd($0, until: "ocelli_refused_total{reason=\"queue_full\"}") }])
 
-    static let queue = SettingsTrial(
+    static let queue = SettingsCase(
         title: "the queue", settings: ["max_in_flight": "1", "queue_wait": "20ms"],
         checks: [
             "max_in_flight": { running in
@@ -28,7 +28,7 @@ extension SettingsTrial {
             "queue_wait": { try crowd($0, until: "ocelli_refused_total{reason=\"wait_timed_out\"}") },
         ])
 
-    static let target = SettingsTrial(
+    static let target = SettingsCase(
         title: "the target under overload", settings: ["overload_target": "100ms"],
         also: ["max_in_flight": "1", "queue_length": "2"],
         checks: [
@@ -49,12 +49,12 @@ extension SettingsTrial {
             }
         ])
 
-    static let policy = SettingsTrial(
+    static let policy = SettingsCase(
         title: "the overload policy", settings: ["overload_policy": "drop_oldest"],
         also: ["max_in_flight": "1", "queue_length": "1"],
         checks: ["overload_policy": { try crowd($0, until: "ocelli_refused_total{reason=\"displaced\"}") }])
 
-    static let clients = SettingsTrial(
+    static let clients = SettingsCase(
         title: "the limits of a client", settings: ["client_in_flight": "1", "client_rate": "200"],
         checks: [
             "client_in_flight": {
@@ -76,7 +76,7 @@ extension SettingsTrial {
             },
         ])
 
-    static let delay = SettingsTrial(
+    static let delay = SettingsCase(
         title: "the delay of a drain", settings: ["drain_delay": "2s"],
         checks: [
             "drain_delay": { running in
@@ -88,7 +88,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let timeout = SettingsTrial(
+    static let timeout = SettingsCase(
         title: "the end of a drain", settings: ["drain_timeout": "300ms"], also: ["body_grace": "60s"],
         checks: [
             "drain_timeout": { running in

@@ -7,7 +7,7 @@ import SystemSupport
 import Testing
 
 /// Shapes that callers bring to open axes are tried one set at a time, and never on a thread that requests need.
-@Suite struct ShapeTrialsTests {
+@Suite struct ShapeChecksTests {
     /// Tries that end when the test says so, of an engine whose model has one input of any number of rows.
     private final class Tries: Sendable {
         struct State {

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 /// A daemon that is started with some settings, and for each of them what shows that it does something.
-struct SettingsTrial: Sendable, CustomTestStringConvertible {
+struct SettingsCase: Sendable, CustomTestStringConvertible {
     /// Looks for a setting's effect.
     /// - Returns: what was found instead of it; nil if the setting does what it should.
     typealias Check = @Sendable (Running) throws -> String?
 
-    /// A daemon under trial.
+    /// A daemon under test.
     struct Running {
         let daemon: Daemon
         let folder: URL
@@ -28,7 +28,7 @@ struct SettingsTrial: Sendable, CustomTestStringConvertible {
     }
 
     let title: String
-    /// The value that is checked; `{}` in a value stands for a folder of the trial's own.
+    /// The value that is checked; `{}` in a value stands for a folder of the case's own.
     let settings: [String: String]
     /// Other settings that the checks need.
     var also: [String: String] = [:]
@@ -95,7 +95,7 @@ struct SettingsTrial: Sendable, CustomTestStringConvertible {
     }
 
     private func inFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-trial-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-case-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try prepare(folder)

@@ -5,7 +5,7 @@ internal import SystemSupport
 /// The shapes that callers bring to inputs of open axes, tried before the engine meets them: one set at a time, each on a thread that
 /// ends with it. A try takes milliseconds, and a request's thread is for requests; a request with shapes that were tried before does
 /// not wait for it.
-final class ShapeTrials: Sendable {
+final class ShapeChecks: Sendable {
     /// Shapes that the model takes, by the index of the input.
     private let known = Mutex<Set<[Int: Shape]>>([])
     /// Then they are forgotten: a client may bring other shapes each time.

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-extension SettingsTrial {
+extension SettingsCase {
     /// The limits of requests and connections.
-    static let limits = SettingsTrial(
+    static let limits = SettingsCase(
         title: "limits of requests and connections",
         settings: [
             "max_body": "48KiB", "max_request_line": "200", "max_header": "1KiB", "max_header_fields": "20",
@@ -38,7 +38,7 @@ extension SettingsTrial {
             "min_body_rate": { running in
                 let client = try RawClient(running.url)
                 client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n")
-                // 5 KB/s: quicker than the default asks for, slower than this trial does.
+                // 5 KB/s: quicker than the default asks for, slower than this case does.
                 for _ in 0..<20 where !client.received.contains(" 408 ") {
                     client.offer(Data(count: 500))
                     client.receive(seconds: 0.1)
@@ -88,7 +88,7 @@ extension SettingsTrial {
             },
         ])
 
-    static let connections = SettingsTrial(
+    static let connections = SettingsCase(
         title: "addresses and event loops",
         settings: [
             "listen": "unix:{}/socket", "event_loops": "2", "max_requests_per_connection": "2", "deadline": "20ms",
@@ -129,7 +129,7 @@ extension SettingsTrial {
             },
         ])
 
-    static let decoding = SettingsTrial(
+    static let decoding = SettingsCase(
         title: "the memory of all pictures that are decoded at a time", settings: ["max_total_decode": "2MiB"],
         checks: [
             "max_total_decode": { running in
@@ -151,7 +151,7 @@ extension SettingsTrial {
             }
         ])
 
-    static let totals = SettingsTrial(
+    static let totals = SettingsCase(
         title: "all bodies and all answers together, and a body's time",
         settings: ["max_total_body": "64KiB", "max_total_answers": "128KiB", "body_timeout": "1s"],
         checks: [

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-extension SettingsTrial {
+extension SettingsCase {
     /// Settings of taught models.
-    static let teaching = SettingsTrial(
+    static let teaching = SettingsCase(
         title: "taught models",
         settings: [
             "taught_dir": "{}/taught", "taught_keep_pictures": "true", "taught_keep_versions": "2",
@@ -48,7 +48,7 @@ extension SettingsTrial {
         ])
 
     /// A limit of its own daemon: nothing could be taught beside it.
-    static let taughtBytes = SettingsTrial(
+    static let taughtBytes = SettingsCase(
         title: "the size of taught models", settings: ["taught_max_bytes": "2KiB"],
         also: ["models": "\(TaughtDaemon.embedder.path)", "taught_dir": "{}/taught"],
         checks: [
