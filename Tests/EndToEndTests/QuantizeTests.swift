@@ -173,6 +173,41 @@ struct QuantizeTests {
         #expect(result.status != 0 && result.errors.contains(words), "\(result.errors)")
     }
 
+    /// Quantizes version 1 of a model into version 2 beside it, and makes that the candidate.
+    private func rollOut(quantizedBy python: String) throws -> [String: Any] {
+        let models = try RolloutTests.Models(["1"])
+        let result = try ocelli([
+            "quantize", models.place.path + "/1", "--pictures", pictures.path, "-o", models.place.path + "/2", "--python",
+            python,
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        let plan =
+            #"{"serve": "1", "candidate": {"version": "2", "shadow": 1}, "promote": {"after": 20, "agreement": 0.5}}"#
+        try Data(plan.utf8).write(to: models.file)
+        let daemon = try Daemon(["--models", models.folder.path])
+        defer { daemon.stop() }
+        #expect(try RolloutTests.version(daemon) == "1")
+        let found = try RolloutTests.send(daemon) { $0 != "comparing" }
+        #expect(try RolloutTests.version(daemon) == (found["state"] as? String == "promoted" ? "2" : "1"))
+        return found
+    }
+
+    @Test("A quantized version is promoted if it answers as the original does")
+    func goodQuantizedVersion_isPromoted() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let found = try rollOut(quantizedBy: try program(Self.copies))
+        #expect(found["state"] as? String == "promoted" && found["agreement"] as? Double == 1, "\(found)")
+    }
+
+    @Test("A version that was quantized too far is rolled back, and the original serves")
+    func badQuantizedVersion_isRolledBack() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        // All weights are zero.
+        let zeros = "path = job['result'][:-3] + 'bin'; open(path, 'r+b').write(bytes(len(open(path, 'rb').read())))"
+        let found = try rollOut(quantizedBy: try program(Self.copies + "\n" + zeros))
+        #expect(found["state"] as? String == "rolled_back" && found["agreement"] as? Double == 0, "\(found)")
+    }
+
     @Test(
         .enabled(
             if: ProcessInfo.processInfo.environment["OCELLI_TEST_NNCF"] != nil,
@@ -192,5 +227,7 @@ struct QuantizeTests {
             "classify", "--models", output, "--json", root.appendingPathComponent("examples/seven.png").path,
         ])
         #expect(answer.text.contains("\"label\":\"7\""), "\(answer.text) \(answer.errors)")
+        let found = try rollOut(quantizedBy: python)
+        #expect(found["state"] as? String == "promoted", "\(found)")
     }
 }

@@ -192,8 +192,8 @@ struct RolloutTests {
 
     // MARK: Candidates
 
-    /// Sends pictures until a rollout is in a state.
-    private func send(_ daemon: Daemon, until state: String) throws -> [String: Any] {
+    /// Sends pictures until a rollout is in a state that `isAwaited`, a minute at most.
+    static func send(_ daemon: Daemon, until isAwaited: (String) -> Bool) throws -> [String: Any] {
         let port = try #require(daemon.url.split(separator: ":").last.flatMap { UInt16($0) })
         let picture = try Data(contentsOf: BadInputTests.seven)
         let client = try RawClient(port: port)
@@ -204,8 +204,8 @@ struct RolloutTests {
                 #expect(try client.response().status == 200)
                 usleep(5_000)
             }
-            let found = try Self.state(daemon)
-            if found["state"] as? String == state { return found }
+            let found = try state(daemon)
+            if isAwaited(found["state"] as? String ?? "") { return found }
         }
         return try Self.state(daemon)
     }
@@ -217,7 +217,7 @@ struct RolloutTests {
         let plan =
             #"{"serve": "1", "candidate": {"version": "2", "shadow": 1}, "promote": {"after": 20, "agreement": 0.98}}"#
         #expect(try Self.put(plan, to: daemon).json["state"] as? String == "comparing")
-        let found = try send(daemon, until: "rolled_back")
+        let found = try Self.send(daemon) { $0 == "rolled_back" }
         #expect(found["state"] as? String == "rolled_back" && found["serve"] as? String == "1", "\(found)")
         #expect((found["reason"] as? String)?.contains("expected 0.98") == true, "\(found)")
         #expect(found["decision"] as? String == "disagrees" && found["agreement"] as? Double == 0)
@@ -248,7 +248,7 @@ struct RolloutTests {
         let plan =
             #"{"serve": "1", "candidate": {"version": "2", "shadow": 1}, "promote": {"after": 20, "agreement": 0.5}}"#
         _ = try Self.put(plan, to: daemon)
-        let found = try send(daemon, until: "promoted")
+        let found = try Self.send(daemon) { $0 == "promoted" }
         #expect(found["state"] as? String == "promoted" && found["serve"] as? String == "2", "\(found)")
         #expect(found["compared"] as? Int ?? 0 >= 20 && found["agreement"] as? Double == 1, "\(found)")
         #expect(found["latency_ratio"] is Double)
