@@ -20,7 +20,7 @@ QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangero
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
-setup: ## install what Ocelli is built from (apt packages, OpenVINO)
+setup: ## install what Ocelli is built from (apt packages, OpenVINO, ONNX Runtime)
 	@scripts/setup
 
 setup-tests: ## install the programs that some tests use as clients (curl, wrk, nginx...)

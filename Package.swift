@@ -60,6 +60,8 @@ let package = Package(
         .target(name: "CResample"),
         // Libraries that are opened in the helper process alone: nothing is linked.
         .target(name: "CConfinedCodecs"),
+        // The declarations of ONNX Runtime's API; its library is opened at run time: nothing is linked.
+        .target(name: "CONNXRuntime"),
         .target(name: "CInflate", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
@@ -99,8 +101,8 @@ let package = Package(
         .target(
             name: "Inference",
             dependencies: [
-                "COpenVINO", "ConfinedDecoding", "CoreMLImport", "FileFormats", "ModelFacts", "ImagePipeline",
-                "FlowControl", "JSON", "Observations", "Rollout", "SystemSupport", "Teaching",
+                "CONNXRuntime", "COpenVINO", "ConfinedDecoding", "CoreMLImport", "FileFormats", "ModelFacts",
+                "ImagePipeline", "FlowControl", "JSON", "Observations", "Rollout", "SystemSupport", "Teaching",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.

@@ -14,6 +14,8 @@ package struct Settings: Sendable, Hashable {
     package var keepDifferences = false
 
     // How models run.
+    package var engine = Engine.auto
+    package var onnxRuntimePath = ""
     package var device = "CPU"
     package var hint = Hint.throughput
     package var precision = Precision.float32
@@ -107,6 +109,9 @@ extension Settings {
 
     /// The clients that may load and unload models over HTTP: those on this machine, all, or none.
     package enum RepositoryControl: String, CaseIterable, Sendable { case local, all, none }
+
+    /// The engine that runs ONNX files.
+    package enum Engine: String, CaseIterable, Sendable { case auto, openvino, onnxruntime }
 
     /// The goal that the engine optimizes for.
     package enum Hint: String, CaseIterable, Sendable { case throughput, latency }

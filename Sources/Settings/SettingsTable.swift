@@ -82,7 +82,22 @@ package enum SettingsTable {
     static let running = Group(
         title: "How models run",
         settings: [
-            .string("device", \.device, "The engine's device: CPU, AUTO, or another that `ocelli devices` lists."),
+            .choice(
+                "engine", \.engine,
+                "The engine that runs ONNX files. auto: OpenVINO, unless it cannot read a file or computes it wrongly, which is found out when "
+                    + "the file is loaded for the first time (docs/operations.md, The two engines). openvino, onnxruntime: this one only. "
+                    + "Files of other formats run on OpenVINO."),
+            .string(
+                "onnxruntime_path", \.onnxRuntimePath,
+                "ONNX Runtime's library, or the folder that it is in, such as one of onnxruntime-gpu for NVIDIA's graphics processors. Empty: "
+                    + "the library that comes with Ocelli (the package ocelli-onnxruntime)."
+            )
+            .needingRestart,
+            .string(
+                "device", \.device,
+                "The engine's device: CPU, AUTO, or another that `ocelli devices` lists. gpu:0 is an NVIDIA graphics processor (ONNX Runtime "
+                    + "only); a model that cannot run there fails to load. \"gpu:0,cpu\": the first of them that the model can run on."
+            ),
             .choice(
                 "hint", \.hint,
                 "What the engine optimizes for: many predictions a second (throughput), or the time of a "

@@ -94,4 +94,53 @@ struct HostileModelTests {
             try expectRefusals(folder, mayLoad: true, isTried: false)
         }
     }
+
+    /// Whole ONNX files with some bytes changed, each tried on its engine in a separate process: whatever comes of it, the daemon goes on.
+    @Test(arguments: ["openvino", "onnxruntime"]) func mutatedONNXFiles(engine: String) throws {
+        guard engine != "onnxruntime" || TabularTests.hasEngine else { return print("\(TabularTests.engineAbsence)") }
+        let seed = UInt64.random(in: .min ... .max)
+        print("mutated files: seed \(seed)")
+        var random = SplitMix(seed: seed)
+        var sources = [ONNXFile.slow(layers: 3, side: 16, window: 3).bytes]
+        let models = TabularTests.fixtures.appendingPathComponent("models")
+        for name in try FileManager.default.contentsOfDirectory(atPath: models.path).sorted()
+        where engine == "onnxruntime" {
+            sources.append(try Data(contentsOf: models.appendingPathComponent(name)))
+        }
+        sources.append(try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("models/digits/digits.onnx")))
+        let count = LongTests.times(12, long: 10_000), atOnce = min(count, 100)
+        var states: [String: Int] = [:]
+        for start in stride(from: 0, to: count, by: atOnce) {
+            let folder = try Folder()
+            for index in start..<min(start + atOnce, count) {
+                var bytes = sources[index % sources.count]
+                for _ in 0...(random.next() % 6) {
+                    let place = Int(random.next() % UInt64(bytes.count))
+                    switch random.next() % 4 {
+                    case 0: bytes[place] = UInt8(truncatingIfNeeded: random.next())
+                    case 1: bytes[place] ^= 1 << UInt8(random.next() % 8)
+                    case 2: bytes[place] = [0, 0x7F, 0x80, 0xFF][Int(random.next() % 4)]
+                    default: bytes.removeSubrange(place..<min(bytes.count, place + Int(random.next() % 9)))
+                    }
+                    if bytes.isEmpty { break }
+                }
+                try folder.add("mutant-\(index).onnx", bytes)
+            }
+            let daemon = try Daemon([
+                "--models", folder.url.path, "--cache-dir", "", "--access-log=false", "--engine", engine,
+                "--load-trial-timeout", "20s",
+                "--load-trial-memory", "2GiB",
+            ])
+            for name in folder.names {
+                let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
+                let state = json["state"] as? String ?? ""
+                #expect(state == "ready" || state == "failed", "seed \(seed): \(json)")
+                states[state, default: 0] += 1
+            }
+            let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify")
+            #expect(answer.topLabel == "7", "seed \(seed): \(answer.text)")
+            #expect(daemon.stop() == 0, "seed \(seed): \(daemon.log.suffix(2_000))")
+        }
+        print("\(engine): of \(count) mutated files \(states["ready"] ?? 0) load, \(states["failed"] ?? 0) are refused")
+    }
 }

@@ -143,7 +143,8 @@ struct PredictTests {
             ("{\"inputs\": {\"input\": [1, 2, 3, NaN]}}", "bad_request", ["\"input\"", "NaN", "line 1, column 32"]),
             ("{\"inputs\": {\"input\": [1, 2, 3, -Infinity]}}", "bad_request", ["\"input\"", "infinity"]),
             ("{\"inputs\": {\"input\": [1, 2, 3, 1e300]}}", "invalid_input", ["\"input\"", "1e300", "[3]"]),
-            ("{\"inputs\": {\"input\": null}}", "invalid_input", ["\"input\"", "null"]),
+            // A missing value, of which there are too few.
+            ("{\"inputs\": {\"input\": null}}", "invalid_input", ["\"input\"", "4 numbers", "found 1"]),
             ("{\"inputs\": {\"inputs\": [1, 2, 3, 4]}}", "invalid_input", ["\"inputs\"", "did you mean \"input\"?"]),
             ("{\"inputs\": {\"input\": [1,2,3,4], \"more\": 1}}", "invalid_input", ["\"more\""]),
             ("{\"inputs\": {}}", "invalid_input", ["\"input\"", "missing"]),

@@ -177,7 +177,8 @@ struct QuantizeTests {
     private func rollOut(quantizedBy python: String) throws -> [String: Any] {
         let models = try RolloutTests.Models(["1"])
         let result = try ocelli([
-            "quantize", models.place.path + "/1", "--pictures", pictures.path, "-o", models.place.path + "/2", "--python",
+            "quantize", models.place.path + "/1", "--pictures", pictures.path, "-o", models.place.path + "/2",
+            "--python",
             python,
         ])
         #expect(result.status == 0, "\(result.errors)")

@@ -131,7 +131,8 @@ struct ManifestParser {
 
     private func parseRuntime(_ object: ManifestObject) -> ModelRuntime {
         var runtime = ModelRuntime()
-        runtime.device = object.string("device")
+        runtime.device = device(object)
+        runtime.engine = object.choice("engine", EnginePreference.self)
         runtime.hint = object.choice("hint", PerformanceHint.self)
         runtime.precision = object.choice("precision", InferencePrecision.self)
         runtime.integerWeights = object.bool("integer_weights")
@@ -144,6 +145,19 @@ struct ManifestParser {
         runtime.warmUp = object.object("warmup").map(parseWarmUp)
         object.refuseUnknownKeys()
         return runtime
+    }
+
+    /// A device, or a list of them in order, of which the first that can be used is.
+    private func device(_ object: ManifestObject) -> String? {
+        guard case .array(let elements)? = object.value("device") else { return object.string("device") }
+        let names = elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
+        guard !names.isEmpty, names.count == elements.count, names.allSatisfy({ !$0.isEmpty && !$0.contains(",") })
+        else {
+            problems.add(
+                object.path(of: "device"), "expected a device, or a list of devices such as [\"gpu:0\", \"cpu\"]")
+            return nil
+        }
+        return names.joined(separator: ",")
     }
 
     private func parseWarmUp(_ object: ManifestObject) -> ModelRuntime.WarmUpSettings {

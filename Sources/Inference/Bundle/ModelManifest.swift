@@ -122,6 +122,7 @@ package enum LinearTransform: Sendable, Hashable {
 /// The settings for running a model, according to its bundle (`runtime` in model.json); nil leaves one to the configuration.
 package struct ModelRuntime: Sendable {
     package var device: String?
+    package var engine: EnginePreference?
     package var hint: PerformanceHint?
     package var precision: InferencePrecision?
     package var integerWeights: Bool?

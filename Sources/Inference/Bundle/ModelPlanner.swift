@@ -11,7 +11,19 @@ struct ModelPlanner {
     /// The processing of the tensors of a bundle's model file.
     func plan(_ bundle: ModelBundle) -> ModelPlan {
         if let file = file as? any CoreMLModelFile { return plan(file, overrides: bundle.manifest) }
-        return if let manifest = bundle.manifest { plan(manifest) } else { plan() }
+        return if let manifest = bundle.manifest { plan(manifest) } else { plan(isTable: isTable(bundle.source)) }
+    }
+
+    /// The forms of outputs that are not all tensors of numbers; nil for engines that know nothing else.
+    private var forms: [OutputForm]? { (file as? any ValueModelFile)?.forms }
+
+    /// True for a file whose inputs are columns, or groups of them, with any number of rows: what scikit-learn's exporters write.
+    private func isTable(_ source: ModelSource) -> Bool {
+        ModelFormat(file: source.path) == .onnx && !file.inputs.isEmpty
+            && file.inputs.allSatisfy { port in
+                let extents = port.shape.dimensions
+                return extents.count == 2 && extents[0] == Shape.dynamic && extents[1] > 0
+            }
     }
 
     // MARK: With a manifest
@@ -51,8 +63,9 @@ struct ModelPlanner {
         return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes)
     }
 
-    /// Tensors whose elements have no fixed size are nothing that requests and answers here can hold.
+    /// Tensors whose elements have no fixed size are nothing that most engines can hold.
     private func refuseStrings() {
+        guard forms == nil else { return }
         for (what, ports) in [("input", file.inputs), ("output", file.outputs)] {
             for port in ports where port.elementType == .string {
                 problems.add("", "the model file's \(what) \"\(port.name)\" holds strings, which cannot be served")
@@ -162,15 +175,15 @@ struct ModelPlanner {
                 cropAndScale: spec.cropAndScale, scale: spec.scale, bias: spec.bias)
             kind = .image(pipeline)
         case .bytes: kind = .bytes
-        case .array, .scalar: kind = .array(layer.linear)
+        case .array, .scalar: kind = port.elementType == .string ? .feature : .array(layer.linear)
         }
         return InputPlan(
             description: FeatureDescription(
                 name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
-                kind: layer.kind.feature, isTransformed: layer.linear != nil, image: constraint, labels: nil
-            ).limited(to: ShapeLimits(layer, shape)),
-            index: index,
-            kind: kind)
+                kind: port.elementType == .string ? .text : layer.kind.feature, isTransformed: layer.linear != nil,
+                image: constraint, labels: nil
+            ).limited(to: ShapeLimits(layer, shape)).takingMissing(port.elementType.isFloatingPoint),
+            index: index, kind: kind, isExact: forms != nil)
     }
 
     private func pipeline(
@@ -234,6 +247,7 @@ struct ModelPlanner {
         let shape = Shape(dimensions)
         let kind: OutputPlan.Kind
         switch layer.kind {
+        case .array where isValue(index), .scalar where isValue(index): kind = .feature
         case .array: kind = .array
         case .scalar: kind = .scalar
         case .bytes: kind = .bytes
@@ -252,6 +266,7 @@ struct ModelPlanner {
                     + "has \(count)")
             return nil
         }
+        let ownLabels = self.labels(index)
         if let labels = layer.labels {
             let classes = shape.elementCount ?? wanted.elementCount
             if let classes, classes != labels.count {
@@ -264,8 +279,9 @@ struct ModelPlanner {
         }
         var description = FeatureDescription(
             name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
-            kind: layer.kind.feature, isTransformed: layer.linear != nil || layer.activation != nil, image: nil,
-            labels: layer.labels)
+            kind: port.elementType == .string ? .text : layer.kind.feature,
+            isTransformed: layer.linear != nil || layer.activation != nil, image: nil, labels: layer.labels ?? ownLabels
+        )
         description.activation = layer.activation?.rawValue
         return OutputPlan(
             description: description, index: index,
@@ -298,28 +314,43 @@ struct ModelPlanner {
     // MARK: Without a manifest
 
     /// The tensors of a bare model file, as they are; a tensor without a name is called by its place.
-    func plan() -> ModelPlan {
+    /// - Parameter isTable: whether the first axis of inputs and outputs counts rows.
+    func plan(isTable: Bool = false) -> ModelPlan {
         refuseStrings()
         // An empty file is a valid one to some readers.
         if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty or truncated?") }
         return ModelPlan(
             inputs: file.inputs.enumerated().map { index, port in
-                InputPlan(description: plain(port, index, "input"), index: index, kind: .array(nil))
+                InputPlan(
+                    description: plain(port, index, "input").takingMissing(port.elementType.isFloatingPoint),
+                    index: index,
+                    kind: port.elementType == .string ? .feature : .array(nil), isExact: forms != nil)
             },
-            outputs: file.outputs.enumerated().map { plainOutput($1, $0) },
+            outputs: file.outputs.enumerated().map { plainOutput($1, $0, isTable: isTable) },
             inputShapes: [:])
     }
 
     private func plain(_ port: TensorPort, _ index: Int, _ what: String) -> FeatureDescription {
         FeatureDescription(
             name: port.name.isEmpty ? "\(what)_\(index)" : port.name,
-            elementType: port.elementType, shape: port.shape, fileShape: port.shape, kind: .array,
-            isTransformed: false, image: nil, labels: nil)
+            elementType: port.elementType, shape: port.shape, fileShape: port.shape,
+            kind: port.elementType == .string ? .text : .array,
+            isTransformed: false, image: nil, labels: what == "output" ? labels(index) : nil)
     }
 
-    private func plainOutput(_ port: TensorPort, _ index: Int) -> OutputPlan {
+    private func plainOutput(_ port: TensorPort, _ index: Int, isTable: Bool = false) -> OutputPlan {
         OutputPlan(
-            description: plain(port, index, "output"), index: index, kind: .array, linear: nil, activation: nil,
-            scoreType: port.elementType)
+            description: plain(port, index, "output").inRows(isTable), index: index,
+            kind: isValue(index) ? .feature : .array, linear: nil, activation: nil, scoreType: port.elementType)
+    }
+
+    /// True if the engine gives an output as a value.
+    private func isValue(_ output: Int) -> Bool {
+        if case .values? = forms?[output] { true } else { false }
+    }
+
+    /// The labels that the file itself has for an output.
+    private func labels(_ output: Int) -> [String]? {
+        if case .labelled(let labels)? = forms?[output] { labels.texts } else { nil }
     }
 }

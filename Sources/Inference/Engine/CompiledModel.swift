@@ -13,6 +13,9 @@ public protocol CompiledModel: Sendable {
     /// The properties of its execution on these devices.
     var execution: ExecutionProperties { get }
 
+    /// Remarks for its user: devices that were tried in vain.
+    var remarks: [String] { get }
+
     /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for milliseconds.
     /// - Parameter shapes: by the index of the input; every axis fixed.
     func check(_ shapes: [Int: Shape]) throws(EngineError)
@@ -27,6 +30,9 @@ public protocol CompiledModel: Sendable {
 extension CompiledModel {
     /// An engine need not report it.
     public var execution: ExecutionProperties { ExecutionProperties() }
+
+    /// Most have none.
+    public var remarks: [String] { [] }
 
     /// An engine may leave it to the inference.
     public func check(_ shapes: [Int: Shape]) throws(EngineError) {}

@@ -7,6 +7,8 @@ public enum CompiledModelCache {
     static let unfinished = ".export-"
     /// The end of the name of a model's reference answers.
     static let answers = ".answers"
+    /// The end of the name of the choice of a model's engine.
+    static let decision = ".engine"
 
     /// The result of ``prune(_:to:)``.
     public struct Pruned: Sendable, Hashable {
@@ -23,7 +25,7 @@ public enum CompiledModelCache {
 
     /// Removes compiled models, least recently used first, until the rest fits.
     ///
-    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), and incomplete ones that are at least an
+    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), choices of engines (`*.engine`), and incomplete ones that are at least an
     /// hour old. Data that a loaded model reads from its file remains until the model is unloaded. Blocks.
     /// - Parameters:
     ///   - folder: the folder of the cache; a missing folder counts as empty.
@@ -34,7 +36,8 @@ public enum CompiledModelCache {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = folder + "/" + name, isUnfinished = name.hasPrefix(unfinished)
             var status = stat()
-            guard isUnfinished || name.hasSuffix(".blob") || name.hasSuffix(answers), lstat(path, &status) == 0,
+            guard isUnfinished || name.hasSuffix(".blob") || name.hasSuffix(answers) || name.hasSuffix(decision),
+                lstat(path, &status) == 0,
                 status.st_mode & S_IFMT == S_IFREG
             else { continue }
             guard !isUnfinished else {

@@ -1,15 +1,29 @@
 internal import Synchronization
 
-/// The engine that runs models by default, with the importers before it. Only this file names an engine: another one is
-/// another implementation of ``ImportTarget`` in a folder next to `OpenVINO`.
+/// The engines that run models by default, with the importers before the first. Only this file names them: another one is another
+/// implementation of ``Engine``, or of ``ImportTarget``, in a folder next to `OpenVINO`.
 public enum DefaultEngine {
-    private static let instance = Mutex<ImportingEngine?>(nil)
+    private static let instance = Mutex<ChoosingEngine?>(nil)
+
+    /// The most bytes that inferences of ONNX Runtime may take together, on the processor and on each graphics processor. To be set before
+    /// the first model is loaded.
+    package static func limitMemory(to bytes: Int) {
+        ORTMemory.most.store(bytes, ordering: .relaxed)
+        ORTMemory.mostOnDevice.store(bytes, ordering: .relaxed)
+    }
+
+    /// The version of ONNX Runtime.
+    /// - Parameter path: the setting `onnxruntime_path`.
+    /// - Throws: what is missing.
+    package static func onnxRuntime(_ path: String) throws(EngineError) -> String { try ORTEngine(path: path).version }
 
     /// The engine of this process. The first call loads its plugins: blocks.
     public static func shared() throws(EngineError) -> any Engine {
         let target: any ImportTarget = try OpenVINOEngine.shared()
         return instance.withLock { instance in
-            let engine = instance ?? ImportingEngine(target)
+            let engine =
+                instance
+                ?? ChoosingEngine(ImportingEngine(target)) { (path) throws(EngineError) in try ORTEngine(path: path) }
             instance = engine
             return engine
         }

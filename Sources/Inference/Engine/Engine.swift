@@ -19,6 +19,12 @@ public protocol Engine: AnyObject, Sendable {
 }
 
 extension Engine {
+    /// Reads a model file, and tells which engine does so, where there are several. Blocks.
+    func opened(_ source: ModelSource) throws(EngineError) -> OpenedModel {
+        if let choosing = self as? ChoosingEngine { return try choosing.open(source) }
+        return OpenedModel(file: try read(source), engine: self)
+    }
+
     /// Streams may differ.
     public var comparesStreams: Bool { true }
 

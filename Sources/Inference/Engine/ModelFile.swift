@@ -38,10 +38,26 @@ public struct ModelSource: Sendable, Hashable {
     /// such files are written to the folder for temporary files.
     public var cacheFolder: String?
 
+    /// The engine that is wanted.
+    public var engine = EngineRequest()
+    /// The device that it is to run on.
+    public var device = "CPU"
+
     /// A model at a path.
     public init(path: String) {
         self.path = path
     }
+}
+
+/// The engine that is wanted for a model, and where it is.
+public struct EngineRequest: Sendable, Hashable {
+    /// The engine.
+    public var preference = EnginePreference.auto
+    /// The path of ONNX Runtime's library; empty: the one that comes with Ocelli.
+    public var library = ""
+
+    /// The default.
+    public init() {}
 }
 
 /// An input or output of a model file.

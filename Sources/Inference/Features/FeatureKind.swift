@@ -8,7 +8,7 @@ public enum FeatureKind: String, Sendable, CaseIterable {
     case string
     /// One number.
     case scalar
-    /// A string of any length (Core ML files).
+    /// Strings of any length (Core ML and ONNX files).
     case text
     /// Numbers by key (Core ML files).
     case dictionary

@@ -12,6 +12,10 @@ public enum FeatureValue: Sendable {
     case double(Double)
     /// One string.
     case string(String)
+    /// A tensor of strings.
+    case strings(StringArray)
+    /// Several values: a dictionary for each row, or a tensor for each target.
+    case sequence([FeatureValue])
     /// Numbers by label, in the order of the model's labels: what a labelled output becomes.
     case dictionary([LabeledValue])
 
@@ -24,6 +28,8 @@ public enum FeatureValue: Sendable {
         case .int64: "an integer"
         case .double: "a number"
         case .string: "a string"
+        case .strings(let array): "strings of shape \(array.shape)"
+        case .sequence: "a sequence"
         case .dictionary: "a dictionary"
         }
     }

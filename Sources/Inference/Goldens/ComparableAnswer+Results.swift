@@ -28,19 +28,28 @@ extension ComparableAnswer {
     package init(_ prediction: Prediction) {
         var values: [String: OutputValue] = [:]
         for name in prediction.featureNames {
-            switch prediction.featureValue(for: name) {
-            case .dictionary(let labels)?:
-                values[name] = .labels(Dictionary(labels.map { ($0.label, $0.value) }) { first, _ in first })
-            case .multiArray(let array)?: values[name] = .array(shape: array.shape.dimensions, array.doubles)
-            case .int64(let value)?: values[name] = .number(Double(value))
-            case .double(let value)?: values[name] = .number(value)
-            case .string(let text)?: values[name] = .text(text)
-            case .image(let image)?:
-                values[name] = .text(SHA256.text(SHA256.digest(image.withUnsafeBytes { [UInt8]($0) })))
-            case .lentArray?, nil: continue
-            }
+            if let value = prediction.featureValue(for: name) { Self.add(value, as: name, to: &values) }
         }
         self = .values(values)
+    }
+
+    /// Adds a value under its name; those of a sequence each under their place in it.
+    private static func add(_ value: FeatureValue, as name: String, to values: inout [String: OutputValue]) {
+        switch value {
+        case .dictionary(let labels):
+            values[name] = .labels(Dictionary(labels.map { ($0.label, $0.value) }) { first, _ in first })
+        case .multiArray(let array): values[name] = .array(shape: array.shape.dimensions, array.doubles)
+        case .int64(let value): values[name] = .number(Double(value))
+        case .double(let value): values[name] = .number(value)
+        case .string(let text): values[name] = .text(text)
+        case .strings(let array):
+            for (place, text) in array.elements.enumerated() { values["\(name)[\(place)]"] = .text(text) }
+        case .sequence(let rows):
+            for (place, row) in rows.enumerated() { add(row, as: "\(name)[\(place)]", to: &values) }
+        case .image(let image):
+            values[name] = .text(SHA256.text(SHA256.digest(image.withUnsafeBytes { [UInt8]($0) })))
+        case .lentArray: break
+        }
     }
 
     /// The runs of a mask, at most.

@@ -133,6 +133,17 @@ struct ModelsHandler: Sendable {
         }
         writer.key("device")
         writer.string(model.loadReport.device)
+        if let engine = model.loadReport.engine {
+            writer.key("engine")
+            writer.object { writer in
+                writer.member("name", engine.name)
+                writer.member("version", engine.version)
+                if let reason = engine.reason { writer.member("reason", reason) }
+                if let reason = model.loadReport.engineUncompared { writer.member("not_compared", reason) }
+                writer.key("comparison_ms")
+                writer.milliseconds(model.loadReport.engineComparison)
+            }
+        }
         writer.key("execution")
         write(model.loadReport, singleStream: model.singleStreamReport, to: &writer)
         if let weights = model.loadReport.integerWeights {

@@ -63,7 +63,7 @@ struct RunRequest: Sendable {
         _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
         shadow: ShadowWork? = nil
     ) -> HTTPResponse {
-        let timing = ServerTiming.text(times, recv: receiving, encode: encode)
+        let timing = ServerTiming.text(times, recv: receiving, encode: encode, device: model.device)
         var response = HTTPResponse(
             status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
         response.note = RequestNote(
@@ -138,7 +138,8 @@ extension HTTPRequest {
 
 /// The `Server-Timing` field of an answer: the stages in milliseconds (W3C, Server Timing).
 enum ServerTiming {
-    static func text(_ times: StageTimes, recv: UInt64, encode: UInt64) -> String {
+    /// - Parameter device: of the inference; named where it is a graphics processor.
+    static func text(_ times: StageTimes, recv: UInt64, encode: UInt64, device: String = "") -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(112)
         func stage(_ name: StaticString, _ nanoseconds: UInt64) {
@@ -150,6 +151,7 @@ enum ServerTiming {
         stage(", decode;dur=", times.decode)
         stage(", infer;dur=", times.inference)
         if let threads = times.singleStreamThreads { bytes.append(contentsOf: ";desc=\"\(threads) threads\"".utf8) }
+        if device.hasPrefix("gpu") { bytes.append(contentsOf: ";desc=\"\(device)\"".utf8) }
         if times.postprocess > 0 { stage(", postprocess;dur=", times.postprocess) }
         for one in times.stages {
             bytes.append(contentsOf: ", stage.\(one.name);dur=".utf8)

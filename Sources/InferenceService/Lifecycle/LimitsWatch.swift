@@ -20,6 +20,7 @@ package final class LimitsWatch: Sendable {
         rows = Mutex(LimitsReport(plan).rows)
         self.log = log
         DecodeBudget.shared.use(total: plan.decodeBudget.value)
+        DefaultEngine.limitMemory(to: Int(clamping: plan.resources.memoryBytes.value / 2))
     }
 
     /// True if a plan has other numbers than those in force.

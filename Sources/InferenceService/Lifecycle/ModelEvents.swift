@@ -15,6 +15,9 @@ enum ModelEvents {
                     + (report.wasTried ? ", \(check) ms of it a load check in a separate process" : "")
                     + ") on \(report.device)" + report.treatment.map { "; \($0)" }.joined()
             )
+            if let engine = report.engine, let reason = engine.reason {
+                log.notice("model \(name) version \(version) runs on \(engine.version): \(reason)")
+            }
             if let provenance = report.provenance { self.log(provenance, of: "\(name) version \(version)", to: log) }
             if !report.undecided.isEmpty {
                 log.warning(

@@ -88,7 +88,8 @@ package struct ServicePlan {
         configuration.singleStream = singleStreamPolicy
         // Its load check, and what the load check has done once more. Without a load check a load that hangs must end too: reloads wait for it.
         configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
-        // What came with Ocelli is as good as Ocelli itself.
+        // What came with Ocelli is as good as Ocelli itself, and known to run on OpenVINO.
+        configuration.comparesEngines = !settings.models.isEmpty || !named.isEmpty
         if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty {
             configuration.loadCheck = loadCheck
         }
@@ -117,6 +118,7 @@ package struct ServicePlan {
             "\(sizing.pixels.value)",
             "--tolerate-truncated=\(settings.tolerateTruncated)",
         ]
+        flags += ["--engine", settings.engine.rawValue, "--onnxruntime-path", settings.onnxRuntimePath]
         if let threads = compile.threads { flags += ["--threads", "\(threads)"] }
         if let streams = compile.streams { flags += ["--streams", "\(streams)"] }
         // Three quarters leave the rest for what is being served meanwhile.
@@ -135,8 +137,12 @@ package struct ServicePlan {
 
     private var loadCheck: LoadCheck {
         let child = childLoadCheck
-        let engine = (try? DefaultEngine.shared())?.version ?? ""
-        let circumstances = ([OcelliVersion.number, engine, "\(child.memory)"] + child.flags).joined(separator: " ")
+        let engines = [
+            (try? DefaultEngine.shared())?.version ?? "",
+            (try? DefaultEngine.onnxRuntime(settings.onnxRuntimePath)) ?? "",
+        ]
+        let circumstances = ([OcelliVersion.number] + engines + ["\(child.memory)"] + child.flags).joined(
+            separator: " ")
         return LoadCheck(
             remembering: cacheDirectory.map { $0 + "/known-models.json" }, circumstances: circumstances,
             attempt: { child.attempt($0) })
@@ -149,6 +155,8 @@ package struct ServicePlan {
 
     package var modelConfiguration: ModelConfiguration {
         var configuration = ModelConfiguration()
+        configuration.engineRequest.preference = settings.engine.forEngine
+        configuration.engineRequest.library = settings.onnxRuntimePath
         configuration.compile.device = settings.device
         configuration.compile.hint = settings.hint.forEngine
         configuration.compile.precision = settings.precision.forEngine
@@ -210,6 +218,16 @@ package struct ServicePlan {
 }
 
 // Settings imports no model code: its choices become the engine's and the limiter's here, case by case.
+
+extension Settings.Engine {
+    fileprivate var forEngine: EnginePreference {
+        switch self {
+        case .auto: .auto
+        case .openvino: .openvino
+        case .onnxruntime: .onnxruntime
+        }
+    }
+}
 
 extension Settings.Hint {
     fileprivate var forEngine: PerformanceHint {

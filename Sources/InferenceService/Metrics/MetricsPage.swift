@@ -88,6 +88,16 @@ struct MetricsPage {
             text.sample(
                 "ocelli_model_instances", [("model", record.name), ("version", record.version)], model.instances)
         }
+        text.family("ocelli_model_engine", .gauge, "1 for the engine and the device that a loaded model runs on.")
+        for (record, model) in ready {
+            let report = model.loadReport
+            text.sample(
+                "ocelli_model_engine",
+                [
+                    ("model", record.name), ("version", record.version), ("engine", report.engine?.name ?? "openvino"),
+                    ("device", report.device),
+                ], 1)
+        }
         let known = metrics.models.all { $0[.pictures] > 0 }
         text.family(
             "ocelli_model_load_seconds", .summary,

@@ -114,8 +114,17 @@ struct InferAnswer: Sendable {
             if let classes {
                 writer.array { writer in for text in classes.texts { writer.string(text) } }
             } else if description.elementType == .string {
-                // One string, behind its length.
-                writer.array { $0.string(String(decoding: view.bytes.dropFirst(4), as: UTF8.self)) }
+                writer.array { writer in
+                    // Each behind its length.
+                    var place = 0
+                    while place + 4 <= view.bytes.count {
+                        let length = Int(
+                            UInt32(littleEndian: view.bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)))
+                        let end = min(view.bytes.count, place + 4 + length)
+                        writer.string(String(decoding: view.bytes[(place + 4)..<end], as: UTF8.self))
+                        place = end
+                    }
+                }
             } else {
                 let count =
                     description.elementType.byteCount == 0

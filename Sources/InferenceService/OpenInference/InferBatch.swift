@@ -41,8 +41,10 @@ struct InferBatch: Sendable {
     private static func items(of input: InferBody.Input, _ description: FeatureDescription) -> Int {
         switch input.content {
         case .pictures(let pictures): pictures.count
-        case .tensor where description.shape.isStatic && description.isBatchOpen: input.shape.dimensions.first ?? 1
-        case .tensor, .text: 1
+        case .tensor where description.shape.isStatic && description.isBatchOpen,
+            .strings where description.shape.isStatic && description.isBatchOpen:
+            input.shape.dimensions.first ?? 1
+        case .tensor, .strings: 1
         }
     }
 
@@ -51,7 +53,15 @@ struct InferBatch: Sendable {
     ) throws(ServiceError) -> FeatureValue {
         switch input.content {
         case .pictures(let pictures): return .image(pictures[index])
-        case .text(let text): return .string(text)
+        case .strings(let whole):
+            // A feature that is one string, and no tensor.
+            if whole.shape.dimensions == [1] { return .string(whole.elements.first ?? "") }
+            guard total > 1 else { return .strings(whole) }
+            let size = whole.elements.count / total
+            return .strings(
+                StringArray(
+                    shape: Shape([1] + whole.shape.dimensions.dropFirst()),
+                    elements: Array(whole.elements[index * size..<(index + 1) * size])))
         case .tensor(let whole):
             guard total > 1 else { return .lentArray(whole) }
             var shape = input.shape

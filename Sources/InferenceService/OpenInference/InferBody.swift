@@ -4,7 +4,7 @@ internal import JSON
 
 /// One `infer` request, taken apart: the inputs are read into the types that the model takes.
 struct InferBody: Sendable {
-    /// One input: a tensor, encoded pictures, or a string.
+    /// One input: a tensor, encoded pictures, or strings.
     struct Input: Sendable {
         let name: String
         let shape: Shape
@@ -13,7 +13,7 @@ struct InferBody: Sendable {
         enum Content: Sendable {
             case tensor(LentArray)
             case pictures([EncodedImage])
-            case text(String)
+            case strings(StringArray)
         }
     }
 

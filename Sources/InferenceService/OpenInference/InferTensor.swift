@@ -37,7 +37,13 @@ struct InferTensor {
     // MARK: JSON
 
     func json(_ scanner: inout JSONScanner) throws(JSONError) -> InferBody.Input.Content {
-        if takesText { return .text(try text(&scanner)) }
+        if takesText {
+            let count = try elementCount()
+            var texts: [String] = []
+            try collect(&scanner, into: &texts, count: count)
+            guard texts.count == count else { throw wrongCount(count, "\(texts.count)") }
+            return .strings(StringArray(shape: shape, elements: texts))
+        }
         if takesPictures { return try pictures(&scanner) }
         let type = description.elementType
         guard type.isInJSON else {
@@ -57,19 +63,17 @@ struct InferTensor {
         }
     }
 
-    /// The one string of the input, flat or nested.
-    private func text(_ scanner: inout JSONScanner) throws(JSONError) -> String {
+    /// Strings, flat or nested.
+    private func collect(
+        _ scanner: inout JSONScanner, into texts: inout [String], count: Int
+    ) throws(JSONError) {
         switch try scanner.kind() {
         case .array:
-            var texts: [String] = []
-            try scanner.array { (_, scanner) throws(JSONError) in
-                guard texts.isEmpty else { throw wrongCount(1, "more") }
-                texts.append(try text(&scanner))
-            }
-            guard let text = texts.first else { throw wrongCount(1, "none") }
-            return text
-        case .string: return try scanner.string()
-        case let kind: throw mistake("a string", kind.rawValue)
+            try scanner.array { (_, scanner) throws(JSONError) in try collect(&scanner, into: &texts, count: count) }
+        case .string:
+            guard texts.count < count else { throw wrongCount(count, "more") }
+            texts.append(try scanner.string())
+        case let kind: throw mistake(count == 1 ? "a string" : "strings", kind.rawValue)
         }
     }
 
@@ -103,7 +107,8 @@ struct InferTensor {
     private func elementCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape with fewer elements", "\(shape)") }
         guard count > 0 else { throw mistake("at least one \(element)", "none") }
-        guard count <= mostPictures else { throw mistake("a batch of at most \(mostPictures)", "\(count)") }
+        let most = takesText ? TensorReader.mostStrings : mostPictures
+        guard count <= most else { throw mistake("a batch of at most \(most)", "\(count)") }
         return count
     }
 
@@ -117,11 +122,13 @@ struct InferTensor {
     func binary(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> InferBody.Input.Content {
         if takesPictures { return .pictures(try elements(body, range).map { EncodedImage(body, $0) }) }
         if takesText {
-            let text = try elements(body, range).first.flatMap { range in
-                body.withUnsafeBytes { String(validating: $0[range], as: UTF8.self) }
+            var texts: [String] = []
+            for range in try elements(body, range) {
+                let text = body.withUnsafeBytes { String(validating: $0[range], as: UTF8.self) }
+                guard let text else { throw mistake("strings in UTF-8", "other bytes") }
+                texts.append(text)
             }
-            guard let text else { throw mistake("a UTF-8 string", "other bytes") }
-            return .text(text)
+            return .strings(StringArray(shape: shape, elements: texts))
         }
         let type = description.elementType
         let size = (shape.elementCount ?? 0).multipliedReportingOverflow(by: type.byteCount)

@@ -84,7 +84,7 @@ struct MetadataHandler: Sendable {
         writer.object { writer in
             writer.member("name", name)
             writer.member("platform", Self.platform(description.backend))
-            writer.member("backend", "openvino")
+            writer.member("backend", model.loadReport.engine?.name ?? "openvino")
             writer.member("max_batch_size", takesBatches ? settings.maxBatch : 0)
             for (key, features) in [("input", description.inputs), ("output", description.outputs)] {
                 writer.key(key)
@@ -105,7 +105,7 @@ struct MetadataHandler: Sendable {
             writer.array { writer in
                 writer.object { writer in
                     writer.member("name", name)
-                    writer.member("kind", "KIND_CPU")
+                    writer.member("kind", model.loadReport.device.hasPrefix("gpu") ? "KIND_GPU" : "KIND_CPU")
                     writer.member("count", model.instances)
                 }
             }

@@ -12,7 +12,10 @@ struct InputValueReader {
         case .image: return try image(&scanner)
         case .string: return try bytes(&scanner)
         case .array, .scalar: return try numbers(&scanner)
-        case .text: return .string(try scanner.string("input \"\(input.name)\""))
+        case .text:
+            // A feature that is one string, and no tensor.
+            if input.shape.dimensions == [1] { return .string(try scanner.string("input \"\(input.name)\"")) }
+            return try strings(&scanner)
         case .dictionary: return try dictionary(&scanner)
         }
     }
@@ -95,6 +98,45 @@ struct InputValueReader {
         }
     }
 
+    // MARK: Strings
+
+    /// Strings, flat or nested, as numbers are.
+    private func strings(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
+        var elements: [String] = [], extents: [Int?] = []
+        try collect(&scanner, depth: 0, &elements, &extents)
+        let shape = try shape(of: extents.map { $0 ?? 0 }, count: elements.count, of: "strings")
+        return .strings(StringArray(shape: shape, elements: elements))
+    }
+
+    private func collect(
+        _ scanner: inout JSONScanner, depth: Int, _ elements: inout [String], _ extents: inout [Int?]
+    ) throws(JSONError) {
+        let expected = "a string, or strings of shape \(input.shape)\(input.shape.isStatic ? "" : " (-1: any number)")"
+        switch try scanner.kind() {
+        case .string:
+            guard depth == extents.count || elements.isEmpty else {
+                throw mistake(expected, "strings of several depths")
+            }
+            guard elements.count < TensorReader.mostStrings else {
+                throw mistake("at most \(TensorReader.mostStrings) strings", "more")
+            }
+            elements.append(try scanner.string())
+        case .array:
+            guard depth < JSONScanner.mostRank, depth < extents.count || elements.isEmpty else {
+                throw mistake(expected, "arrays that are not regular")
+            }
+            if extents.count == depth { extents.append(nil) }
+            var count = 0
+            try scanner.array { (_, scanner) throws(JSONError) in
+                count += 1
+                try collect(&scanner, depth: depth + 1, &elements, &extents)
+            }
+            guard extents[depth] ?? count == count else { throw mistake(expected, "arrays that are not regular") }
+            extents[depth] = count
+        case let kind: throw mistake(expected, kind.rawValue)
+        }
+    }
+
     // MARK: Numbers
 
     private func numbers(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
@@ -116,25 +158,28 @@ struct InputValueReader {
     }
 
     /// Numbers may be flat, in row-major order, or nested as the shape says; leading extents of 1 may be there or not.
-    private func shape(of extents: [Int], count: Int) throws(JSONError) -> Shape {
+    private func shape(of extents: [Int], count: Int, of kind: String = "numbers") throws(JSONError) -> Shape {
         func trimmed(_ extents: [Int]) -> [Int] { Array(extents.drop { $0 == 1 }) }
-        guard let expected = input.shape.elementCount else { return try openShape(of: extents, count: count) }
+        guard let expected = input.shape.elementCount else {
+            return try openShape(of: extents, count: count, of: kind)
+        }
         let isFlat = trimmed(extents).count <= 1
         guard count == expected else {
             let nesting = isFlat ? "" : " (nested as \(Shape(extents)))"
             throw mistake(
-                "\(expected) number\(expected == 1 ? "" : "s") (shape \(input.shape))", "\(count)\(nesting)")
+                "\(expected) \(expected == 1 ? String(kind.dropLast()) : kind) (shape \(input.shape))",
+                "\(count)\(nesting)")
         }
         guard isFlat || trimmed(extents) == trimmed(input.shape.dimensions) else {
             throw mistake(
-                "\(expected) numbers, flat or nested as \(input.shape)", "numbers nested as \(Shape(extents))")
+                "\(expected) \(kind), flat or nested as \(input.shape)", "\(kind) nested as \(Shape(extents))")
         }
         return input.shape
     }
 
     /// A shape with open axes. A flat list tells it where one axis is open. Else the nesting does, and axes of 1 may be left out, in
     /// front or anywhere; those that are added at the end are as well.
-    private func openShape(of extents: [Int], count: Int) throws(JSONError) -> Shape {
+    private func openShape(of extents: [Int], count: Int, of kind: String) throws(JSONError) -> Shape {
         let expected = input.shape.dimensions
         let fixed = expected.filter { $0 != Shape.dynamic }
         if extents.count == 1, fixed.count == expected.count - 1, let step = Shape(fixed).elementCount, step > 0,
@@ -158,7 +203,7 @@ struct InputValueReader {
             found.insert(1, at: 0)
         }
         guard found.count == expected.count, zip(expected, found).allSatisfy({ $0 == Shape.dynamic || $0 == $1 }) else {
-            throw mistake("numbers nested as \(input.shape) (-1: any number)", "numbers nested as \(Shape(extents))")
+            throw mistake("\(kind) nested as \(input.shape) (-1: any number)", "\(kind) nested as \(Shape(extents))")
         }
         return Shape(found)
     }

@@ -40,8 +40,17 @@ struct OutputWriter {
         case .multiArray(let array):
             array.bytes.withUnsafeBytes {
                 NumberWriter(elementType: array.elementType).write(
-                    $0, extents: Self.extents(of: array, output), to: &writer)
+                    $0, extents: Self.extents(of: array.shape, output), to: &writer)
             }
+        case .strings(let array):
+            var rest = array.elements[...]
+            Self.nest(Self.extents(of: array.shape, output)[...], &rest, &writer)
+        case .sequence(let elements):
+            // A map for each row, of which one stands alone; of tensors there is one for each target.
+            if elements.count == 1, case .dictionary? = elements.first {
+                return write(elements[0], of: output, to: &writer)
+            }
+            writer.array { writer in for element in elements { write(element, of: output, to: &writer) } }
         case .lentArray: writer.null()
         case .image(let image):
             writer.object { writer in
@@ -55,11 +64,26 @@ struct OutputWriter {
     }
 
     /// The nesting of the numbers. Where the model fixes the shape, leading axes of 1 are left out, so that a single number has none;
-    /// an output of open length is nested as it is, however many rows an answer has.
-    private static func extents(of array: MultiArray, _ output: FeatureDescription) -> [Int] {
-        if output.kind == .scalar, array.count == 1 { return [] }
-        let extents = array.shape.dimensions
+    /// an output of open length is nested as it is, however many rows an answer has. Of a table a row stands alone, and so does the number
+    /// of a row.
+    private static func extents(of shape: Shape, _ output: FeatureDescription) -> [Int] {
+        let count = shape.elementCount ?? 0
+        if output.kind == .scalar, count == 1 { return [] }
+        var extents = shape.dimensions
+        if output.isInRows {
+            if count == 1 { return [] }
+            if extents.first == 1 { extents.removeFirst() }
+            return extents.count == 2 && extents[1] == 1 ? [extents[0]] : extents
+        }
         return output.shape.isStatic ? Array(extents.drop { $0 == 1 }) : extents
+    }
+
+    /// Strings, nested as `extents` say.
+    private static func nest(
+        _ extents: ArraySlice<Int>, _ elements: inout ArraySlice<String>, _ writer: inout JSONWriter
+    ) {
+        guard let extent = extents.first else { return writer.string(elements.popFirst() ?? "") }
+        writer.array { writer in for _ in 0..<extent { nest(extents.dropFirst(), &elements, &writer) } }
     }
 
     /// `{"label": value}`. A label that several classes have is written with the later one's index: names of members are

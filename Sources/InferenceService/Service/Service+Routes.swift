@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import JSON
 internal import Settings
 
 /// The table of routes, and what each decides when a request's head has come, by the settings of now: its answer has them, the query
@@ -98,7 +99,19 @@ extension Service {
 
     static func readiness(_ call: Call) throws(ServiceError) -> BodyAdmission {
         try call.service.checkReadiness(call.live.settings)
-        return answer(call, ready)
+        let records = call.service.repository.records
+        let devices = records.compactMap { record in record.model.map { (record.name, $0.device) } }
+            .filter { $0.1.hasPrefix("gpu") }
+        guard !devices.isEmpty else { return answer(call, ready) }
+        // Where a model was to run on a graphics processor, that is where it runs.
+        var writer = JSONWriter(capacity: 128)
+        writer.object { writer in
+            writer.member("status", "ready")
+            writer.key("devices")
+            writer.object { writer in for (name, device) in devices { writer.member(name, device) } }
+        }
+        return answer(
+            call, HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes))
     }
 
     private static func page(_ call: Call) -> BodyAdmission {

@@ -8,7 +8,7 @@ package struct TensorReader {
     let elementType: ElementType
     /// The number of elements of the tensor; nil if its shape is open.
     let count: Int?
-    /// True if `null` is a missing value, NaN; for 32- and 64-bit floats.
+    /// True if `null` is a missing value, NaN; for floats.
     let takesMissing: Bool
     /// True if floats may be `NaN`, `Infinity` and `-Infinity`, which are not JSON.
     let takesNonFinite: Bool
@@ -31,15 +31,15 @@ package struct TensorReader {
         case .float32:
             return try numbers(&scanner, "a number that a 32-bit float can hold", { $0.float(in: $1) }) {
                 (scanner, text) throws(JSONError) -> Float? in
-                if takesMissing, try scanner.takesNull() { return .nan }
                 if takesNonFinite, let value = scanner.takesNonFinite() { return Float(value) }
+                if takesMissing, try scanner.takesNull() { return .nan }
                 return try scanner.number().float(in: text)
             }
         case .float64:
             return try numbers(&scanner, "a number that a 64-bit float can hold", { $0.double(in: $1) }) {
                 (scanner, text) throws(JSONError) -> Double? in
-                if takesMissing, try scanner.takesNull() { return .nan }
                 if takesNonFinite, let value = scanner.takesNonFinite() { return value }
+                if takesMissing, try scanner.takesNull() { return .nan }
                 return try scanner.number().double(in: text)
             }
         case .float16:
@@ -48,6 +48,7 @@ package struct TensorReader {
                 if takesNonFinite, let value = scanner.takesNonFinite() {
                     return ElementConversion.half(from: Float(value))
                 }
+                if takesMissing, try scanner.takesNull() { return 0x7E00 }
                 return try scanner.number().float(in: text).map { ElementConversion.half(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7C00 ? nil : $0 }
             }
@@ -57,6 +58,7 @@ package struct TensorReader {
                 if takesNonFinite, let value = scanner.takesNonFinite() {
                     return ElementConversion.brain(from: Float(value))
                 }
+                if takesMissing, try scanner.takesNull() { return 0x7FC0 }
                 return try scanner.number().float(in: text).map { ElementConversion.brain(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7F80 ? nil : $0 }
             }
@@ -82,6 +84,9 @@ package struct TensorReader {
     }
 
     private static let countedExcess = 1024
+
+    /// The most strings of one input: a body of 20 MB could hold millions of empty ones.
+    static let mostStrings = 100_000
 
     /// The elements of a tensor, whatever their type.
     package struct Elements: Sendable {

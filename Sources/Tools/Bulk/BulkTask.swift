@@ -21,7 +21,8 @@ package enum BulkTask: Sendable {
     func answerer(settings: Settings, progress: (String) -> Void) async throws -> Answerer {
         // What changes answers: the request, and the settings about arithmetic and pictures.
         var facts = [
-            settings.precision.rawValue, settings.device, "\(settings.integerWeights)", "\(settings.tolerateTruncated)",
+            settings.engine.rawValue, settings.precision.rawValue, settings.device, "\(settings.integerWeights)",
+            "\(settings.tolerateTruncated)",
         ]
         let model: Model
         let line: @Sendable (_ bytes: [UInt8], _ head: AnswerHead) async throws -> String

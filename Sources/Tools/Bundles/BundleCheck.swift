@@ -100,25 +100,8 @@ package enum BundleCheck {
                 ? "\(path): good" : "\(path): not finished, \(open == 1 ? "1 remark" : "\(open) remarks") \"$decide\"",
             "  \(description.name), version \(description.version), \(description.backend), on \(model.loadReport.device)",
         ]
-        for (what, features) in [("input", description.inputs), ("output", description.outputs)] {
-            for feature in features {
-                var line = "  \(what) \"\(feature.name)\": \(feature.kind.rawValue), \(feature.elementType.rawValue) "
-                line +=
-                    feature.fileShape == feature.shape
-                    ? "\(feature.shape)" : "\(feature.fileShape) run as \(feature.shape)"
-                if let image = feature.image {
-                    let size =
-                        image.openSize.map { "its own size (\($0.description))" } ?? "\(image.width)x\(image.height)"
-                    line +=
-                        ", \(size) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
-                        + "crop_and_scale \(image.cropAndScale.rawValue)"
-                }
-                if let choices = feature.choices { line += ", \(choices)" }
-                if let labels = feature.labels { line += ", \(labels.count) labels" }
-                if let treatment = feature.treatment { line += ", \(treatment)" }
-                lines.append(line)
-            }
-        }
+        lines += description.inputs.map { "  input \(line(of: $0))" }
+        lines += description.outputs.map { "  output \(line(of: $0))" }
         var routes = description.imageInput != nil && description.classLabels != nil ? ["classify"] : []
         if let pipeline = model.pipeline {
             lines += Self.lines(of: pipeline)
@@ -137,6 +120,12 @@ package enum BundleCheck {
                 "  classify: taught by \(head.method.rawValue), \(head.labels.count == 1 ? "1 class" : "\(head.labels.count) classes"), "
                     + (distance ?? "none unknown"))
         }
+        if let engine = model.loadReport.engine {
+            lines.append("  runs on \(engine.version)" + (engine.reason.map { ": \($0)" } ?? ""))
+            if let reason = model.loadReport.engineUncompared {
+                lines.append("  its answers were not compared with another engine's: \(reason)")
+            }
+        }
         if let weights = model.loadReport.integerWeights {
             lines.append(
                 "  8-bit weights with zero points: \(weights.inIntegers) of \(weights.convolutions) convolutions and "
@@ -151,5 +140,21 @@ package enum BundleCheck {
         lines += model.loadReport.advice.map { "  warning: \($0)" }
         lines += model.loadReport.undecided.map { "  still to decide: \($0)" }
         return lines.joined(separator: "\n")
+    }
+
+    private static func line(of feature: FeatureDescription) -> String {
+        var line = "\"\(feature.name)\": \(feature.kind.rawValue), \(feature.elementType.rawValue) "
+        line +=
+            feature.fileShape == feature.shape ? "\(feature.shape)" : "\(feature.fileShape) run as \(feature.shape)"
+        if let image = feature.image {
+            let size = image.openSize.map { "its own size (\($0.description))" } ?? "\(image.width)x\(image.height)"
+            line +=
+                ", \(size) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
+                + "crop_and_scale \(image.cropAndScale.rawValue)"
+        }
+        if let choices = feature.choices { line += ", \(choices)" }
+        if let labels = feature.labels { line += ", \(labels.count) labels" }
+        if let treatment = feature.treatment { line += ", \(treatment)" }
+        return line
     }
 }

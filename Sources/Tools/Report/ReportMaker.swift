@@ -76,7 +76,8 @@ package struct ReportMaker: Sendable {
         report.cached = model.loadReport
         if let before, let after = Process.residentBytes { report.modelBytes = max(0, after - before) }
         report.model = model.description.name
-        report.engine = try ReportMaker.engineVersion()
+        let engine = model.loadReport.engine
+        report.engine = if let engine { engine.version } else { try ReportMaker.engineVersion() }
         report.device = model.loadReport.device
         report.hint = model.configuration.compile.hint.rawValue
         report.precision = model.loadReport.execution.precision ?? model.configuration.compile.precision.rawValue
@@ -95,7 +96,8 @@ package struct ReportMaker: Sendable {
         report.setLayers(
             try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
         report.warnings = doubts.warnings
-        if !report.cached.isCached {
+        // Sessions of ONNX Runtime are made anew each time.
+        if !report.cached.isCached, engine?.name != EnginePreference.onnxruntime.rawValue {
             report.warnings.append(
                 "the engine did not use the compiled model from the cache: the line \"cached\" is not valid")
         }

@@ -176,6 +176,25 @@ extension SettingsCase {
             }
         ])
 
+    static let onnxRuntime = SettingsCase(
+        title: "the second engine",
+        settings: ["engine": "onnxruntime", "onnxruntime_path": "/nowhere/libonnxruntime.so"],
+        checks: [
+            // The library is not there: without the one setting the model runs on the other engine, without the other on the library
+            // that comes with Ocelli.
+            "engine": { running in
+                let model = try running.model()
+                let isTold =
+                    running.log.contains("ONNX Runtime") || (model["reason"] as? String ?? "").contains("ONNX Runtime")
+                let engine = (model["engine"] as? [String: Any])?["name"] as? String
+                return unless(isTold && engine != "openvino" || isTold && running.logStart > 0, "\(model)")
+            },
+            "onnxruntime_path": { running in
+                let reason = try running.model()["reason"] as? String ?? ""
+                return unless(reason.contains("/nowhere/libonnxruntime.so"), "the model does not ask for it: \(reason)")
+            },
+        ])
+
     private static let own = ["models": "{}/models", "cache_dir": "{}/cache"]
 
     private static func put(_ name: String, _ bytes: Data?, in folder: URL) throws {

@@ -16,8 +16,8 @@ struct EverySettingTests {
         .timeout,
         .models, .named,
         .engine,
-        .streams, .singleStream, .integerWeights, .device, .watched, .kept, .untried, .triedInLittleMemory,
-        .triedForAMoment,
+        .streams, .singleStream, .integerWeights, .device, .onnxRuntime, .watched, .kept, .untried,
+        .triedInLittleMemory, .triedForAMoment,
         .twoAtOnce, .teaching, .taughtBytes,
     ]
 

@@ -16,6 +16,12 @@ public struct LoadReport: Sendable, Hashable {
     public var streamCheck = StreamCheck.notCompared(reason: "it is not loaded")
     /// The result of comparing its answers with those of its goldens; nil if the bundle has none.
     public var goldens: GoldenReport?
+    /// The engine that runs it; nil if there is no choice.
+    public var engine: EngineUse?
+    /// The reason its answers were not compared with those of the other engine; nil if they were, or if there is none.
+    public var engineUncompared: String?
+    /// Nanoseconds for comparing them.
+    public var engineComparison: UInt64 = 0
     /// True if the compiled model came from the cache.
     public var isCached = false
     /// Bytes of the bundle's files.
@@ -39,5 +45,5 @@ public struct LoadReport: Sendable, Hashable {
     public init() {}
 
     /// Total nanoseconds.
-    public var total: UInt64 { loadCheck &+ read &+ compile &+ warmUp &+ comparison }
+    public var total: UInt64 { loadCheck &+ read &+ compile &+ warmUp &+ comparison &+ engineComparison }
 }

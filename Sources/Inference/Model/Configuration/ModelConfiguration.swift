@@ -37,6 +37,12 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var comparesStreams = true
     /// True if a bundle's goldens are compared before its model is handed out.
     public var comparesGoldens = true
+    /// The engine that is wanted, where the bundle does not say; and where ONNX Runtime is.
+    public var engineRequest = EngineRequest()
+    /// True if ONNX files that both engines run are compared before a model is handed out.
+    public var comparesEngines = true
+    /// Nanoseconds that an earlier attempt of the same load spent on comparing engines.
+    var engineComparison: UInt64 = 0
     /// The difference between the answers of its streams and those of one, where it is known before the load: it then runs with one stream.
     var streamDifference: String?
     /// The difference between the answers of its variant for batches and those of one item; nil makes the variant if the bundle asks for it.
@@ -62,6 +68,8 @@ public struct ModelConfiguration: Sendable, Equatable {
         var source = source
         source.allowsIntegerWeights = integerWeights && compile.device == "CPU"
         source.cacheFolder = compile.cacheDirectory
+        source.engine = engineRequest
+        source.device = compile.device
         return source
     }
 

@@ -98,6 +98,8 @@ struct InputFiller {
             try copyBytes(array.bytes, into: tensor, name: name)
         case (.bytes, .string(let text)):
             try copyBytes(Array(text.utf8), into: tensor, name: name)
+        case (.feature, _) where tensor is StringTensor:
+            try putStrings(value, into: tensor, name: name)
         case (.feature, _):
             guard let tensor = tensor as? FeatureTensor, tensor.set(value, plan.description) else {
                 throw .invalidInput(
@@ -112,6 +114,21 @@ struct InputFiller {
                     "expected numbers of shape \(tensor.shape) of \(tensor.elementType.rawValue), found \(value.kind)")
         }
         return nil
+    }
+
+    private func putStrings(
+        _ value: FeatureValue, into tensor: any EngineTensor, name: String
+    ) throws(InferenceError) {
+        let elements: [String]? =
+            switch value {
+            case .string(let text): [text]
+            case .strings(let array): array.elements
+            default: nil
+            }
+        guard let elements, let tensor = tensor as? StringTensor, tensor.set(elements) else {
+            throw .invalidInput(
+                name: name, reason: "expected strings of shape \(tensor.shape), found \(value.kind)")
+        }
     }
 
     private func decode(

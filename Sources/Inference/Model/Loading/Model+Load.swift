@@ -130,12 +130,14 @@ extension Model {
             let reason = "is made of other models, which a folder of models has: load it from there by its name"
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "pipeline", reason: reason)])
         }
+        let given = configuration
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
         if configuration.streamDifference != nil { configuration.compile.streams = 1 }
         let tried = try configuration.loadCheck?.run(path, name: bundle.name, stamp: bundle.stamp)
         let tryDone = MonotonicInstant.now
-        let (planner, engine) = try read(bundle, configuration)
+        let (planner, opened) = try read(bundle, configuration)
+        let engine = opened.engine
         let derived = bundle.facts.map { facts in
             let path = bundle.source.path
             let file = path.split(separator: "/").last.map(String.init) ?? ""
@@ -157,6 +159,16 @@ extension Model {
         }
         let readDone = MonotonicInstant.now
         configuration.compile.inputShapes = plan.inputShapes
+        /// The load once more, with the engine that was settled on.
+        func withOtherEngine() throws(InferenceError) -> Loaded {
+            var configuration = given
+            configuration.loadCheck = nil
+            configuration.engineComparison = MonotonicInstant.now.nanoseconds(since: readDone)
+            return try loadBlocking(path, name: name, configuration: configuration, version: version, answers: nil)
+        }
+        let uncompared = compareEngines(opened, bundle, plan, configuration)
+        if case .otherEngine = uncompared { return try withOtherEngine() }
+        let enginesDone = MonotonicInstant.now
         // Before the model itself: one of the two is in memory at a time.
         var (reference, unchecked) = Reference.find(
             planner.file, engine: engine, source: configuration.source(bundle.source), configuration, plan: plan,
@@ -168,6 +180,14 @@ extension Model {
         do throws(EngineError) {
             compiled = try planner.file.compile(configuration.compile)
         } catch {
+            // Some files fail only here.
+            if let question = opened.question, error.kind != .noThreads, uncompared.isUnknown,
+                ["CPU", "AUTO"].contains(configuration.compile.device),
+                (try? question.other.read(configuration.source(bundle.source))) != nil
+            {
+                question.settle("cannot compile it: \(error.detail)")
+                return try withOtherEngine()
+            }
             throw .engine(error)
         }
         // Derived facts that do not fit are not a mistake in the bundle: the model is served as tensors, with the reason.
@@ -199,14 +219,17 @@ extension Model {
         report.loadCheckProblem = tried?.problem
         report.wasTried = tried.map { $0.problem == nil } ?? false
         report.read = readDone.nanoseconds(since: tryDone)
-        report.comparison = referenceDone.nanoseconds(since: readDone)
+        report.engine = opened.use
+        report.engineUncompared = uncompared.reason
+        report.engineComparison = configuration.engineComparison &+ enginesDone.nanoseconds(since: readDone)
+        report.comparison = referenceDone.nanoseconds(since: enginesDone)
         report.compile = MonotonicInstant.now.nanoseconds(since: referenceDone)
         report.streamCheck = unchecked
         // What the load check has compiled a moment ago was not there before.
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
-        report.advice = plan.advice
+        report.advice = plan.advice + compiled.remarks
         if let advice = unchecked.advice { report.advice.append(advice) }
         if let difference = configuration.batchDifference {
             report.advice.append("runs without batches (runtime.batch): \(difference)")
@@ -227,14 +250,46 @@ extension Model {
         return Loaded(model: model, warmUp: warmUp, reference: reference, goldens: goldens)
     }
 
+    /// The outcome of comparing two engines.
+    private enum EngineOutcome {
+        /// There was nothing to compare, or the answers are the same.
+        case settled
+        /// They were not compared, with the reason.
+        case unknown(String)
+        /// The other engine is to run the model.
+        case otherEngine
+
+        var isUnknown: Bool { if case .unknown = self { true } else { false } }
+        var reason: String? { if case .unknown(let reason) = self { reason } else { nil } }
+    }
+
+    /// Compares the answers of two engines, where it is not settled yet which of them runs the model, and settles it. Blocks.
+    private static func compareEngines(
+        _ opened: OpenedModel, _ bundle: ModelBundle, _ plan: ModelPlan, _ configuration: ModelConfiguration
+    ) -> EngineOutcome {
+        guard let question = opened.question else { return .settled }
+        guard configuration.comparesEngines else { return .unknown("the model is trusted") }
+        let comparison = EngineComparison(
+            opened: opened, question: question, source: configuration.source(bundle.source), plan: plan,
+            options: configuration.compile)
+        switch comparison.outcome() {
+        case .same: question.settle(nil)
+        case .unknown(let reason): return .unknown(reason)
+        case .wrong(let fault):
+            question.settle(fault)
+            return .otherEngine
+        }
+        return .settled
+    }
+
     /// Has the engine read a bundle's model file.
     private static func read(
         _ bundle: ModelBundle, _ configuration: ModelConfiguration
-    ) throws(InferenceError) -> (ModelPlanner, any Engine) {
+    ) throws(InferenceError) -> (ModelPlanner, OpenedModel) {
         do throws(EngineError) {
             let engine = if let engine = configuration.engine { engine } else { try DefaultEngine.shared() }
-            let file = try engine.read(configuration.source(bundle.source))
-            return (ModelPlanner(file: file, limits: configuration.imageLimits), engine)
+            let opened = try engine.opened(configuration.source(bundle.source))
+            return (ModelPlanner(file: opened.file, limits: configuration.imageLimits), opened)
         } catch {
             if error.kind == .noThreads { throw .engine(error) }
             let problem = BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)
@@ -248,6 +303,7 @@ extension ModelConfiguration {
     mutating func apply(_ runtime: ModelRuntime) {
         if let device = runtime.device { compile.device = device }
         if let hint = runtime.hint { compile.hint = hint }
+        if let engine = runtime.engine { engineRequest.preference = engine }
         if let precision = runtime.precision { compile.precision = precision }
         if let integerWeights = runtime.integerWeights { self.integerWeights = integerWeights }
         if let instances = runtime.instances { self.instances = instances }

@@ -1,7 +1,9 @@
 /// Values that are not tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of 64 bits.
 enum FeatureBytes {
-    /// The element of an output; nil if the output is a tensor already.
-    static func encoded(_ plan: OutputPlan, of outputs: any EngineOutputs) throws(InferenceError) -> [UInt8]? {
+    /// The elements of an output, and their shape; nil if the output is a tensor already.
+    static func encoded(
+        _ plan: OutputPlan, of outputs: any EngineOutputs
+    ) throws(InferenceError) -> (bytes: [UInt8], shape: Shape)? {
         let value: FeatureValue?
         switch plan.kind {
         case .feature: value = outputs.feature(plan.index)
@@ -12,16 +14,25 @@ enum FeatureBytes {
         default: return nil
         }
         switch value {
-        case .string(let text)?:
-            var bytes: [UInt8] = []
-            withUnsafeBytes(of: UInt32(clamping: text.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
-            return bytes + Array(text.utf8)
-        case .int64(let number)?: return withUnsafeBytes(of: number) { Array($0) }
-        default:
+        case .string(let text)?: return (strings([text]), [1])
+        case .strings(let array)?: return (strings(array.elements), array.shape)
+        case .int64(let number)?: return (withUnsafeBytes(of: number) { Array($0) }, [1])
+        case .dictionary?:
             throw .unsupported(
                 model: plan.description.name,
                 reason: "is a dictionary with arbitrary keys, not a tensor: use predict")
+        default:
+            throw .unsupported(model: plan.description.name, reason: "is a sequence, not a tensor: use predict")
         }
+    }
+
+    private static func strings(_ texts: [String]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for text in texts {
+            withUnsafeBytes(of: UInt32(clamping: text.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: text.utf8)
+        }
+        return bytes
     }
 }
 

@@ -26,6 +26,18 @@ enum OutputReader {
             }
             return label
         case .array, .scalar:
+            if let labels = plan.description.labels, !labels.isEmpty, type.byteCount > 0,
+                case let count = raw.count / type.byteCount, count > labels.count, count % labels.count == 0
+            {
+                // A row of scores for each item.
+                let size = labels.count * type.byteCount
+                var rows: [FeatureValue] = []
+                for start in stride(from: 0, to: raw.count, by: size) {
+                    let row = UnsafeRawBufferPointer(rebasing: raw[start..<start + size])
+                    rows.append(try value(of: plan, shape: [labels.count], raw: row))
+                }
+                return .sequence(rows)
+            }
             if let labels = plan.description.labels, type == .float64, plan.linear == nil, plan.activation == nil {
                 var values: [Double] = []
                 ElementConversion.read(raw, as: type) { values.append($1) }

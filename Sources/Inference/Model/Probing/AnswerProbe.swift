@@ -60,7 +60,7 @@ struct AnswerProbe {
             let tensor = try compiled.makeTensor(
                 elementType: input.description.elementType,
                 shape: items.map { Shape([$0] + input.description.shape.dimensions.dropFirst()) }
-                    ?? input.description.shape)
+                    ?? input.description.shape.withOneRow)
             if let items {
                 for item in 0..<items { pattern.fill(BatchItemTensor(item, of: items, in: tensor), plan: input) }
             } else {
@@ -110,5 +110,12 @@ struct AnswerProbe {
             }
         }
         return answers
+    }
+}
+
+extension Shape {
+    /// The shape with one row, where the number of rows is open.
+    fileprivate var withOneRow: Shape {
+        dimensions.first == Shape.dynamic ? Shape([1] + dimensions.dropFirst()) : self
     }
 }

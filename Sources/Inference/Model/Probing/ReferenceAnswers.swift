@@ -97,13 +97,20 @@ struct ReferenceAnswers: Sendable, Codable {
     private static func difference(
         _ expected: Data, _ found: Data, shape: Shape, type: ElementType, tolerance: Double
     ) -> (Float, Float)? {
-        let a = floats(expected), b = floats(found)
-        let largest = a.reduce(Float(0)) { $1.isFinite ? max($0, abs($1)) : $0 }
-        let allowed: Float =
-            switch type {
+        difference(expected, found, shape: shape, type: type) { values in
+            let largest = values.reduce(Float(0)) { $1.isFinite ? max($0, abs($1)) : $0 }
+            return switch type {
             case .uint8, .int8: 2
             default: type.isFloatingPoint ? Float(tolerance) * largest : 0
             }
+        }
+    }
+
+    /// - Parameter allowed: the difference that is due to rounding, by the expected values.
+    fileprivate static func difference(
+        _ expected: Data, _ found: Data, shape: Shape, type: ElementType, allowed: ([Float]) -> Float
+    ) -> (Float, Float)? {
+        let a = floats(expected), b = floats(found), allowed = allowed(a)
         var count = 0, worst: (distance: Float, Float, Float)?
         func areEqual(_ a: Float, _ b: Float) -> Bool { a == b || abs(a - b) <= allowed || (a.isNaN && b.isNaN) }
         for (a, b) in zip(a, b) where !areEqual(a, b) {
@@ -152,11 +159,25 @@ struct ReferenceAnswers: Sendable, Codable {
         return true
     }
 
-    private static func floats(_ data: Data) -> [Float] {
+    fileprivate static func floats(_ data: Data) -> [Float] {
         data.withUnsafeBytes { raw in
             (0..<raw.count / 4).map {
                 Float(bitPattern: UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self)))
             }
         }
+    }
+}
+
+extension ReferenceAnswers.Output {
+    /// The sampled values.
+    var floats: [Float] { ReferenceAnswers.floats(values) }
+
+    /// The value here and the expected one that are farthest apart, if more differ than rounding explains; nil if none do.
+    /// - Parameter allowed: the difference that is due to rounding, by the expected values.
+    func difference(
+        from expected: Self, type: ElementType, allowed: ([Float]) -> Float
+    ) -> (Float, Float)? {
+        ReferenceAnswers.difference(expected.values, values, shape: Shape(shape), type: type, allowed: allowed)
+            .map { ($0.1, $0.0) }
     }
 }

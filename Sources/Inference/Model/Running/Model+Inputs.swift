@@ -20,6 +20,8 @@ extension Model {
             switch features.featureValue(for: input.description.name) {
             case .multiArray(let array)?: shape = array.shape
             case .lentArray(let array)?: shape = array.shape
+            case .strings(let array)?: shape = array.shape
+            case .string?: shape = Shape(input.description.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
             default: continue
             }
             let expected = input.description.shape.dimensions, found = shape.dimensions

@@ -29,6 +29,8 @@ public final class Model: Sendable {
     /// Statistics since it was loaded.
     public var statistics: ModelStatistics { counted.withLock { $0 } }
     let counted = Mutex(ModelStatistics())
+    /// The device that it runs on.
+    package var device: String { compiled.executionDevices }
     /// The number of infer requests: predictions that can be in the engine at the same time.
     public var instances: Int { requests.count }
     /// The value of `options` in `model.json`, for clients.
@@ -268,9 +270,9 @@ public final class Model: Sendable {
         _ body: ([TensorView]) throws(InferenceError) -> R
     ) throws(InferenceError) -> R {
         guard let next = rest.first else { return try body(views) }
-        if let bytes = try FeatureBytes.encoded(next, of: request) {
-            return try bytes.lent { (raw) throws(InferenceError) -> R in
-                let view = TensorView(index: rest.startIndex, shape: [1], bytes: raw)
+        if let encoded = try FeatureBytes.encoded(next, of: request) {
+            return try encoded.bytes.lent { (raw) throws(InferenceError) -> R in
+                let view = TensorView(index: rest.startIndex, shape: encoded.shape, bytes: raw)
                 return try Self.views(rest.dropFirst(), of: request, views + [view], body)
             }
         }

@@ -1,0 +1,65 @@
+internal import FileFormats
+internal import FoundationEssentials
+internal import ModelFacts
+internal import Synchronization
+
+/// The engines that were found to run files: a start does not answer otherwise than the one before.
+///
+/// By the digest of the file's contents, in the cache of compiled models, and for as long as the process is.
+enum EngineMemory {
+    struct Decision: Sendable, Hashable, Codable {
+        let engine: EnginePreference
+        let reason: String?
+        /// The versions of both engines at that time: with others the question is open again.
+        let versions: [String]
+    }
+
+    private static let ofThisProcess = Mutex<[String: Decision]>([:])
+    private static let most = 10_000, largest = 64 << 10
+
+    /// The digest of an ONNX file with the files of its weights. Blocks: reads them. Nil if one cannot be read.
+    static func digest(of path: String) -> String? {
+        var hash = ContentHash()
+        guard hash.add(file: path), let file = try? OpenFile(path), let slash = path.lastIndex(of: "/") else {
+            return nil
+        }
+        for name in ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted() {
+            hash.add(name)
+            guard hash.add(file: path[...slash] + name) else { return nil }
+        }
+        return hash.text
+    }
+
+    /// True if there is nothing to be found: no file need be read to know.
+    static func isEmpty(in folder: String?) -> Bool {
+        guard ofThisProcess.withLock({ $0.isEmpty }) else { return false }
+        guard let folder else { return true }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return !names.contains { $0.hasSuffix(CompiledModelCache.decision) }
+    }
+
+    /// The decision on a file; nil if there is none.
+    static func decision(_ digest: String, in folder: String?) -> Decision? {
+        if let known = ofThisProcess.withLock({ $0[digest] }) { return known }
+        guard let folder, case .success(let data) = BundleFile.read(path(digest, folder), most: largest) else {
+            return nil
+        }
+        return try? JSONDecoder().decode(Decision.self, from: data)
+    }
+
+    /// Keeps a decision. A cache that cannot be written keeps it for this process alone.
+    static func keep(_ decision: Decision, on digest: String, in folder: String?) {
+        ofThisProcess.withLock { known in
+            if known.count >= most { known.removeAll() }
+            known[digest] = decision
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let folder, let data = try? encoder.encode(decision) else { return }
+        try? data.write(to: URL(fileURLWithPath: path(digest, folder)), options: .atomic)
+    }
+
+    private static func path(_ digest: String, _ folder: String) -> String {
+        folder + "/" + digest + CompiledModelCache.decision
+    }
+}

@@ -1,0 +1,30 @@
+internal import FileFormats
+
+/// The source of a session: a file, or its bytes where they had to be changed.
+enum ORTContent: Sendable {
+    case file(String)
+    case bytes([UInt8])
+
+    /// A file that has to be held in memory may be as large at most.
+    private static let most = 512 << 20
+
+    /// Looks into the file for what this machine needs otherwise. Blocks.
+    init(_ path: String) throws(EngineError) {
+        self = .file(path)
+        guard let file = try? OpenFile(path), file.size <= Self.most else { return }
+        var normalizes = false
+        try? ONNXGraph.nodes(ByteSource(count: file.size) { file.bytes($0) }) { node in
+            normalizes = normalizes || node.operation == StringLocale.operation
+        }
+        guard normalizes else { return }
+        if let bytes = StringLocale.replaced(in: file.bytes(0..<file.size)) { self = .bytes(bytes) }
+    }
+
+    /// Its bytes, to look into.
+    var source: ByteSource? {
+        switch self {
+        case .bytes(let bytes): ByteSource(bytes)
+        case .file(let path): (try? OpenFile(path)).map { file in ByteSource(count: file.size) { file.bytes($0) } }
+        }
+    }
+}

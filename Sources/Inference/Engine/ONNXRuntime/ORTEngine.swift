@@ -1,0 +1,47 @@
+internal import CONNXRuntime
+internal import FlowControl
+internal import FoundationEssentials
+internal import Glibc
+internal import ImagePipeline
+
+/// Runs ONNX files with ONNX Runtime, through its C API.
+final class ORTEngine: Engine {
+    let library: ORTLibrary
+    var version: String { "ONNX Runtime " + library.version }
+    /// All infer requests run one session.
+    var comparesStreams: Bool { false }
+
+    /// - Parameter path: of the library, as the setting `onnxruntime_path` has it.
+    /// - Throws: what is missing, and what to do about it.
+    init(path: String) throws(EngineError) {
+        library = try ORTLibrary.shared(path)
+    }
+
+    func availableDevices() throws(EngineError) -> [ComputeDevice] {
+        var devices = [
+            ComputeDevice(name: "CPU", fullName: "\(version), on the processor", capabilities: ["FP32", "INT8"])
+        ]
+        // That a library was built for a provider does not say that it can be used.
+        if try library.providers().contains(ORTProvider.cuda), (try? ORTProvider.gpu(0).options(library)) != nil {
+            devices.append(
+                ComputeDevice(name: "gpu:0", fullName: "\(version), CUDA", capabilities: ["FP32", "FP16", "INT8"]))
+        }
+        return devices
+    }
+
+    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
+        try ORTModelFile(source.path, library: library)
+    }
+}
+
+extension ORTLibrary {
+    /// The execution providers that the library was built with.
+    func providers() throws(EngineError) -> [String] {
+        var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        var count: Int32 = 0
+        try check("list its providers", ort_get_available_providers(api, &names, &count))
+        guard let names else { return [] }
+        defer { _ = take(ort_release_available_providers(api, names, count)) }
+        return (0..<Int(count)).compactMap { index in names[index].map { String(cString: $0) } }
+    }
+}

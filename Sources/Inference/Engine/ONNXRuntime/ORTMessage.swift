@@ -1,0 +1,26 @@
+/// ONNX Runtime's messages: one line, without the path of the file and the places in its sources.
+package enum ORTMessage {
+    private static let most = 400
+
+    package static func summary(_ message: String) -> String {
+        var text = message.split(whereSeparator: \.isNewline).map { $0.trimmed }.filter { !$0.isEmpty }
+            .joined(separator: " ")[...]
+        // "Load model from PATH failed:" and "/path/in/sources.cc:123 function(arguments) [ONNXRuntimeError] ..."
+        if text.hasPrefix("Load model from "), let failed = text.firstRange(of: " failed:") {
+            text = text[failed.upperBound...].drop { $0 == " " }
+        }
+        if text.hasPrefix("/"), let end = text.firstRange(of: ") ") ?? text.firstRange(of: " ") {
+            let place = text[..<end.lowerBound]
+            if place.contains(".cc:") || place.contains(".h:") { text = text[end.upperBound...] }
+        }
+        return text.count > most ? text.prefix(most) + "..." : String(text)
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        var text = drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return text
+    }
+}

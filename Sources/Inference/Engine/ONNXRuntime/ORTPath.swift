@@ -1,0 +1,52 @@
+internal import CONNXRuntime
+internal import COpenVINO
+internal import FoundationEssentials
+internal import Glibc
+
+/// Where ONNX Runtime's library is.
+enum ORTPath {
+    private static let name = "libonnxruntime.so"
+
+    /// The file of a path.
+    /// - Parameter path: a file, or a folder with one; empty: beside OpenVINO's libraries.
+    static func file(_ path: String) throws(EngineError) -> String {
+        let places = path.isEmpty ? besideOpenVINO : [path]
+        for place in places {
+            if let file = library(at: place) { return file }
+        }
+        throw ORTLibrary.missing(
+            path.isEmpty
+                ? "it is not installed: install the package ocelli-onnxruntime, or set onnxruntime_path to its library"
+                : "onnxruntime_path: \(path) is no file, and no folder with a \(name)")
+    }
+
+    private static func library(at path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return path }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        // The name that programs are linked with, else the newest version.
+        let found = names.filter { $0 == name || $0.hasPrefix(name + ".") }
+        let best =
+            found.contains(name + ".1") ? name + ".1" : found.max { number($0).lexicographicallyPrecedes(number($1)) }
+        return best.map { path + "/" + $0 }
+    }
+
+    /// The numbers behind the name.
+    private static func number(_ file: String) -> [Int] {
+        file.dropFirst(name.count).split(separator: ".").map { Int($0) ?? 0 }
+    }
+
+    /// In an installation the two engines are in one folder; in a checkout in folders side by side.
+    private static var besideOpenVINO: [String] {
+        let function: @convention(c) (UnsafeMutablePointer<ov_version_t>?) -> ov_status_e = ov_get_openvino_version
+        guard let path = ort_file_with(unsafeBitCast(function, to: UnsafeRawPointer.self)),
+            let resolved = realpath(path, nil)
+        else { return [] }
+        defer { free(resolved) }
+        let file = String(cString: resolved)
+        guard let slash = file.lastIndex(of: "/") else { return [] }
+        let folder = file[..<slash]
+        return ["\(folder)/\(name).1", "\(folder)/../../onnxruntime/lib/\(name).1"]
+    }
+}

@@ -1,0 +1,46 @@
+internal import CONNXRuntime
+internal import Glibc
+
+/// Memory for one tensor of numbers, which ONNX Runtime reads and writes where it is.
+///
+/// Sendable: the pointers never change; who may touch the memory when is the rule of ``EngineTensor``.
+final class ORTTensor: EngineTensor, @unchecked Sendable {
+    let elementType: ElementType
+    let shape: Shape
+    let bytes: UnsafeMutableRawBufferPointer
+    let value: ORTHandle
+
+    init(_ library: ORTLibrary, elementType: ElementType, shape: Shape) throws(EngineError) {
+        guard let count = shape.elementCount, elementType.byteCount > 0,
+            case let (size, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow
+        else {
+            throw EngineError(
+                kind: .failure, operation: "create a tensor of shape \(shape) of \(elementType.rawValue)",
+                detail: "its size is unknown")
+        }
+        // Allocated as any other memory: more than there is ends in an error of ours, not in the process's end.
+        var memory: UnsafeMutableRawPointer?
+        guard posix_memalign(&memory, 64, max(64, size)) == 0, let memory else {
+            throw EngineError(
+                kind: .failure, operation: "create a tensor of shape \(shape) of \(elementType.rawValue)",
+                detail: "there are no \(size) bytes of memory")
+        }
+        let environment = try library.prepared()
+        do throws(EngineError) {
+            let extents = shape.dimensions.map { Int64($0) }
+            let value = try library.make("create a tensor of shape \(shape)") {
+                ort_create_tensor_of(
+                    library.api, environment.memory, memory, size, extents, extents.count, elementType.ort, &$0)
+            }
+            self.value = ORTHandle(value) { [api = library.api] in ort_release_value(api, $0) }
+        } catch {
+            free(memory)
+            throw error
+        }
+        self.elementType = elementType
+        self.shape = shape
+        bytes = UnsafeMutableRawBufferPointer(start: memory, count: size)
+    }
+
+    deinit { free(bytes.baseAddress) }
+}

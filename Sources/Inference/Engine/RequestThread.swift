@@ -1,0 +1,49 @@
+internal import Dispatch
+internal import FlowControl
+internal import Synchronization
+internal import SystemSupport
+
+/// A thread that runs one piece of work at a time, for as long as its owner is there: for engines that compute on the caller's thread.
+final class RequestThread: Sendable {
+    private let shared = Shared()
+
+    private final class Shared: Sendable {
+        /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is taken.
+        struct State {
+            var work: (@Sendable () -> Void)?
+        }
+        let state = Mutex(State())
+        let isWanted = DispatchSemaphore(value: 0)
+
+        /// Runs what comes, until nothing has come where something was announced.
+        func run() {
+            while true {
+                isWanted.wait()
+                let work = state.withLock { state in
+                    defer { state.work = nil }
+                    return state.work
+                }
+                guard let work else { return }
+                work()
+            }
+        }
+    }
+
+    /// - Throws: if no more threads can be started.
+    init() throws(EngineError) {
+        do throws(SystemError) {
+            try SystemThread.start("infer") { [shared] in shared.run() }
+        } catch {
+            throw EngineError(
+                kind: .noThreads, operation: "start a thread for inferences", detail: HostResources.threadsUsedUp())
+        }
+    }
+
+    /// Has the work done. It must not come before the last has ended.
+    func run(_ work: @escaping @Sendable () -> Void) {
+        shared.state.withLock { $0.work = work }
+        shared.isWanted.signal()
+    }
+
+    deinit { shared.isWanted.signal() }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Graphics processors, with a library that stands in for onnxruntime-gpu at the boundary of its API: nothing here has run on one.
+@Suite(
+    .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+    .enabled(if: TabularTests.hasEngine, TabularTests.engineAbsence),
+    .serialized)
+final class GraphicsProcessorTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+        "ocelli-gpu-\(UUID().uuidString)")
+    private var library: String { folder.path + "/libonnxruntime.so.1" }
+
+    init() throws {
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent("models/mean"), withIntermediateDirectories: true)
+        let source = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/onnxruntime/gpu-stand-in.c").path
+        let built = try Shell.run("clang", ["-shared", "-fPIC", "-o", library, source, "-ldl"])
+        try #require(built.status == 0, "\(built.errors)")
+        try ONNXFile.slow(layers: 2, side: 16, window: 3).bytes.write(
+            to: folder.appendingPathComponent("models/mean/mean.onnx"))
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// A daemon with a model whose bundle asks for a device.
+    private func daemon(_ device: String, mode: String, arguments: [String] = []) throws -> Daemon {
+        let json = """
+            { "name": "mean", "id": "mean", "version": "1", "model": { "file": "mean.onnx", "backend": "onnx" },
+              "inputs": [ { "name": "image", "type": "array", "shape": [1, 3, 16, 16] } ],
+              "outputs": [ { "name": "mean", "type": "array", "shape": [1, 3, 1, 1] } ],
+              "runtime": { "device": \(device) } }
+            """
+        try Data(json.utf8).write(to: folder.appendingPathComponent("models/mean/model.json"))
+        return try Daemon(
+            ["--models", folder.path + "/models", "--cache-dir", "", "--onnxruntime-path", library] + arguments,
+            environment: [
+                "STANDIN_LIBRARY": TabularTests.library.path, "STANDIN_MODE": mode, "STANDIN_LOG": folder.path + "/log",
+            ])
+    }
+
+    private func model(_ daemon: Daemon) throws -> [String: Any] { try Curl.run(daemon.url + "/v1/models/mean").json }
+
+    private func predict(_ daemon: Daemon) throws -> Answer {
+        let values = [String](repeating: "2", count: 768).joined(separator: ",")
+        return try Curl.run(
+            daemon.url + "/v1/models/mean/predict", ["--data-binary", "@-"],
+            input: Data("{\"inputs\": {\"image\": [\(values)]}}".utf8))
+    }
+
+    @Test func aModelRunsOnTheGraphicsProcessorThatItsBundleNames() throws {
+        let daemon = try daemon("\"gpu:1\"", mode: "works")
+        defer { daemon.stop() }
+        let model = try model(daemon)
+        #expect(model["state"] as? String == "ready" && model["device"] as? String == "gpu:1", "\(model)")
+        #expect((model["engine"] as? [String: Any])?["name"] as? String == "onnxruntime", "\(model)")
+        let asked = try String(contentsOfFile: folder.path + "/log", encoding: .utf8)
+        for line in ["device_id 1", "append CUDA", "session.disable_cpu_ep_fallback 1", "gpu_mem_limit "] {
+            #expect(asked.contains(line), "\(asked)")
+        }
+        let answer = try predict(daemon)
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.headers["server-timing"]?.contains("desc=\"gpu:1\"") == true, "\(answer.headers)")
+        let metrics = try Curl.run(daemon.url + "/metrics").text
+        #expect(metrics.contains("engine=\"onnxruntime\",device=\"gpu:1\"} 1"))
+        #expect(try Curl.run(daemon.url + "/readyz").text.contains("gpu:1"))
+    }
+
+    /// A graphics processor that cannot be used: never another in silence.
+    @Test(arguments: [("no-driver", "Failed to load shared library"), ("falls-back", "fallback")])
+    func aModelThatCannotRunThereFails(mode: String, words: String) throws {
+        let daemon = try daemon("\"gpu:0\"", mode: mode)
+        defer { daemon.stop() }
+        let model = try model(daemon)
+        #expect(model["state"] as? String == "failed", "\(model)")
+        #expect((model["reason"] as? String ?? "").contains(words), "\(model)")
+        #expect(try predict(daemon).status == 503)
+        #expect(try Curl.run(daemon.url + "/readyz").status == 503)
+    }
+
+    @Test func aListNamesWhatIsTakenInstead() throws {
+        let daemon = try daemon("[\"gpu:0\", \"cpu\"]", mode: "no-driver")
+        defer { daemon.stop() }
+        let model = try model(daemon)
+        #expect(model["state"] as? String == "ready" && model["device"] as? String == "CPU", "\(model)")
+        #expect(try predict(daemon).status == 200)
+        #expect(daemon.log.contains("gpu:0: Failed to load shared library"), "\(daemon.log)")
+    }
+
+    /// The library that comes with Ocelli has no CUDA, and OpenVINO no such device.
+    @Test(arguments: ["auto", "openvino"]) func withoutCUDAItIsSaid(engine: String) throws {
+        let daemon = try daemon("\"gpu:0\"", mode: "works", arguments: ["--onnxruntime-path", "", "--engine", engine])
+        defer { daemon.stop() }
+        let reason = try model(daemon)["reason"] as? String ?? ""
+        #expect(reason.contains(engine == "auto" ? "built without CUDA" : "gpu:0"), "\(reason)")
+    }
+}

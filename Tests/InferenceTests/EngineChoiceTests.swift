@@ -1,0 +1,139 @@
+import Foundation
+import Inference
+import Synchronization
+import Testing
+
+/// The choice between two engines for an ONNX file, without either.
+struct EngineChoiceTests {
+    /// An engine that reads what it is asked to, or refuses.
+    private final class ScriptedEngine: Engine {
+        let version: String
+        let refusal: String?
+        let reads = Mutex(0)
+
+        init(_ version: String, refusal: String? = nil) {
+            self.version = version
+            self.refusal = refusal
+        }
+
+        func availableDevices() throws(EngineError) -> [ComputeDevice] { [] }
+
+        func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
+            reads.withLock { $0 += 1 }
+            if let refusal { throw EngineError(kind: .invalidModel, operation: "read the model file", detail: refusal) }
+            return try FakeEngine().read(source)
+        }
+    }
+
+    private static let missing = EngineError(
+        kind: .failure, operation: "use ONNX Runtime", detail: "it is not installed")
+
+    private let folder: TemporaryFolder
+    private let source: ModelSource
+
+    init() throws {
+        folder = try TemporaryFolder()
+        try folder.write(["model.onnx": "a model \(UUID().uuidString)", "model.tflite": "another"])
+        var source = ModelSource(path: folder.url.path + "/model.onnx")
+        source.cacheFolder = folder.url.path
+        self.source = source
+    }
+
+    private func engine(_ first: ScriptedEngine, _ second: ScriptedEngine?) -> ChoosingEngine {
+        ChoosingEngine(first) { (_) throws(EngineError) -> any Engine in
+            guard let second else { throw Self.missing }
+            return second
+        }
+    }
+
+    private let openVINO = ScriptedEngine("OpenVINO 1"), onnxRuntime = ScriptedEngine("ONNX Runtime 1")
+    private let refusing = ScriptedEngine("OpenVINO 1", refusal: "no LinearClassifier")
+
+    @Test func theFirstEngineRunsWhatItReadsAndTheQuestionStaysOpenUntilItIsSettled() throws {
+        let engine = engine(openVINO, onnxRuntime)
+        let opened = try engine.open(source)
+        #expect(opened.use?.name == "openvino" && opened.use?.reason == nil)
+        try #require(opened.question).settle(nil)
+        #expect(try engine.open(source).question == nil)
+        #expect(try engine.open(source).use?.name == "openvino")
+    }
+
+    @Test func whatTheFirstEngineComputesWronglyRunsOnTheSecondFromThenOn() throws {
+        let engine = engine(openVINO, onnxRuntime)
+        try #require(try engine.open(source).question).settle("computes it wrongly: 2 instead of 1")
+        let opened = try engine.open(source)
+        #expect(opened.use?.name == "onnxruntime" && opened.question == nil)
+        #expect(opened.use?.reason == "OpenVINO computes it wrongly: 2 instead of 1")
+    }
+
+    @Test func whatTheFirstEngineCannotReadRunsOnTheSecond() throws {
+        let opened = try engine(refusing, onnxRuntime).open(source)
+        #expect(opened.use?.name == "onnxruntime" && opened.question == nil)
+        #expect(opened.use?.reason == "OpenVINO cannot read it: no LinearClassifier")
+    }
+
+    /// The answers of a model do not change because a library went.
+    @Test func aModelOfTheSecondEngineFailsWhenThatIsGone() throws {
+        _ = try engine(refusing, onnxRuntime).open(source)
+        // The first engine would read it by now: an update.
+        let error = #expect(throws: EngineError.self) { try engine(openVINO, nil).open(source) }
+        #expect(
+            error?.detail
+                == "ONNX Runtime ran it before, because OpenVINO cannot read it: no LinearClassifier; now it is not installed"
+        )
+    }
+
+    @Test func anotherVersionOfAnEngineOpensTheQuestionAgain() throws {
+        _ = try engine(refusing, onnxRuntime).open(source)
+        let opened = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
+        #expect(opened.use?.name == "openvino" && opened.question != nil)
+    }
+
+    /// By contents: another file of the same name has a choice of its own.
+    @Test func theChoiceIsOfTheContents() throws {
+        let engine = engine(openVINO, onnxRuntime)
+        try #require(try engine.open(source).question).settle("computes it wrongly")
+        try folder.write(["model.onnx": "another model \(UUID().uuidString)"])
+        #expect(try engine.open(source).use?.name == "openvino")
+    }
+
+    @Test func withoutTheSecondEngineTheErrorSaysWhatIsMissing() throws {
+        let error = #expect(throws: EngineError.self) { try engine(refusing, nil).open(source) }
+        #expect(error?.detail == "no LinearClassifier; ONNX Runtime may be able to run it, but it is not installed")
+        let opened = try engine(openVINO, nil).open(source)
+        #expect(opened.use?.name == "openvino" && opened.question == nil)
+    }
+
+    @Test func whatNeitherReadsNamesBothReasons() throws {
+        let second = ScriptedEngine("ONNX Runtime 1", refusal: "no such operator")
+        let error = #expect(throws: EngineError.self) { try engine(refusing, second).open(source) }
+        #expect(error?.detail == "OpenVINO: no LinearClassifier; ONNX Runtime: read the model file: no such operator")
+    }
+
+    @Test func aConfiguredEngineIsTakenWithoutAskingTheOther() throws {
+        let engine = engine(openVINO, onnxRuntime)
+        var source = source
+        source.engine.preference = .onnxruntime
+        let opened = try engine.open(source)
+        #expect(opened.use?.name == "onnxruntime" && opened.use?.reason == "it is configured (engine)")
+        #expect(openVINO.reads.withLock { $0 } == 0)
+        source.engine.preference = .openvino
+        #expect(try engine.open(source).question == nil)
+        #expect(onnxRuntime.reads.withLock { $0 } == 1)
+    }
+
+    @Test func aGraphicsProcessorIsTheSecondEngines() throws {
+        var source = source
+        source.device = "gpu:0"
+        let opened = try engine(openVINO, onnxRuntime).open(source)
+        #expect(opened.use?.name == "onnxruntime" && opened.use?.reason == "the device is gpu:0")
+    }
+
+    @Test func filesOfOtherFormatsAreTheFirstEngines() throws {
+        var source = ModelSource(path: folder.url.path + "/model.tflite")
+        #expect(try engine(openVINO, onnxRuntime).open(source).question == nil)
+        source.engine.preference = .onnxruntime
+        let error = #expect(throws: EngineError.self) { try engine(openVINO, onnxRuntime).open(source) }
+        #expect(error?.detail.contains("ONNX Runtime reads ONNX files") == true)
+    }
+}

@@ -1,0 +1,191 @@
+import FlowControl
+import Foundation
+import Inference
+import SystemSupport
+import TestSupport
+import Testing
+
+/// The duties of every engine, by the same tests: answers, cancellation, deadlines, storms, loads and what they leave behind.
+@Suite(.serialized)
+struct EnginesTests {
+    /// The engines that are here.
+    static let engines: [EnginePreference] = {
+        let library = SharedData.packageRoot.appendingPathComponent(".deps/onnxruntime/lib/libonnxruntime.so.1").path
+        let isThere = FileManager.default.fileExists(atPath: library)
+        if !isThere {
+            print("ONNX Runtime is not in .deps: its part of EnginesTests is skipped; run `make setup` with a network")
+        }
+        return [.openvino] + (isThere ? [.onnxruntime] : [])
+    }()
+
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func load(_ file: ONNXFile, on engine: EnginePreference, streams: Int = 2) async throws -> Model {
+        let path = folder.url.appendingPathComponent("model.onnx")
+        try file.bytes.write(to: path)
+        var configuration = ModelConfiguration()
+        configuration.engineRequest.preference = engine
+        configuration.compile.streams = streams
+        configuration.compile.threads = streams
+        let model = try await Model.load(contentsOf: path.path, configuration: configuration)
+        #expect(model.loadReport.engine?.name == engine.rawValue)
+        return model
+    }
+
+    private static func picture(_ side: Int, value: Float) throws -> DictionaryFeatureProvider {
+        let floats = [Float](repeating: value, count: 3 * side * side)
+        return ["image": .multiArray(try MultiArray(shape: [1, 3, side, side], floats: floats))]
+    }
+
+    private static func mean(_ prediction: Prediction) -> [Double] {
+        if case .multiArray(let array)? = prediction.featureValue(for: "mean") { array.doubles } else { [] }
+    }
+
+    /// Poolings leave a picture of one colour as it is: padding does not count.
+    private static let small = ONNXFile.slow(layers: 3, side: 16, window: 3)
+
+    @Test(arguments: engines) func answersAreThoseOfTheirInput(engine: EnginePreference) async throws {
+        let model = try await load(Self.small, on: engine)
+        let answers = await model.predictions(from: try (0..<20).map { try Self.picture(16, value: Float($0)) })
+        for (index, answer) in answers.enumerated() {
+            #expect(Self.mean(try answer.get()).allSatisfy { abs($0 - Double(index)) < 1e-4 }, "\(index)")
+        }
+    }
+
+    @Test(arguments: engines) func aCancelledPredictionStopsAndItsRequestIsUsedAgain(engine: EnginePreference)
+        async throws
+    {
+        let model = try await load(.slow(layers: 60), on: engine, streams: 1)
+        let input = try Self.picture(256, value: 1)
+        let running = Task { try await model.prediction(from: input) }
+        try await Task.sleep(for: .milliseconds(300))
+        running.cancel()
+        let result = await running.result
+        #expect(throws: InferenceError.self) { try result.get() }
+        if case .failure(let error as InferenceError) = result {
+            guard case .cancelled = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        #expect(model.limiter.snapshot.inFlight == 0)
+        // The flag that ended the one does not end the next, which its deadline does.
+        var options = PredictionOptions()
+        options.deadline = .now + .milliseconds(200)
+        do {
+            _ = try await model.prediction(from: input, options: options)
+            Issue.record("it was not ended")
+        } catch {
+            guard case .deadlineExceeded = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    /// Predictions that end anyhow, at any time: those that are left are answered rightly, and nothing is held.
+    @Test(arguments: engines) func aStormOfCancelledPredictionsLeavesNothing(engine: EnginePreference) async throws {
+        let seed = UInt64.random(in: .min ... .max)
+        print("storm: seed \(seed)")
+        var random = SplitMix(seed: seed)
+        let model = try await load(.slow(layers: 4, side: 64, window: 15), on: engine)
+        let count = LongTests.areAskedFor ? 2_000 : 150
+        var tasks: [(Task<Prediction, any Error>, Float)] = []
+        for index in 0..<count {
+            let value = Float(index % 50), input = try Self.picture(64, value: value)
+            let task = Task<Prediction, any Error> { try await model.prediction(from: input) }
+            tasks.append((task, value))
+            if random.next() % 3 == 0 { task.cancel() }
+            if random.next() % 4 == 0 { tasks[Int(random.next() % UInt64(tasks.count))].0.cancel() }
+            if random.next() % 8 == 0 { try await Task.sleep(for: .microseconds(Int(random.next() % 3_000))) }
+        }
+        for (task, value) in tasks {
+            switch await task.result {
+            case .success(let prediction):
+                #expect(Self.mean(prediction).allSatisfy { abs($0 - Double(value)) < 1e-3 }, "seed \(seed)")
+            case .failure(let error as InferenceError):
+                switch error {
+                case .cancelled, .refused: break
+                default: Issue.record("seed \(seed): \(error)")
+                }
+            case .failure(let error): Issue.record("seed \(seed): \(error)")
+            }
+        }
+        #expect(model.limiter.snapshot.inFlight == 0 && model.limiter.snapshot.waiting == 0)
+        let last = try await model.prediction(from: try Self.picture(64, value: 9))
+        #expect(Self.mean(last).allSatisfy { abs($0 - 9) < 1e-3 })
+    }
+
+    private static func status(_ key: String) -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix(key + ":") } ?? ""
+        return Int(line.split { !$0.isNumber }.first ?? "") ?? 0
+    }
+
+    /// Loads while another model answers: none of its answers is lost, and threads and memory do not grow with the loads.
+    @Test(arguments: engines) func loadsUnderLoadLeaveNoThreadsAndNoMemory(engine: EnginePreference) async throws {
+        let serving = try await load(Self.small, on: engine)
+        let input = try Self.picture(16, value: 5)
+        let load = Task {
+            var answers = 0
+            while !Task.isCancelled {
+                let answer = try await serving.prediction(from: input)
+                #expect(Self.mean(answer).allSatisfy { abs($0 - 5) < 1e-4 })
+                answers += 1
+            }
+            return answers
+        }
+        func loadOnce() async throws {
+            let model = try await self.load(Self.small, on: engine)
+            _ = try await model.prediction(from: input)
+        }
+        for _ in 0..<5 { try await loadOnce() }
+        let threads = Self.status("Threads"), memory = Self.status("VmRSS")
+        for _ in 0..<(LongTests.areAskedFor ? 300 : 30) { try await loadOnce() }
+        load.cancel()
+        do { #expect(try await load.value > 0) } catch let error as InferenceError {
+            guard case .cancelled = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        // Those of the last model may be on their way out.
+        #expect(
+            await eventuallyAsync { Self.status("Threads") <= threads + 4 },
+            "\(Self.status("Threads")) instead of \(threads)")
+        #expect(Self.status("VmRSS") < memory + (48 << 10), "\(Self.status("VmRSS")) KiB instead of \(memory)")
+    }
+
+    private func eventuallyAsync(_ condition: () -> Bool) async -> Bool {
+        for _ in 0..<500 {
+            if condition() { return true }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return condition()
+    }
+
+    /// The time of each layer.
+    @Test(arguments: engines) func layersAreMeasured(engine: EnginePreference) async throws {
+        let path = folder.url.appendingPathComponent("model.onnx")
+        try Self.small.bytes.write(to: path)
+        var source = ModelSource(path: path.path)
+        source.engine.preference = engine
+        var options = CompileOptions()
+        options.profiling = true
+        options.streams = 1
+        let compiled = try DefaultEngine.shared().read(source).compile(options)
+        let request = try compiled.makeRequest()
+        let tensor = try compiled.makeTensor(elementType: .float32, shape: [1, 3, 16, 16])
+        tensor.bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        try request.setInput(0, to: tensor)
+        let ended = AsyncStream<Void>.makeStream()
+        try request.start { ended.continuation.finish() }
+        for await _ in ended.stream {}
+        try request.finish()
+        let layers = try request.profile()
+        #expect(layers.count { $0.type.contains("Pool") } >= 3, "\(layers)")
+    }
+}

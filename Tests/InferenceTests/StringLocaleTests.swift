@@ -1,0 +1,37 @@
+import Foundation
+import Inference
+import TestSupport
+import Testing
+
+/// Text models load on systems without the locale that StringNormalizer asks for.
+struct StringLocaleTests {
+    private func file(_ texts: [(String, String)]) -> [UInt8] {
+        [UInt8](
+            ONNXFile(
+                [.init("StringNormalizer", ["x"], ["y"], texts: texts), .init("Identity", ["y"], ["z"])],
+                inputs: [("x", [-1])], outputs: [("z", [-1])]
+            ).bytes)
+    }
+
+    @Test func nothingChangesWhereTheLocaleIsThere() {
+        #expect(StringLocale.replaced(in: file([]), hasLocale: { _ in true }) == nil)
+        #expect(StringLocale.replaced(in: file([("locale", "de_DE")]), hasLocale: { $0 == "de_DE" }) == nil)
+    }
+
+    @Test func aLocaleThatIsMissingIsReplacedByTheOneThatEverySystemHas() {
+        let expected = file([("case_change_action", "LOWER"), ("locale", "C.UTF-8")])
+        #expect(
+            StringLocale.replaced(in: file([("case_change_action", "LOWER")]), hasLocale: { _ in false }) == expected)
+        let french = file([("locale", "fr_FR"), ("case_change_action", "LOWER")])
+        #expect(StringLocale.replaced(in: french, hasLocale: { _ in false }) == expected)
+    }
+
+    @Test func otherFilesAndDamagedOnesStayAsTheyAre() {
+        let other = [UInt8](ONNXFile.slow(layers: 2).bytes)
+        #expect(StringLocale.replaced(in: other, hasLocale: { _ in false }) == nil)
+        let whole = file([])
+        for count in 0..<whole.count {
+            _ = StringLocale.replaced(in: Array(whole[..<count]), hasLocale: { _ in false })
+        }
+    }
+}

@@ -1,0 +1,119 @@
+public import Foundation
+
+/// Writes small ONNX files (onnx.proto): graphs of nodes with attributes of integers, for tests that need operators of their own.
+public struct ONNXFile: Sendable {
+    /// A node: its operator, the names of its inputs and outputs, and its attributes.
+    public struct Node: Sendable {
+        let operation: String, inputs: [String], outputs: [String]
+        let integers: [(String, [Int])], texts: [(String, String)], domain: String
+
+        /// A node.
+        /// - Parameter integers: an attribute of one integer is a number, and of several a list.
+        public init(
+            _ operation: String, _ inputs: [String], _ outputs: [String], integers: [(String, [Int])] = [],
+            texts: [(String, String)] = [], domain: String = ""
+        ) {
+            self.operation = operation
+            self.inputs = inputs
+            self.outputs = outputs
+            self.integers = integers
+            self.texts = texts
+            self.domain = domain
+        }
+    }
+
+    private let nodes: [Node]
+    private let inputs: [(String, [Int])], outputs: [(String, [Int])]
+    private let constants: [(String, [Float])]
+    private let opset: Int
+
+    /// A file whose inputs and outputs are 32-bit floats of these shapes, -1 for an open axis.
+    public init(
+        _ nodes: [Node], inputs: [(String, [Int])], outputs: [(String, [Int])], constants: [(String, [Float])] = [],
+        opset: Int = 19
+    ) {
+        self.nodes = nodes
+        self.inputs = inputs
+        self.outputs = outputs
+        self.constants = constants
+        self.opset = opset
+    }
+
+    /// A row of poolings over wide windows that gives the mean of each of three channels: as much arithmetic as is asked for.
+    public static func slow(layers: Int, side: Int = 256, window: Int = 63) -> ONNXFile {
+        let pad = (window - 1) / 2
+        var nodes = (0..<layers).map { index in
+            Node(
+                "AveragePool", [index == 0 ? "image" : "x\(index)"], ["x\(index + 1)"],
+                integers: [("kernel_shape", [window, window]), ("pads", [pad, pad, pad, pad])])
+        }
+        nodes.append(Node("GlobalAveragePool", ["x\(layers)"], ["mean"]))
+        return ONNXFile(nodes, inputs: [("image", [1, 3, side, side])], outputs: [("mean", [1, 3, 1, 1])])
+    }
+
+    /// The file's bytes.
+    public var bytes: Data {
+        var graph: [UInt8] = []
+        for node in nodes { graph += field(1, bytes(of: node)) }
+        graph += field(2, Array("graph".utf8))
+        for (name, values) in constants {
+            let raw = values.withUnsafeBytes { [UInt8]($0) }
+            graph += field(
+                5,
+                field(1, varint(values.count), isBytes: false) + number(2, 1) + field(8, Array(name.utf8))
+                    + field(9, raw))
+        }
+        for (name, shape) in inputs { graph += field(11, value(name, shape)) }
+        for (name, shape) in outputs { graph += field(12, value(name, shape)) }
+        var model = number(1, 9) + field(7, graph) + field(8, number(2, opset))
+        for domain in Set(nodes.map(\.domain)) where !domain.isEmpty {
+            model += field(8, field(1, Array(domain.utf8)) + number(2, 1))
+        }
+        return Data(model)
+    }
+
+    private func bytes(of node: Node) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for name in node.inputs { bytes += field(1, Array(name.utf8)) }
+        for name in node.outputs { bytes += field(2, Array(name.utf8)) }
+        bytes += field(4, Array(node.operation.utf8))
+        for (name, values) in node.integers {
+            // AttributeProto: i = 3, ints = 8, type = 20 (INT 2, INTS 7).
+            var attribute = field(1, Array(name.utf8))
+            if values.count == 1 {
+                attribute += number(3, values[0]) + number(20, 2)
+            } else {
+                for value in values { attribute += number(8, value) }
+                attribute += number(20, 7)
+            }
+            bytes += field(5, attribute)
+        }
+        for (name, text) in node.texts {
+            bytes += field(5, field(1, Array(name.utf8)) + field(4, Array(text.utf8)) + number(20, 3))
+        }
+        return node.domain.isEmpty ? bytes : bytes + field(7, Array(node.domain.utf8))
+    }
+
+    /// ValueInfoProto with a tensor of 32-bit floats.
+    private func value(_ name: String, _ shape: [Int]) -> [UInt8] {
+        var extents: [UInt8] = []
+        for extent in shape { extents += field(1, extent < 0 ? field(2, Array("n".utf8)) : number(1, extent)) }
+        let tensor = number(1, 1) + field(2, extents)
+        return field(1, Array(name.utf8)) + field(2, field(1, tensor))
+    }
+
+    private func number(_ number: Int, _ value: Int) -> [UInt8] { varint(number << 3) + varint(value) }
+
+    private func field(_ number: Int, _ bytes: [UInt8], isBytes: Bool = true) -> [UInt8] {
+        isBytes ? varint(number << 3 | 2) + varint(bytes.count) + bytes : varint(number << 3) + bytes
+    }
+
+    private func varint(_ value: Int) -> [UInt8] {
+        var bytes: [UInt8] = [], rest = UInt64(bitPattern: Int64(value))
+        while rest >= 0x80 {
+            bytes.append(UInt8(rest & 0x7F) | 0x80)
+            rest >>= 7
+        }
+        return bytes + [UInt8(rest)]
+    }
+}
