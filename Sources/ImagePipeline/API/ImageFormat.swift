@@ -42,6 +42,30 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
+    /// The endings of the names of such files, in lower case.
+    package var endings: [String] {
+        switch self {
+        case .jpeg: [".jpg", ".jpeg"]
+        case .png: [".png"]
+        case .webp: [".webp"]
+        case .heic: [".heic", ".heif"]
+        case .avif: [".avif"]
+        case .tiff: [".tif", ".tiff"]
+        case .gif: [".gif"]
+        case .bmp: [".bmp"]
+        case .jxl: [".jxl"]
+        }
+    }
+
+    /// The endings of all formats.
+    package static let allEndings = allCases.flatMap(\.endings)
+
+    /// True if a name ends as those of pictures do, in upper or lower case.
+    package static func isPicture(named name: String) -> Bool {
+        let lower = name.lowercased()
+        return allEndings.contains { lower.hasSuffix($0) }
+    }
+
     /// Its media type, as registered with IANA.
     public var mediaType: String { "image/" + rawValue }
 

@@ -99,12 +99,9 @@ enum FormatSniffer {
     /// True if this is a picture's name instead of the picture: `curl --data-binary cat.jpg`, `-F image=cat.jpg`.
     private static func isFileName(_ reader: ByteReader) -> Bool {
         guard reader.count <= 1024 else { return false }
-        let text = String(decoding: reader.bytes, as: UTF8.self).lowercased()
+        let text = String(decoding: reader.bytes, as: UTF8.self)
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 }) else { return false }
-        return [".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".jxl"]
-            .contains {
-                text.hasSuffix($0)
-            }
+        return ImageFormat.isPicture(named: text)
     }
 
     /// Text, past a byte order mark and white space, whatever the case.

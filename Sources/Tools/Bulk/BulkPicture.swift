@@ -43,14 +43,4 @@ struct BulkPicture: Sendable {
             return bytes
         }
     }
-
-    /// True if a name ends as those of pictures do.
-    static func isPicture(_ name: String) -> Bool {
-        let lower = name.lowercased()
-        return endings.contains { lower.hasSuffix($0) }
-    }
-
-    private static let endings = [
-        ".jpg", ".jpeg", ".png", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".gif", ".bmp", ".jxl",
-    ]
 }

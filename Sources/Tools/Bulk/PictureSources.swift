@@ -1,6 +1,7 @@
 internal import CSystem
 internal import FoundationEssentials
 internal import Glibc
+internal import ImagePipeline
 internal import Inference
 internal import InferenceService
 internal import SystemSupport
@@ -113,7 +114,7 @@ struct PictureSources: Sendable {
         case .tar(var tar, let name)?:
             let members = try tar.read(most: Self.most)
             open = tar.isAtEnd ? nil : .tar(tar, name: name)
-            return members.filter { BulkPicture.isPicture($0.name) }.map {
+            return members.filter { ImageFormat.isPicture(named: $0.name) }.map {
                 BulkPicture(name: "\(name)/\($0.name)", place: .part(of: name, offset: $0.offset, count: $0.count))
             }
         case .folders(var folders)?:
@@ -162,7 +163,7 @@ struct PictureSources: Sendable {
             guard stat(path, &status) == 0 else { continue }
             if status.st_mode & S_IFMT == S_IFDIR {
                 folders.append(path)
-            } else if BulkPicture.isPicture(name) {
+            } else if ImageFormat.isPicture(named: name) {
                 files.append(path)
             }
         }

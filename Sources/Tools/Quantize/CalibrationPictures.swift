@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ImagePipeline
 package import InferenceService
 
 /// The pictures of a folder, and the classes that its folders name.
@@ -31,9 +32,6 @@ package struct CalibrationPictures: Sendable {
     package static let least = 8
     /// Files and folders that are looked at.
     private static let mostEntries = 200_000, deepest = 8
-    private static let extensions = [
-        ".jpg", ".jpeg", ".png", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".gif", ".bmp", ".jxl",
-    ]
 
     package init(_ pictures: [Picture]) { self.pictures = pictures }
 
@@ -56,7 +54,7 @@ package struct CalibrationPictures: Sendable {
                 guard FileManager.default.fileExists(atPath: full, isDirectory: &isFolder) else { continue }
                 if isFolder {
                     if depth < Self.deepest { open.append((full, top ?? name, depth + 1)) }
-                } else if Self.extensions.contains(where: { name.lowercased().hasSuffix($0) }) {
+                } else if ImageFormat.isPicture(named: name) {
                     found.append(Picture(path: full, folder: top))
                 }
             }
@@ -64,7 +62,7 @@ package struct CalibrationPictures: Sendable {
         pictures = found.sorted { $0.path < $1.path }
         guard pictures.count >= Self.least else {
             throw StartupError(
-                "\(folder) has \(pictures.count) pictures (\(Self.extensions.joined(separator: ", "))): at least \(Self.least) are "
+                "\(folder) has \(pictures.count) pictures (\(ImageFormat.allEndings.joined(separator: ", "))): at least \(Self.least) are "
                     + "needed, and a few hundred make a good calibration")
         }
     }

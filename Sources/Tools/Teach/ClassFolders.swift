@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import ImagePipeline
 internal import Inference
 internal import InferenceService
 internal import SystemSupport
@@ -38,7 +39,7 @@ struct ClassFolders: Sendable {
             guard stat(base + name, &status) == 0 else { continue }
             if status.st_mode & S_IFMT == S_IFDIR {
                 labels.append(name)
-            } else if BulkPicture.isPicture(name) {
+            } else if ImageFormat.isPicture(named: name) {
                 strays += 1
             }
         }
