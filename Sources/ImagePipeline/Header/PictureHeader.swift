@@ -39,12 +39,15 @@ struct PictureHeader {
     ) throws(ImageError) -> PictureHeader {
         guard !bytes.isEmpty else { throw .empty }
         let reader = ByteReader(bytes)
-        switch FormatSniffer.format(reader) {
+        guard let format = FormatSniffer.format(reader) else {
+            throw .unsupportedFormat(looksLike: FormatSniffer.resemblance(reader))
+        }
+        switch format {
         case .jpeg: return try JPEGHeader.read(reader, isCancelled: isCancelled)
         case .png: return try PNGHeader.read(reader, isCancelled: isCancelled)
         case .webp: return try WebPHeader.read(reader, isCancelled: isCancelled)
-        case let format?: throw .unavailable(format, reason: "it is decoded in a separate process")
-        case nil: throw .unsupportedFormat(looksLike: FormatSniffer.resemblance(reader))
+        case .heic, .avif, .tiff, .gif, .bmp, .jxl:
+            throw .unavailable(format, reason: "it is decoded in a separate process")
         }
     }
 }

@@ -21,7 +21,8 @@ extension ImagePipeline {
     /// transparency). 0 for pictures that `prepare` refuses because of their header.
     public func demand(_ bytes: UnsafeRawBufferPointer) -> DecodeDemand {
         let reader = ByteReader(bytes)
-        switch FormatSniffer.format(reader) {
+        guard let format = FormatSniffer.format(reader) else { return .none }
+        switch format {
         case .jpeg:
             guard let header = try? JPEGHeader.read(reader, countsScans: false, isCancelled: { false }) else {
                 return .none
@@ -43,11 +44,10 @@ extension ImagePipeline {
             let isPlain = reader.has("VP8 ", at: 12)
             return demand(
                 width, height, held: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
-        case let format?:
+        case .heic, .avif, .tiff, .gif, .bmp, .jxl:
             // The process that decodes it states its size later, and its memory is taken then.
-            guard format.isConfined, limits.formats.contains(format) else { return .none }
+            guard limits.formats.contains(format) else { return .none }
             return DecodeDemand(memory: 0, time: Self.leastConfined + UInt64(bytes.count) * Self.timeOfByte(format))
-        case nil: return .none
         }
     }
 
