@@ -6,7 +6,7 @@ import InferenceService
 import Teaching
 import Testing
 
-/// Every error of every module has its status and code, as API.md has them, and there is one place that says so.
+/// Every error of every module has its status and code, as docs/http-api.md has them, and there is one place that says so.
 @Suite struct ServiceErrorTests {
     private func check(
         _ error: ServiceError, _ status: Int, _ code: String, retries: Bool = false,

@@ -2,7 +2,7 @@ import Rollout
 import TestSupport
 import Testing
 
-/// The rule by which two answers to one picture agree (API.md, "Versions and rollouts").
+/// The rule by which two answers to one picture agree (docs/rollout.md).
 @Suite struct AgreementTests {
     typealias Answer = ComparableAnswer
 

@@ -7,7 +7,7 @@ package import Settings
 package import Teaching
 
 /// An error as a client sees it: status, code, sentence. Every error of every module becomes one of these here, and
-/// nowhere else (API.md, "Errors").
+/// nowhere else (docs/http-api.md, "Errors").
 package struct ServiceError: Error, Sendable {
     /// The code of the JSON error body.
     package let code: ErrorCode

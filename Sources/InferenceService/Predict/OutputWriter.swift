@@ -1,7 +1,7 @@
 internal import Inference
 internal import JSON
 
-/// Writes the outputs of a prediction as `model.json` describes them (API.md, "predict").
+/// Writes the outputs of a prediction as `model.json` describes them (docs/http-api.md, "Predict").
 struct OutputWriter {
     let outputs: [FeatureDescription]
     /// The number of labels of each labelled output that are written, best first; nil writes all, in the labels' order.
