@@ -19,6 +19,10 @@ protocol Command: Sendable {
     static var notes: String { get }
     /// True if it takes the flags that are settings, and `--config`.
     static var takesSettings: Bool { get }
+    /// True if it runs models in this process, for which the memory and threads of the process must do.
+    static var runsModels: Bool { get }
+    /// True if it ends in its own way at SIGINT and SIGTERM, which are then blocked before the first thread starts.
+    static var readsSignals: Bool { get }
     /// All of `ocelli help NAME`.
     static var help: String { get }
 
@@ -37,6 +41,8 @@ extension Command {
     static var flags: [Flag<Request>] { [] }
     static var notes: String { "" }
     static var takesSettings: Bool { true }
+    static var runsModels: Bool { true }
+    static var readsSignals: Bool { false }
 
     static func take(word: String, into request: inout Request) throws {
         throw UsageError("\"\(word)\" is not expected here; `ocelli help \(name)` shows the usage")

@@ -26,9 +26,7 @@ enum Ocelli {
             Terminal.exit(1)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if [ServeCommand.name, ReportCommand.name, QuantizeCommand.name, TeachCommand.name].contains(arguments.first) {
-            Daemon.blockSignals()
-        }
+        if command(named: arguments.first)?.readsSignals == true { Daemon.blockSignals() }
         let ended = DispatchSemaphore(value: 0)
         let result = Mutex<Int32>(1)
         Task.detached {
@@ -56,14 +54,12 @@ enum Ocelli {
         return commands.first { $0.name != name && knows($0) }?.name
     }
 
-    /// Commands that run no model.
-    private static let withoutModels = [
-        BenchCommand.name, LoadCommand.name, ReportCommand.name, LimitsCommand.name, ReadyCommand.name,
-        TeachCommand.name, HelpCommand.name,
-    ]
-
     /// Those that only Ocelli itself calls.
     private static let internalCommands: [any (Command & Sendable).Type] = [TryModelCommand.self]
+
+    private static func command(named name: String?) -> (any (Command & Sendable).Type)? {
+        (commands + internalCommands).first { $0.name == name }
+    }
 
     private static func run(_ arguments: [String]) async -> Int32 {
         guard let name = arguments.first else {
@@ -79,7 +75,7 @@ enum Ocelli {
                 return try await HelpCommand.run(Array(arguments.dropFirst()))
             default: break
             }
-            guard let command = (commands + internalCommands).first(where: { $0.name == name }) else {
+            guard let command = command(named: name) else {
                 let hint = Spelling.hint(for: name, among: commands.map { $0.name })
                 throw UsageError("\"\(name)\" is not a command\(hint); `ocelli help` lists them")
             }
@@ -88,7 +84,7 @@ enum Ocelli {
                 Terminal.print(command.help)
                 return 0
             }
-            if !withoutModels.contains(command.name) { try AddressSpace.check() }
+            if command.runsModels { try AddressSpace.check() }
             return try await command.run(rest)
         } catch let error as UsageError {
             Terminal.complain("ocelli: \(error.message)")

@@ -5,6 +5,7 @@ internal import Tools
 /// `ocelli bench`: what this machine can do.
 enum BenchCommand: Command {
     static let name = "bench"
+    static let runsModels = false
     static let summary = "Measure what this machine can do: engine, decoding, both, and through a socket."
     static let usage = ["[MODEL] [PICTURE...] [--seconds S] [--concurrency N] [--json] [SETTINGS]"]
     static let about = """

@@ -5,6 +5,7 @@ internal import SystemSupport
 /// `ocelli help`.
 enum HelpCommand: Command {
     static let name = "help"
+    static let runsModels = false
     static let summary = "Explain a command, or print a commented configuration file (`ocelli help config`)."
     static let usage = ["[COMMAND | config | settings | man | completion]"]
     static let about = """

@@ -5,6 +5,7 @@ internal import Settings
 /// `ocelli limits`: the numbers that the daemon would work with here.
 enum LimitsCommand: Command {
     static let name = "limits"
+    static let runsModels = false
     static let summary = "Print the limits on this machine, with the reason for each."
     static let usage = ["[--config FILE] [SETTINGS]"]
     static let about = """

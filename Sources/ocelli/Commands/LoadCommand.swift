@@ -7,6 +7,7 @@ internal import Tools
 /// `ocelli load`: a server under load.
 enum LoadCommand: Command {
     static let name = "load"
+    static let runsModels = false
     static let summary = "Put a server under load, at a rate or with a number of connections, and measure its answers."
     static let usage = ["URL [PICTURE...] [--rate R | --sweep RATES] [--slo OBJECTIVE] [--json] [OPTIONS]"]
 

@@ -5,6 +5,7 @@ internal import Tools
 /// `ocelli quantize`: a bundle that computes with whole numbers.
 enum QuantizeCommand: Command {
     static let name = "quantize"
+    static let readsSignals = true
     static let summary = "Quantize a model to 8-bit integers, and compare it with the original."
     static let usage = [
         """

@@ -4,6 +4,7 @@ internal import Settings
 /// `ocelli ready`: a probe for images that have no curl.
 enum ReadyCommand: Command {
     static let name = "ready"
+    static let runsModels = false
     static let summary = "Check whether a running daemon is ready: a probe for containers."
     struct Request {
         var url: String?

@@ -5,6 +5,8 @@ internal import Tools
 /// `ocelli report`: what a model costs here.
 enum ReportCommand: Command {
     static let name = "report"
+    static let runsModels = false
+    static let readsSignals = true
     static let summary = "Measure a model: load, latency, throughput, memory, layers."
 
     static let usage = ["MODEL [--json] [--seconds S] [--in-flight N] [--layers N] [SETTINGS]"]

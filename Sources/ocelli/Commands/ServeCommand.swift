@@ -4,6 +4,7 @@ internal import Settings
 /// `ocelli serve`: the daemon.
 enum ServeCommand: Command {
     static let name = "serve"
+    static let readsSignals = true
     static let summary = "Serve models over HTTP until a signal ends it."
 
     static let usage = ["[--config FILE] [--models DIR]... [--listen ADDRESS]... [SETTINGS]"]

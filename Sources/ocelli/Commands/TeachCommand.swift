@@ -5,6 +5,8 @@ internal import Tools
 /// `ocelli teach`: classes for models that embed pictures.
 enum TeachCommand: Command {
     static let name = "teach"
+    static let runsModels = false
+    static let readsSignals = true
     static let summary = "Teach a model that embeds pictures your own classes."
     struct Request {
         var folder = FolderTeaching.Request()
