@@ -118,7 +118,7 @@ struct CancellationTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// How many clients go away in the next test: OCELLI_TEST_ABORTS, 1,000 if that is not set.
+    /// The clients that go away in the next test: OCELLI_TEST_ABORTS, 1,000 if that is not set.
     static let aborts =
         ProcessInfo.processInfo.environment["OCELLI_TEST_ABORTS"].flatMap { Int($0) }.map { max(100, $0) } ?? 1_000
 

@@ -11,7 +11,7 @@ struct DescriptorsTests {
     /// A request that holds its connection, and cannot be closed for another.
     private static let half = "POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf"
 
-    /// How a client's question is answered; empty if its connection was closed or reset.
+    /// The first line of the answer to a client's question; empty if its connection was closed or reset.
     private func firstLine(of client: RawClient?) -> String? {
         client?.offer(Self.health)
         return client?.receive(seconds: 30).prefix { !$0.isNewline }.description

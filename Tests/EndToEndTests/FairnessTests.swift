@@ -81,7 +81,7 @@ struct FairnessTests {
         return try Daemon(arguments)
     }
 
-    /// How many requests hold a slot, wait for one, and are done, as `/v1/models/MODEL` says.
+    /// The numbers of requests that hold a slot, wait for one, and are done, as `/v1/models/MODEL` says.
     private static func load(
         of daemon: Daemon, _ route: Route
     ) throws -> (now: Int, waiting: Int, done: Int) {

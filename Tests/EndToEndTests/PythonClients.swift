@@ -44,7 +44,7 @@ enum PythonClients {
     static let isAvailable = clients.make()
     /// True if that with Ray, Spark and Dask is there: `make setup-tests` makes it.
     static let isBulkAvailable = bulk.isReady && Shell.has("java")
-    /// Whether that with the clients of other servers' packages is there: `make setup-tests` makes it.
+    /// True if that with the clients of other servers' packages is there: `make setup-tests` makes it.
     static let areServersAvailable = servers.isReady
 
     /// The words of a skipped test.

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Which version serves, as clients and operators of the real binary see it.
+/// The version that serves, as clients and operators of the real binary see it.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct RolloutTests {
     /// A folder of models with "ten" as numbered versions of the digits model, whose answers are the same.

@@ -2,7 +2,7 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// How many requests each client has in flight, and how many it sends, in made-up time.
+/// Counts of the requests that each client has in flight and sends, in made-up time.
 @Suite struct ClientCountsTests {
     private let start = MonotonicInstant(nanoseconds: 5_000_000_000)
 

@@ -3,7 +3,7 @@ import Testing
 
 /// Sizes and places to the pixel, at the edges of their rounding; and what the size of decoding follows from.
 @Suite struct GeometryTests {
-    /// How many tensor pixels a side of the picture is scaled to, and where its first stands.
+    /// The tensor pixels that a side of the picture is scaled to, and the place of its first.
     private func axis(_ axis: PictureMapping.Axis) -> (scaled: Double, offset: Double) {
         ((axis.forward(Double(axis.length)) - axis.offset).rounded(toPlaces: 6), axis.offset)
     }

@@ -2,7 +2,7 @@ import InferenceService
 import SystemSupport
 import Testing
 
-/// When memory that is kept for the next requests is released.
+/// The release of memory that is kept for the next requests.
 @Suite struct IdleMemoryTests {
     private func at(_ seconds: Double) -> MonotonicInstant {
         MonotonicInstant(nanoseconds: 1_000_000_000_000) + .milliseconds(Int(seconds * 1000))

@@ -3,7 +3,7 @@ import InferenceService
 import Settings
 import Testing
 
-/// How the settings become the configuration of each part.
+/// The configuration of each part by the settings.
 @Suite struct ServicePlanTests {
     /// Reloads wait for every load: one that hangs must end, with a load check before it or without.
     @Test(arguments: [true, false]) func loadsThatAServerStartsHaveALimit(_ hasLoadCheck: Bool) {

@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Testing
 
-/// Which model a request without a model name uses.
+/// The model that a request without a model name uses.
 @Suite(.timeLimit(.minutes(2))) struct DefaultModelTests {
     /// A model that is added does not change what a route without a name means; one that goes does, and that is reported.
     @Test func theDefaultStays() async throws {

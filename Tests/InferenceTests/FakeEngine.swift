@@ -36,13 +36,13 @@ final class FakeEngine: Engine {
         var running: [(id: Int, end: @Sendable (Bool) -> Void)] = []
         var started = 0
         var cancelled = 0
-        /// How often an inference was cancelled that was under way.
+        /// Cancellations of inferences that were under way.
         var stopped = 0
         var most = 0
         var loads = 0
         /// Models that are loaded now.
         var models = 0
-        /// How many items each inference had.
+        /// The items of each inference.
         var items: [Int] = []
         /// The files that were read.
         var sources: [ModelSource] = []

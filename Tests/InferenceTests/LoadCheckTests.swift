@@ -3,7 +3,7 @@ import Inference
 import Synchronization
 import Testing
 
-/// When a model is tried elsewhere before it is loaded, and what is made of the outcome.
+/// Load checks: the models that have one, and what follows from its outcome.
 @Suite struct LoadCheckTests {
     /// Counts attempts, and gives the outcome it was made with.
     private final class Attempts: Sendable {

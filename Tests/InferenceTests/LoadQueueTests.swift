@@ -5,7 +5,7 @@ import Testing
 
 import Inference
 
-/// Which loads run, and in which order, without clock and tasks.
+/// The loads that run, and their order, without clock and tasks.
 @Suite struct LoadQueueTests {
     @Test func cheapLoadsComeFirst() {
         let costs = [

@@ -190,7 +190,7 @@ import Testing
     private struct Source: AsyncSequence, Sendable {
         struct Broken: Error {}
         let input: DictionaryFeatureProvider
-        /// How many there are; then it fails.
+        /// The inputs that it has; then it fails.
         let count: Int
         let taken = Counter()
         /// Before each element.

@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// What a `pipeline` in model.json may say.
+/// Mistakes of a `pipeline` in model.json, and the sentence for each.
 @Suite struct PipelineProblemsTests {
     private func problems(_ pipeline: String, more: String = "") throws -> [String] {
         let folder = try TemporaryFolder()

@@ -146,7 +146,7 @@ import Testing
         _ = try await repository.model(named: "m")
     }
 
-    /// When a bundle wants to be loaded is not an option of the engine, and must not be forgotten for that.
+    /// The load policy of a bundle is not an option of the engine, and must not be forgotten for that.
     @Test(arguments: [false, true]) func theLoadPolicyOfABundleIsReadAgain(byWatching: Bool) async throws {
         let folder = try TemporaryFolder()
         func write(_ runtime: String) throws {

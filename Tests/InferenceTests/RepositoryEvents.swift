@@ -29,7 +29,7 @@ final class RepositoryEvents: Sendable {
     }
     /// The reasons that were reported, one a failure or a model left as it is.
     let reasons = Mutex<[String]>([])
-    /// Why models were unloaded.
+    /// The reasons for which models were unloaded.
     let unloads = Mutex<[String]>([])
     var all: [String] { list.withLock { $0 } }
 }

@@ -3,7 +3,7 @@ import Inference
 import Synchronization
 import Testing
 
-/// Which models are found in folders, and which version a request gets, over an engine that the test controls.
+/// The models that are found in folders, and the version that a request gets, over an engine that the test controls.
 @Suite(.timeLimit(.minutes(2))) struct RepositoryTests {
     @Test func everyKindOfEntryIsFound() throws {
         let folder = try TemporaryFolder()

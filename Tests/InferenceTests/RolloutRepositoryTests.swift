@@ -123,7 +123,7 @@ import Testing
         #expect(try await answering(repository) == "1")
     }
 
-    /// What is kept in `state_dir` counts until the operator writes another file.
+    /// The rollout that is kept in `state_dir` counts until the operator writes another file.
     @Test func theOperatorsFileCountsOverWhatIsKept() throws {
         let folder = try TemporaryFolder(), state = try TemporaryFolder()
         // A name that is no path.
@@ -187,7 +187,7 @@ import Testing
         #expect(try await answering(repository) == "2")
     }
 
-    /// What was rolled back is known by its files, also after a restart and under another number.
+    /// A version that was rolled back is known by its files, also after a restart and under another number.
     @Test func whatWasRolledBackDoesNotServe() async throws {
         let folder = try Self.folder(["1", "2"])
         let repository = try Self.repository(folder)

@@ -2,7 +2,7 @@ import Testing
 
 import Inference
 
-/// Which version of a model answers, over all combinations of the states of three versions.
+/// The version of a model that answers, over all combinations of the states of three versions.
 @Suite struct VersionSituationTests {
     /// The states that a version can be in.
     private static let all: [VersionSituation] = [LoadPolicy.eager, .lazy].flatMap { policy in

@@ -2,7 +2,7 @@ import Rollout
 import TestSupport
 import Testing
 
-/// How soon the test decides, and how often wrongly: 1,000 simulations each of the code that decides, beside the exact probabilities,
+/// The pictures after which the test decides, and the share of wrong decisions: 1,000 simulations each of the code that decides, beside the exact probabilities,
 /// which a recursion over the numbers of pictures that differ gives (numpy; all states with their probabilities, picture by picture).
 @Suite struct SequentialTestTests {
     private struct Outcome {

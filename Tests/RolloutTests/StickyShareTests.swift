@@ -2,7 +2,7 @@ import Rollout
 import TestSupport
 import Testing
 
-/// Which senders a candidate's share has: as many as it says, the same ones each time, and more of them as it grows.
+/// The senders of a candidate's share: as many as it says, the same ones each time, and more of them as it grows.
 @Suite struct StickyShareTests {
     private let candidate = StickyShare.number("m\u{0}2".utf8)
 
@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-/// When answers and times become a verdict.
+/// The verdict by answers and times.
 @Suite struct VerdictTests {
     private func label(_ name: String) -> ComparableAnswer { .classes([.init(index: 0, label: name, confidence: 1)]) }
 

@@ -8,7 +8,7 @@ public enum LongTests {
     /// The words of one that is skipped.
     public static let absence = "takes long: `make test-all` runs it"
 
-    /// How often is tried what goes wrong by chance only.
+    /// The repetitions of what goes wrong by chance only.
     public static func times(_ short: Int, long: Int) -> Int { areAskedFor ? long : short }
 
     /// All cases of a table, or one in `step` of them, from the first on: what a change breaks mostly shows in several.

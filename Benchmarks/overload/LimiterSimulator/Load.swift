@@ -26,7 +26,7 @@ struct Load {
 
     func isBurst(_ now: Double) -> Bool { now.truncatingRemainder(dividingBy: burstPeriod) < burstSeconds }
 
-    /// How long one prediction takes: 80 to 120 % of the mean, or five times that for a large picture, with the same mean.
+    /// The time of one prediction: 80 to 120 % of the mean, or five times that for a large picture, with the same mean.
     func service(_ random: inout SplitMix) -> Double {
         let small = serviceSeconds / (1 + 4 * largeShare)
         return small * random.uniform(0.8...1.2) * (random.uniform(0...1) < largeShare ? 5 : 1)

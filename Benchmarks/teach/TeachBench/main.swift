@@ -174,7 +174,7 @@ func residentBytes() -> Int {
     return pages * 4096
 }
 
-/// What a change costs, and an answer: the embedding apart.
+/// Measures the time of a change, and of an answer, without that of the embedding.
 func measureCost(classes: Int, each: Int, dimension: Int, method: TeachingMethod) throws {
     var random = SplitMix(state: 7)
     let clock = ContinuousClock()

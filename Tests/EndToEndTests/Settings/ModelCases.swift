@@ -29,7 +29,7 @@ extension SettingsCase {
             },
         ])
 
-    /// Which models there are, when they are loaded, and what is kept of them.
+    /// Settings of the models: their folders, the time of their loads, and what is kept of them.
     static let models = SettingsCase(
         title: "models and their cache",
         settings: [
@@ -94,7 +94,7 @@ extension SettingsCase {
         try running.model()["execution"] as? [String: Any] ?? [:]
     }
 
-    /// How the engine runs models, in its own words: what it reports, not what was configured.
+    /// The engine as it says itself that it runs models: what it reports, not what was configured.
     static let engine = SettingsCase(
         title: "the engine",
         settings: ["threads": "1", "instances": "5", "hint": "latency", "precision": "bf16"],

@@ -13,7 +13,7 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
     struct Running {
         let daemon: Daemon
         let folder: URL
-        /// How much of the log was there before the settings were.
+        /// Characters of the log that were there before the settings.
         var logStart = 0
         var url: String { daemon.url }
         /// The lines that were logged under the settings.

@@ -81,7 +81,7 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    /// What the command writes of the same examples is what the route keeps; the second update goes on from the first, and from a
+    /// The route keeps what the command writes of the same examples; the second update goes on from the first, and from a
     /// start on the last one serves.
     @Test func updatesFollowEachOtherAndSurviveARestart() throws {
         defer { clean() }

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// How a fuzzer's bytes become a case: the first byte chooses what is replayed and under which limits, the second one
+/// A case, read from a fuzzer's bytes: the first byte chooses what is replayed and under which limits, the second one
 /// seeds the cuts, and the rest is what a client sends.
 struct FuzzInput {
     static let boundaries = ["x", "boundary", "------------------------d74496d66958873e", "a b'()+_,-./:=?z"]

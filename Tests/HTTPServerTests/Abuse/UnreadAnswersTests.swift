@@ -89,8 +89,8 @@ struct UnreadAnswersTests {
         try probe.expectRest()
     }
 
-    /// Which of the clients has its pipelined answers stop at a full socket while its last request is handled depends on
-    /// the socket: so each has another number of them.
+    /// Each client has another number of pipelined answers: the socket decides whose stop when it is full, while the last
+    /// request is handled.
     @Test("are counted no more once the connection is closed for the limit while its answer is sent")
     func closedWhileSent() throws {
         let probe = try Probe("loops=1", "maxTotalAnswers=200000", "sendBuffer=4096")

@@ -46,7 +46,7 @@ struct ConnectionReplay: Replay {
         }
     }
 
-    /// How many bytes the next step spends; nil when it needs more, or there is no next step.
+    /// Does the next step, and returns the bytes that it spent; nil when it needs more, or there is no next step.
     private mutating func step(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Int? {
         switch state {
         case .head:
