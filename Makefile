@@ -62,13 +62,15 @@ fuzz: deps ## fuzz the parsers and decoders, shortly (scripts/fuzz http, scripts
 bench: build ## measure, and print tables (Benchmarks/ has each alone)
 	@for script in Benchmarks/http-wire/run Benchmarks/image/run Benchmarks/inference/run; do echo "== $$script"; $$script; done
 
-format: ## format the sources
+format: ## format the sources and their comments
 	swift format --in-place --parallel --recursive Package.swift Sources Tests
+	scripts/check-comments --format
 
-lint: ## check the format of sources, the order of targets and folders, and the paths in documents
+lint: ## check the format of sources and comments, the order of targets and folders, and the paths in documents
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	scripts/check-layers-test
 	scripts/check-lengths --self-test
+	scripts/check-comments --self-test
 	scripts/check-paths --self-test
 	scripts/check-paths
 
