@@ -13,7 +13,7 @@ enum Fixtures {
     /// Every picture, by name.
     static let names: [String] = {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return all.filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") || $0.hasSuffix(".webp") }.sorted()
+        return all.filter(ImageFormat.isPicture).sorted()
     }()
 
     /// Pictures of Tests/FixtureMakers/make-orientation-goldens, with the orientation that Pillow reads.
