@@ -368,17 +368,17 @@ struct MetricsPage {
     // MARK: Life
 
     private func writeLife(to text: inout MetricsText) {
-        text.single("ocelli_draining", .gauge, "1 while the daemon is draining.", Int(metrics[.draining]))
+        text.single("ocelli_draining", .gauge, "1 while the daemon is draining.", metrics[.draining])
         text.single(
             "ocelli_drain_lost_requests_total", .counter,
             "Requests that were not answered before the end of the drain.",
-            Int(metrics[.drainLost]))
+            metrics[.drainLost])
         text.family("ocelli_reloads_total", .counter, "Reloads of configuration and models (SIGHUP), by result.")
         text.sample("ocelli_reloads_total", [("result", "ok")], metrics[.reloadsSucceeded])
         text.sample("ocelli_reloads_total", [("result", "failed")], metrics[.reloadsFailed])
         text.single(
             "ocelli_last_reload_successful", .gauge, "1 if the last reload succeeded, or there was none.",
-            Int(metrics[.lastReloadSucceeded]))
+            metrics[.lastReloadSucceeded])
         text.family(
             "ocelli_canaries_total", .counter, "Predictions made for the service manager's watchdog, by result.")
         text.sample("ocelli_canaries_total", [("result", "ok")], metrics[.canariesSucceeded])

@@ -48,9 +48,9 @@ package struct MetricsText {
     }
 
     /// A family of one sample.
-    mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
+    mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: some BinaryInteger) {
         family(name, kind, help)
-        sample(name, [], value)
+        sample(name, [], text: String(value))
     }
 
     /// The samples of one histogram.
