@@ -357,9 +357,13 @@ public final class ModelRepository: Sendable {
     /// The version that answers a request: the one that serves, or the one that is named, by its number or a label.
     private func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
         let versions = items.withLock { $0[name] ?? [] }
+        let rollout = version == nil ? rollouts.withLock { $0[name] }?.view : nil
+        // Most models have one version, and most requests name none.
+        if version == nil, rollout == nil, versions.count == 1, let only = versions.first, !only.isLeaving {
+            return only
+        }
         let highest = try highest(of: name)
         guard let word = version else {
-            let rollout = rollouts.withLock { $0[name] }?.view
             let ascending = versions.sorted { $0.order < $1.order }
             let situations = ascending.map { $0.situation(in: rollout) }
             guard let answering = VersionSituation.answering(situations) else {
