@@ -1,4 +1,6 @@
+import Foundation
 import ImagePipeline
+import TestSupport
 import Testing
 
 @Suite struct HeaderTests {
@@ -142,5 +144,14 @@ import Testing
         var far = whole
         far[4...7] = [0xF0, 0xFF, 0xFF, 0xFF]
         #expect(try ImagePipeline.probe(jpeg(exif: far)).orientation == 1)
+    }
+
+    @Test("The Python package takes files for pictures by the same endings")
+    func thePythonPackageHasTheSameEndings() throws {
+        let file = SharedData.packageRoot.appendingPathComponent("clients/python/src/ocelli/stores.py")
+        let line = try #require(
+            try String(contentsOf: file, encoding: .utf8).split(separator: "\n").first { $0.hasPrefix("ENDINGS") })
+        let endings = line.split(separator: "\"").filter { $0.hasPrefix(".") }.map(String.init)
+        #expect(Set(endings) == Set(ImageFormat.allEndings))
     }
 }
