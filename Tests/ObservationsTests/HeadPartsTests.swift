@@ -206,6 +206,15 @@ import Testing
         let scores: [Float] = [0.2, 0.3, 0.9, 0.5, 0.4, 0.9]
         let values = scores.flatMap { [Float](repeating: 1, count: 4) + [$0, 0] }
         #expect(try Self.find(decoding, [1, 2, 3, 6], values).map(\.row) == [2, 5, 3])
+        // Above, below and at a corner are neighbours.
+        let others: [(scores: [Float], peaks: [Int])] = [
+            ([0.9, 0.2, 0.3, 0.5, 0.2, 0.2], [0, 2]), ([0.5, 0.2, 0.3, 0.9, 0.2, 0.2], [3, 2]),
+            ([0.9, 0.2, 0.2, 0.2, 0.5, 0.2], [0]), ([0.2, 0.5, 0.2, 0.2, 0.2, 0.9], [5]),
+        ]
+        for (scores, peaks) in others {
+            let values = scores.flatMap { [Float](repeating: 1, count: 4) + [$0, 0] }
+            #expect(try Self.find(decoding, [1, 2, 3, 6], values).map(\.row) == peaks, "\(scores)")
+        }
         // Each class has its own.
         var other = values
         other[5] = 0.8
