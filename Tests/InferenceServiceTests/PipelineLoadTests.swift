@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct PipelineLoadTests {
     private typealias World = OpenInferenceHandlersTests.World
 
-    private static let names = ["spots", "colors", "means", "picky", "all", "looks", "some"]
+    private static let names = ["spots", "colors", "means", "picky", "crowd", "all", "looks", "some", "crowded"]
 
     /// A picture whose upper part is bright and whose lower part is dark.
     private static func halves(_ width: Int, _ height: Int) throws -> [UInt8] {
@@ -27,7 +27,7 @@ import Testing
     private func isIdle(_ world: World) async throws -> Bool {
         for _ in 0..<2_000 {
             var isBusy = DecodeBudget.shared.usage.used != 0
-            for name in ["spots", "colors", "means", "picky"] {
+            for name in ["spots", "colors", "means", "picky", "crowd"] {
                 let state = try await world.repository.model(named: name).limiter.snapshot
                 isBusy = isBusy || state.inFlight != 0 || state.waiting != 0
             }
@@ -111,10 +111,14 @@ import Testing
 
     // MARK: A model that fails
 
-    @Test("a model that fails for some crops is an error in their places, and of no others")
-    func modelThatFails_isAnErrorInItsPlaces() async throws {
+    /// Of "crowded" it runs batches, which fail as a whole.
+    @Test(
+        "a model that fails for some crops is an error in their places, and of no others",
+        arguments: ["some", "crowded"])
+    func modelThatFails_isAnErrorInItsPlaces(_ name: String) async throws {
         let world = try await PipelineTests.world(names: Self.names)
-        let reply = try await world.answer("POST /v1/models/some/detect", Self.halves(200, 200))
+        #expect(try await world.repository.model(named: "crowd").batchLimit == 8)
+        let reply = try await world.answer("POST /v1/models/\(name)/detect", Self.halves(200, 200))
         #expect(reply.status == 200, "\(reply.text.prefix(300))")
         // Two crops each, of 64.
         let found = (reply.json["detections"] as? [[String: Any]] ?? []).filter { $0["mean"] != nil }
@@ -134,8 +138,8 @@ import Testing
         }
         #expect(failed > 5 && found.count - failed > 5, "\(failed) of \(found.count)")
         let page = try await world.answer("GET /metrics").text
-        #expect(page.contains("ocelli_pipeline_crop_failures_total{model=\"some\",stage=\"picky\"} \(failed)"))
-        #expect(page.contains("ocelli_pipeline_crop_failures_total{model=\"some\",stage=\"mean\"} 0"))
+        #expect(page.contains("ocelli_pipeline_crop_failures_total{model=\"\(name)\",stage=\"picky\"} \(failed)"))
+        #expect(page.contains("ocelli_pipeline_crop_failures_total{model=\"\(name)\",stage=\"mean\"} 0"))
         #expect(try await isIdle(world))
     }
 

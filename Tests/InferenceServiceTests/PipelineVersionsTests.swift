@@ -1,6 +1,7 @@
 import Foundation
 import Inference
 import Rollout
+import Synchronization
 import SystemSupport
 import TestSupport
 import Testing
@@ -78,6 +79,80 @@ import Testing
         try await repository.reload("spots")
         let after = try await repository.model(named: "all", deadline: .now + .seconds(60))
         #expect(after.pipeline?.detector !== wrong)
+    }
+
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        var isSet: Bool { value.load(ordering: .acquiring) }
+        func set() { value.store(true, ordering: .releasing) }
+    }
+
+    /// The end of a label: the version of the model that has it.
+    private static func version(_ label: Any?) -> String {
+        (label as? String)?.split(separator: "-").last.map(String.init) ?? "none"
+    }
+
+    /// The versions of the detector and of the classifier in an answer.
+    private static func versions(_ found: [[String: Any]]) -> (finds: Set<String>, stages: Set<String>) {
+        let stages = found.flatMap { one in
+            ["a", "b"].map { stage in
+                let said = (one[stage] as? [String: Any])?["classifications"] as? [[String: Any]]
+                return version(said?.first?["label"])
+            }
+        }
+        return (Set(found.map { version($0["label"]) }), Set(stages))
+    }
+
+    /// The labels of a model say which version of it answered.
+    @Test("no answer has two versions of a model, however often each is replaced meanwhile")
+    func versions_areNeverMixed() async throws {
+        let twice = """
+            {"model": "spots", "threshold": 0.8, "each": [{"as": "a", "model": "colors", "task": "classify", "top": 1},
+              {"as": "b", "model": "colors", "task": "classify", "top": 1, "crop": {"margin": 0.1}}]}
+            """
+        let world = try await PipelineTests.world({ _ in }, ["twice": twice], names: ["spots", "colors"])
+        let picture = try PipelineTests.png(300, 200)
+        func write(_ number: Int) throws {
+            for (name, labels) in [("spots", ["even", "odd"]), ("colors", ["red", "green", "blue"])] {
+                try labels.map { "\($0)-\(number)\n" }.joined().write(
+                    to: world.folder.appendingPathComponent("\(name)/labels.txt"), atomically: true, encoding: .utf8)
+            }
+        }
+        try write(0)
+        for name in ["spots", "colors"] { try await world.repository.reload(name) }
+        let end = Flag()
+        let seen = await withTaskGroup(of: [Set<String>].self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    var all: [Set<String>] = [[], []]
+                    while !end.isSet {
+                        let reply = try? await world.answer("POST /v1/models/twice/detect", picture)
+                        let found = reply?.json["detections"] as? [[String: Any]] ?? []
+                        let (finds, stages) = Self.versions(found)
+                        #expect(reply?.status == 200 && found.count >= 19, "\(reply?.text.prefix(200) ?? "")")
+                        #expect(finds.count == 1 && stages.count == 1, "\(finds) \(stages)")
+                        all[0].formUnion(finds)
+                        all[1].formUnion(stages)
+                    }
+                    return all
+                }
+            }
+            for number in 1...12 {
+                try? write(number)
+                for name in number % 2 == 0 ? ["spots", "colors"] : ["colors", "spots"] {
+                    try? await world.repository.reload(name)
+                }
+            }
+            end.set()
+            var all: [Set<String>] = [[], []]
+            for await one in group { for (place, versions) in one.enumerated() { all[place].formUnion(versions) } }
+            return all
+        }
+        // They were asked while versions changed.
+        #expect(seen.allSatisfy { $0.count > 3 && !$0.contains("none") }, "\(seen)")
+        let last = try await world.answer("POST /v1/models/twice/detect", picture).json
+        let (finds, stages) = Self.versions(last["detections"] as? [[String: Any]] ?? [])
+        #expect(finds == ["12"] && stages == ["12"])
     }
 
     @Test("a pipeline's own goldens are compared when it is loaded", arguments: [true, false])
