@@ -287,7 +287,7 @@ typedef struct {
     struct jpeg_compress_struct info;
     struct jpeg_error_mgr errors;
     jmp_buf jump;
-    // Where jpeg_mem_dest keeps what it has written: also after a failure.
+    // What jpeg_mem_dest has written: set at the end, by term_destination.
     unsigned char *bytes;
     unsigned long count;
 } encoder;
@@ -316,6 +316,10 @@ uint8_t *cjpeg_encode(
     target->errors.output_message = output_message;
     target->info.client_data = target;
     if (setjmp(target->jump)) {
+        // Until then `bytes` is the first buffer, which has been freed where a larger one replaced it.
+        if (target->info.dest) {
+            target->info.dest->term_destination(&target->info);
+        }
         jpeg_destroy_compress(&target->info);
         free(target->bytes);
         free(target);

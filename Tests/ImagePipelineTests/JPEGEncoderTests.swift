@@ -1,0 +1,34 @@
+import ImagePipeline
+import TestSupport
+import Testing
+
+/// Pictures written as JPEG.
+@Suite struct JPEGEncoderTests {
+    /// libjpeg writes into larger and larger memory: what is freed, once, is the last one, wherever it is stopped.
+    @Test func encodingThatIsStopped_freesWhatItWrote() throws {
+        let (width, height) = (200, 1_024)
+        var random = SplitMix(seed: 34)
+        let noise = (0..<width * height * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        func encode(_ isCancelled: () -> Bool) throws -> [UInt8] {
+            try noise.withUnsafeBytes { pixels in
+                try JPEGEncoder.encode(width: width, height: height, pixels: pixels, isCancelled: isCancelled)
+            }
+        }
+        let whole = try encode { false }
+        #expect(whole.count > 100_000 && whole.starts(with: [0xFF, 0xD8]) && whole.suffix(2) == [0xFF, 0xD9])
+        // It is asked every 64 rows.
+        for stop in 0..<16 {
+            for _ in 0..<4 {
+                var asked = 0
+                let error = #expect(throws: ImageError.self) {
+                    try encode {
+                        asked += 1
+                        return asked > stop
+                    }
+                }
+                #expect(error == .cancelled && asked == stop + 1)
+            }
+            #expect(try encode { false } == whole)
+        }
+    }
+}
