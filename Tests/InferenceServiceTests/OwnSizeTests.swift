@@ -195,6 +195,29 @@ import Testing
         }
     }
 
+    /// Memory is that of the picture's size, and a deadline ends it, whatever the model has seen before.
+    @Test func roomAndDeadline_areThoseOfItsSize() async throws {
+        let world = try await Self.world()
+        let large = try Self.gray(1_000, 700)
+        #expect(try await predict(world, "identity", Self.gray(16, 16)).status == 200)
+        let late = try await predict(world, "identity", large, "?timeout_ms=1")
+        #expect(late.status == 504 && late.json["code"] as? String == "deadline_exceeded", "\(late.text.prefix(200))")
+        let watch = Task {
+            var most = 0
+            while !Task.isCancelled {
+                most = max(most, DecodeBudget.shared.usage.used)
+                try? await Task.sleep(for: .milliseconds(1))
+            }
+            return most
+        }
+        for _ in 0..<5 { #expect(try await predict(world, "identity", large).status == 200) }
+        watch.cancel()
+        // A tensor of floats.
+        #expect(await watch.value >= 1_000 * 700 * 3 * 4)
+        #expect(DecodeBudget.shared.usage.used == 0)
+        #expect(try await world.repository.model(named: "identity").limiter.snapshot.inFlight == 0)
+    }
+
     /// The time that a picture is expected to take grows with its size, so that clients take turns by what they cost.
     @Test func theCostOfAPicture_isThatOfItsSize() async throws {
         let world = try await Self.world()
