@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Musl
-#endif
-
 /// The options of one request to a detector, in place of what its bundle says.
 package struct BoxOptions: Sendable, Hashable {
     package var threshold: Float?, iou: Float?
@@ -225,7 +219,7 @@ package struct BoxDecoder: Sendable {
     private func center(_ value: Float, _ variance: Float) -> Float {
         switch decoding.coding.centers {
         case .linear: return value * variance
-        case .tanh: return tanh(value)
+        case .tanh: return ScoreScan.tangent(value)
         case .sigmoid:
             let scale = decoding.coding.centerScale
             return ScoreScan.sigmoid(value) * scale - (scale - 1) / 2
@@ -234,7 +228,7 @@ package struct BoxDecoder: Sendable {
 
     private func size(_ value: Float, _ variance: Float) -> Float {
         switch decoding.coding.sizes {
-        case .exponential: return exp(min(value * variance, decoding.coding.largestExponent))
+        case .exponential: return ScoreScan.exponential(min(value * variance, decoding.coding.largestExponent))
         case .linear: return value * variance
         case .sigmoid: return ScoreScan.sigmoid(value)
         case .squaredSigmoid:
@@ -251,7 +245,7 @@ package struct BoxDecoder: Sendable {
                 var highest = -Float.infinity, sum: Float = 0, weighted: Float = 0
                 for bin in 0..<bins { highest = max(highest, boxes[row, side * bins + bin]) }
                 for bin in 0..<bins {
-                    let share = exp(boxes[row, side * bins + bin] - highest)
+                    let share = ScoreScan.exponential(boxes[row, side * bins + bin] - highest)
                     sum += share
                     weighted += share * Float(bin)
                 }

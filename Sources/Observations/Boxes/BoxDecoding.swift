@@ -5,8 +5,7 @@ package struct BoxDecoding: Sendable, Hashable {
     package var tensors: [HeadTensor] = []
     /// True if a tensor may be several, one for each level.
     package var hasLevels = true
-    package var coding = BoxCoding()
-    package var form = BoxForm.centers
+    package var coding = BoxCoding(), form = BoxForm.centers
     /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is as large as its cell.
     package var units = BoxUnits.pixels
     package var scores = ScoreForm.probabilities, weights = ScoreWeights.product
@@ -122,8 +121,7 @@ package struct BoxCoding: Sendable, Hashable {
 /// The confidence is objectness and class score, each to the power of its weight, multiplied.
 package struct ScoreWeights: Sendable, Hashable {
     package var objectness: Float, classes: Float
-    package static let product = ScoreWeights(objectness: 1, classes: 1)
-    package static let root = ScoreWeights(objectness: 0.5, classes: 0.5)
+    package static let product = Self(objectness: 1, classes: 1), root = Self(objectness: 0.5, classes: 0.5)
 
     /// Both are greater than 0.
     package init(objectness: Float, classes: Float) { (self.objectness, self.classes) = (objectness, classes) }
@@ -131,10 +129,8 @@ package struct ScoreWeights: Sendable, Hashable {
 
 /// Points of a row that count from its prior's centre, in multiples of the prior's size times `scale`.
 package struct PriorPoints: Sendable, Hashable {
-    /// The place of the first one among the row's extras.
-    package var first = 0
-    package var order = PointOrder.xy
-    package var scale: Float = 1
+    /// The place of the first one among the row's extras; the order of its numbers.
+    package var first = 0, order = PointOrder.xy, scale: Float = 1
 
     /// All extras, x and y in turn.
     package init(scale: Float = 1) { self.scale = scale }
@@ -158,10 +154,9 @@ package enum ScoreForm: String, Sendable, CaseIterable { case probabilities, sig
 /// The place of the class that stands for nothing.
 package enum BackgroundClass: String, Sendable, CaseIterable { case none, first, last }
 
-/// The boxes that can suppress each other. `none`: the model has done it, or needs none.
+/// The boxes that can suppress each other: those of the same class, all, or none, where the model has done it or needs none.
 package enum SuppressionScope: String, Sendable, CaseIterable {
     case none
-    /// Boxes of the same class.
     case perClass = "per_class"
     case all
     /// Boxes of the same class; the box and the points that stay are the mean of all that overlap, weighted by their confidences.

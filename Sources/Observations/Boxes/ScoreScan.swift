@@ -45,6 +45,8 @@ struct ScoreScan {
 
     @inline(__always)
     static func sigmoid(_ value: Float) -> Float { 1 / (1 + exp(-value)) }
+    static func exponential(_ value: Float) -> Float { exp(value) }
+    static func tangent(_ value: Float) -> Float { tanh(value) }
 
     /// Rows between two questions whether the work is still wanted.
     private static let batch = 2_048

@@ -1,15 +1,7 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Musl
-#endif
-
 /// The operation on an embedding before it is given out.
 package enum EmbeddingNormalization: String, Sendable, CaseIterable {
-    /// Divided by its length.
-    case l2
-    /// As the model gives it.
-    case none
+    /// Divided by its length; as the model gives it.
+    case l2, none
 
     /// The embedding; one of length 0 stays as it is.
     package func apply(_ values: UnsafeBufferPointer<Float>) -> [Float] {
@@ -65,11 +57,8 @@ package struct EmbeddingClasses: Sendable {
             }
         }
         let highest = result.max() ?? 0
-        var sum: Float = 0
-        for index in result.indices {
-            result[index] = exp(result[index] - highest)
-            sum += result[index]
-        }
+        for index in result.indices { result[index] = ScoreScan.exponential(result[index] - highest) }
+        let sum = result.reduce(0, +)
         for index in result.indices { result[index] /= sum }
         return result
     }

@@ -29,10 +29,8 @@ package struct KeypointDecoding: Sendable, Hashable {
 
 /// The layout of an output of points. The raw values are those of model.json.
 package enum KeypointLayout: String, Sendable, CaseIterable {
-    /// Coordinates, point after point (MoveNet; regression of landmarks).
-    case points
-    /// A map for each point, whose greatest value marks the place.
-    case heatmaps
+    /// Coordinates, point after point (MoveNet; regression of landmarks); a map for each point, whose greatest value marks the place.
+    case points, heatmaps
 }
 
 /// The form of confidences of points.
@@ -43,14 +41,15 @@ package struct KeypointDecoder: Sendable {
     package let decoding: KeypointDecoding
     /// The size of the input tensor in pixels, and the number of points.
     package let width: Int, height: Int, points: Int
-    /// The maps of `heatmaps`.
-    private let maps: ChannelMaps?
+    /// The maps of `heatmaps`, and what reads `points`.
+    private let maps: ChannelMaps?, reader: PointReader
 
     /// Prepares decoding of an output of this shape. `names`: the number of named points; nil if none are.
     package init(
         _ decoding: KeypointDecoding, shape whole: [Int], width: Int, height: Int, names: Int?
     ) throws(ObservationError) {
         (self.decoding, self.width, self.height) = (decoding, width, height)
+        reader = PointReader(decoding, width: width, height: height)
         let count = OutputTensor.count(of: whole) ?? 0
         let number = names.map(String.init) ?? "points"
         switch decoding.layout {
@@ -77,14 +76,13 @@ package struct KeypointDecoder: Sendable {
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Keypoint?] {
         let least = threshold ?? decoding.threshold
-        guard tensor.values.count == points * (maps?.cells ?? decoding.order.count) else {
+        guard tensor.values.count == points * (maps?.cells ?? reader.each) else {
             let expected = "\(points) \(maps == nil ? "points" : "maps")"
             throw .unexpected(role: "output", expected: expected, found: "\(tensor.shape)")
         }
-        guard let maps else {
-            return PointReader(decoding, width: width, height: height).points(tensor.values, threshold: least)
-        }
+        guard let maps else { return reader.points(tensor.values, threshold: least) }
         var found: [Keypoint?] = []
+        found.reserveCapacity(points)
         for point in 0..<points {
             if isCancelled() { throw .cancelled }
             found.append(peak(point, maps, tensor.values, least))
@@ -120,31 +118,36 @@ package struct KeypointDecoder: Sendable {
 
 /// Reads coordinates, point after point.
 package struct PointReader: Sendable {
-    private let order: PointOrder, scores: PointScores
-    private let scaleX: Float, scaleY: Float
+    /// Numbers of a point, and their places; -1 for one that there is not.
+    let each: Int, x: Int, y: Int, z: Int, score: Int, areLogits: Bool, scaleX: Float, scaleY: Float
 
     /// - Parameter width: of the input tensor in pixels, as `height`.
     package init(_ decoding: KeypointDecoding, width: Int, height: Int) {
-        (order, scores) = (decoding.order, decoding.scores)
-        scaleX = decoding.units == .fractions ? Float(width) : 1
-        scaleY = decoding.units == .fractions ? Float(height) : 1
+        let order = decoding.order, isPart = decoding.units == .fractions
+        (each, x, y, z, score) = (order.count, order.x, order.y, order.z ?? -1, order.score ?? -1)
+        (areLogits, scaleX, scaleY) = (
+            decoding.scores == .sigmoid, isPart ? Float(width) : 1, isPart ? Float(height) : 1
+        )
     }
 
     /// The points in order; nil for one that is under the threshold, or is not a number.
     package func points(_ values: some RandomAccessCollection<Float>, threshold: Float) -> [Keypoint?] {
-        let each = order.count
-        return (0..<values.count / each).map { point in
-            func value(_ element: Int) -> Float {
-                values[values.index(values.startIndex, offsetBy: point * each + element)]
+        var found: [Keypoint?] = []
+        found.reserveCapacity(values.count / each)
+        for point in 0..<values.count / each {
+            let start = values.index(values.startIndex, offsetBy: point &* each)
+            func value(_ element: Int) -> Float { values[values.index(start, offsetBy: element)] }
+            var one = Keypoint(x: value(x) * scaleX, y: value(y) * scaleY, confidence: nil)
+            // Zero but for what is not finite.
+            var isFound = (one.x - one.x) + (one.y - one.y) == 0
+            if z >= 0, case let depth = value(z) * scaleX, depth.isFinite { one.z = depth }
+            if score >= 0 {
+                let confidence = areLogits ? ScoreScan.sigmoid(value(score)) : value(score)
+                isFound = isFound && confidence >= threshold
+                one.confidence = min(max(confidence, 0), 1)
             }
-            var found = Keypoint(x: value(order.x) * scaleX, y: value(order.y) * scaleY, confidence: nil)
-            guard found.x.isFinite, found.y.isFinite else { return nil }
-            found.z = order.z.map { value($0) * scaleX }.flatMap { $0.isFinite ? $0 : nil }
-            guard let place = order.score else { return found }
-            let confidence = scores == .sigmoid ? ScoreScan.sigmoid(value(place)) : value(place)
-            guard confidence >= threshold else { return nil }
-            found.confidence = min(max(confidence, 0), 1)
-            return found
+            found.append(isFound ? one : nil)
         }
+        return found
     }
 }

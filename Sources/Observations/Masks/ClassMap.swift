@@ -10,8 +10,7 @@ package struct ClassMap: Sendable, Hashable {
     package let values: [UInt16]
     /// Those of the square right and below the middle of cell i are `contenders[starts[i]..<starts[i + 1]]`; empty if scores are not
     /// interpolated.
-    let starts: [Int32]
-    let contenders: [Contender]
+    let starts: [Int32], contenders: [Contender]
 
     /// A class that can win in a square, and its scores in the middles of the four cells.
     struct Contender: Sendable, Hashable {

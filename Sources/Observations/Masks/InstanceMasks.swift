@@ -113,12 +113,17 @@ package struct InstanceMaskDecoder: Sendable {
     ) -> [Float] {
         var field = [Float](repeating: 0, count: x.count * y.count)
         guard let base = prototypes.values.baseAddress else { return field }
-        let step = cells.cellStep
+        let step = cells.cellStep, channel = cells.channelStep, width = cells.width
         for (index, value) in values.enumerated() {
             for row in y {
                 let line = (row - y.lowerBound) * x.count
-                let source = base + (index * cells.channelStep + (row * cells.width + x.lowerBound) * step)
-                for column in 0..<x.count { field[line &+ column] += value * source[column &* step] }
+                let source = base + (index &* channel &+ (row &* width &+ x.lowerBound) &* step)
+                // A step of 1 that the compiler knows is taken many cells at a time.
+                if step == 1 {
+                    for column in 0..<x.count { field[line &+ column] += value * source[column] }
+                } else {
+                    for column in 0..<x.count { field[line &+ column] += value * source[column &* step] }
+                }
             }
         }
         for index in field.indices {

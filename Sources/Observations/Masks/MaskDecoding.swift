@@ -60,7 +60,7 @@ package struct MaskDecoder: Sendable {
     package func map(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> ClassMap {
-        let count = maps.cells, channels = maps.channels
+        let count = maps.cells, channels = maps.channels, most = Float(classes)
         guard tensor.values.count == count * channels, let base = tensor.values.baseAddress else {
             throw .unexpected(role: "output", expected: "\(count * channels) values", found: "\(tensor.shape)")
         }
@@ -69,7 +69,7 @@ package struct MaskDecoder: Sendable {
         if decoding.layout == .indices {
             for index in 0..<count {
                 let value = base[index].rounded()
-                values[index] = value >= 0 && value < Float(classes) ? UInt16(value) : 0
+                if value >= 0, value < most { values[index] = UInt16(value) }
             }
         } else {
             var least = -Float.infinity

@@ -5,8 +5,7 @@ package struct PictureMask: Sendable {
     package let unseen: UInt16
     /// Bytes of a pixel: 2 above 256 classes.
     package let bytes: Int
-    private let map: ClassMap
-    private let x: GridAxis, y: GridAxis
+    private let map: ClassMap, x: GridAxis, y: GridAxis
 
     /// The map laid over the picture.
     package init(_ map: ClassMap, in picture: PictureMap) {

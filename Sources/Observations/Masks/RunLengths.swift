@@ -28,23 +28,6 @@ package struct RunLengths: Sendable, Hashable {
         if end < all || counts.isEmpty { counts.append(UInt32(truncatingIfNeeded: all &- end)) }
     }
 
-    /// Calls its argument with each run of pixels in the mask: a column, and rows of it; columns and rows in order.
-    package func forEachRun(_ body: (_ column: Int, _ rows: Range<Int>) -> Void) {
-        guard height > 0 else { return }
-        var place = 0
-        for (index, count) in counts.enumerated() {
-            let end = min(place + Int(count), width * height)
-            defer { place = end }
-            guard index & 1 == 1 else { continue }
-            var start = place
-            while start < end {
-                let column = start / height, last = min(end, (column + 1) * height)
-                body(column, start - column * height..<last - column * height)
-                start = last
-            }
-        }
-    }
-
     /// COCO's compressed text (`counts` of pycocotools): from the third on, each length is the difference to the one before the
     /// last, in groups of 5 bits, the lowest first, each with a bit that says whether more follow.
     package var compressed: String {

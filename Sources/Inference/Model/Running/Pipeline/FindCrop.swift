@@ -127,3 +127,22 @@ extension Model {
         imageSpec.flatMap { $0.width == $0.height ? $0.width : nil }
     }
 }
+
+extension RunLengths {
+    /// Calls its argument with each run of pixels in the mask: a column, and rows of it; columns and rows in order.
+    fileprivate func forEachRun(_ body: (_ column: Int, _ rows: Range<Int>) -> Void) {
+        guard height > 0 else { return }
+        var place = 0
+        for (index, count) in counts.enumerated() {
+            let end = min(place + Int(count), width * height)
+            defer { place = end }
+            guard index & 1 == 1 else { continue }
+            var start = place
+            while start < end {
+                let column = start / height, last = min(end, (column + 1) * height)
+                body(column, start - column * height..<last - column * height)
+                start = last
+            }
+        }
+    }
+}
