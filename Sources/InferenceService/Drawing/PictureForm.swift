@@ -43,8 +43,8 @@ package struct PictureForm: Sendable {
         var request = request
         request.keepsPicture = true
         guard !covers.isEmpty else { return request }
+        // `top` and the model's own limit do not count then.
         request.needsAll = true
-        request.top = nil
         request.classes = nil
         return request
     }
