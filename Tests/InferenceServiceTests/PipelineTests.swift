@@ -336,6 +336,17 @@ import Testing
             let reply = try await world.answer("POST /v1/models/looks/detect?\(query)", source)
             #expect(reply.status == 400 && reply.error.contains(words), "\(query): \(reply.text.prefix(200))")
         }
+        // With stages the detector sees all pixels scaled, and alone those of a smaller decode.
+        let large = try [UInt8](
+            Data(
+                contentsOf: SharedData.packageRoot.appendingPathComponent(
+                    "Tests/ImagePipelineTests/Fixtures/size-4000x3000.jpg")))
+        for (model, scale) in [("spots", "1/8"), ("looks", "8/8")] {
+            let reply = try await world.answer("POST /v1/models/\(model)/detect?explain=preprocess", large)
+            let steps = reply.json["steps"] as? [[String: Any]] ?? []
+            #expect(reply.status == 200 && steps.first?["scale"] as? String == scale, "\(steps)")
+            #expect(steps.contains { $0["operation"] as? String == "resize" && $0["width"] as? Int == 32 })
+        }
         let tiles = try await world.answer("POST /v1/models/tiled/detect?explain=png", source)
         #expect(tiles.status == 400 && tiles.error.contains("tiles"))
     }

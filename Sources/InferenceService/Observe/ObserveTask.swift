@@ -203,7 +203,8 @@ struct ObserveTask: PredictionTask {
     }
 
     func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? {
-        guard !way.isEmpty else { return nil }
+        // A pipeline with stages decodes all pixels: its detector sees another picture than alone.
+        guard !way.isEmpty || run.model.pipeline?.stages.isEmpty == false else { return nil }
         return try await run.model.explanation(
             of: image, way, finds: query.finds, request: query.request, options: run.options, slot: slot)
     }

@@ -72,7 +72,7 @@ struct PipelineRun: Sendable {
 
     // MARK: What a model sees
 
-    /// The picture that the model of a stage sees of a find.
+    /// The picture that the model of a stage sees of a find; without a stage, what the detector sees.
     /// - Parameters:
     ///   - way: the stages down to that one.
     ///   - finds: the number of a find at each of these levels, from 0.
@@ -80,6 +80,11 @@ struct PipelineRun: Sendable {
         of image: EncodedImage, _ way: [Pipeline.Stage], finds: [Int]
     ) async throws(InferenceError) -> PreprocessedImage {
         let (picture, _) = try await hold(image)
+        if way.isEmpty {
+            var options = options
+            options.ignoresOrientation = false
+            return try await detector.preprocess(givingWay: EncodedImage(picture.pixels, time: 0), options: options)
+        }
         guard case .detections(var found) = try await detections(in: picture).content else {
             throw .unsupported(model: detector.description.name, reason: "does not give boxes")
         }
