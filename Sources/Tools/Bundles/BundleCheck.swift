@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
@@ -89,7 +90,10 @@ package enum BundleCheck {
     private static func trimmed(_ path: String) -> String {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        return path
+        // A model is served under the name of its folder, and a pipeline's models lie beside it.
+        guard [".", ".."].contains(path.split(separator: "/").last), let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
     }
 
     private static func describe(_ model: Model, path: String) -> String {
