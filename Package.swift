@@ -15,8 +15,9 @@ let strict: [SwiftSetting] = [
 // Tests that wait for programs and compute nothing: unoptimized, they are built in half the time.
 let waiting = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
-// The event loop's objects stay on their thread, so that the compiler's checks of overlapping accesses find nothing at run time
-// that they do not find in the debug builds that the tests run in too; they are a tenth of a short request's instructions.
+// The event loop's objects stay on their thread, so that the compiler's checks of overlapping accesses find nothing at
+// run time that they do not find in the debug builds that the tests run in too; they are a tenth of a short request's
+// instructions.
 let confined: [SwiftSetting] = [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
 // OpenVINO's libraries are found beside the build tree (a checkout) or in ../lib/ocelli (an installation). Only what is
@@ -30,9 +31,9 @@ let findEngine: [LinkerSetting] = [
     ])
 ]
 
-// The program carries Swift's runtime and Foundation with it. Only the link says so, not the compilation (the code is the same):
-// so the program and the tests, which are linked to the shared libraries, are compiled once. What Foundation is made of is
-// known to the modules for static linking alone, and therefore named here.
+// The program carries Swift's runtime and Foundation with it. Only the link says so, not the compilation (the code is
+// the same): so the program and the tests, which are linked to the shared libraries, are compiled once. What Foundation
+// is made of is known to the modules for static linking alone, and therefore named here.
 let carryRuntime: [LinkerSetting] = [
     .unsafeFlags(["-static-stdlib"], .when(configuration: .release)),
     .linkedLibrary("_FoundationCShims", .when(configuration: .release)),
@@ -89,8 +90,8 @@ let package = Package(
         .target(name: "ModelFacts", dependencies: ["FileFormats", "JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
-        // What is learned from a few pictures: methods, their evaluation, and the files of taught models. It computes for minutes where
-        // it is not optimized, and is therefore optimized in debug builds too.
+        // What is learned from a few pictures: methods, their evaluation, and the files of taught models. It computes
+        // for minutes where it is not optimized, and is therefore optimized in debug builds too.
         .target(
             name: "Teaching", dependencies: ["FileFormats", "SystemSupport"],
             swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
@@ -257,7 +258,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// OCELLI_ONLY=FlowControlTests,imagetool leaves these targets and what they need: SwiftPM would build all tests for any.
+// OCELLI_ONLY=FlowControlTests,imagetool leaves these targets and what they need: SwiftPM would build all tests for
+// any.
 if let only = Context.environment["OCELLI_ONLY"] {
     var wanted = Set<String>()
     var next = only.split(separator: ",").map(String.init)

@@ -4,9 +4,11 @@ internal import Glibc
 package import ImagePipeline
 internal import SystemSupport
 
-/// A picture in a process of its own, from its header to its pixels. Ends the process when nobody refers to it any more.
+/// A picture in a process of its own, from its header to its pixels. Ends the process when nobody refers to it any
+/// more.
 ///
-/// `@unchecked Sendable`: opened in one thread and decoded in a second, one after the other; never used by two at a time.
+/// `@unchecked Sendable`: opened in one thread and decoded in a second, one after the other; never used by two at a
+/// time.
 package final class ConfinedPicture: @unchecked Sendable {
     private let format: ImageFormat
     /// The time that it may still take. While it waits for memory, none passes.
@@ -14,7 +16,8 @@ package final class ConfinedPicture: @unchecked Sendable {
     private let bytes: Int
     private var dialogue: DecodeDialogue
     private var statement: PictureStatement?
-    /// The picture, and both ends of the sockets to the process that decodes and to the one that watches it; -1 for those that are closed.
+    /// The picture, and both ends of the sockets to the process that decodes and to the one that watches it; -1 for
+    /// those that are closed.
     private var picture: Int32 = -1, talk: Int32 = -1, farTalk: Int32 = -1, leash: Int32 = -1, farLeash: Int32 = -1
 
     /// Bytes of memory for reading a header, beside the file's size.

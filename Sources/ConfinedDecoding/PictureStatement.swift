@@ -1,7 +1,8 @@
 internal import CConfinedCodecs
 internal import ImagePipeline
 
-/// A message of a process that decodes a picture. It comes from a process that hostile data may control: nothing in it is believed.
+/// A message of a process that decodes a picture. It comes from a process that hostile data may control: nothing in it
+/// is believed.
 package struct PictureStatement: Sendable, Equatable {
     /// The kinds of messages.
     package enum Kind: Sendable, Equatable {

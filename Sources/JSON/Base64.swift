@@ -1,8 +1,8 @@
 /// Base64 (RFC 4648).
 package enum Base64 {
-    /// The bytes of base64 text in a JSON string, or nil if it is not base64. Both alphabets are read (`+/` and `-_`), and padding may
-    /// be missing. Line breaks, which base64(1) and MIME put into it, are skipped. Any letter may be escaped: some JSON writers
-    /// escape `/`, others `+` or `=`.
+    /// The bytes of base64 text in a JSON string, or nil if it is not base64. Both alphabets are read (`+/` and `-_`),
+    /// and padding may be missing. Line breaks, which base64(1) and MIME put into it, are skipped. Any letter may be
+    /// escaped: some JSON writers escape `/`, others `+` or `=`.
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         var failed = false
         let bytes = values.withUnsafeBufferPointer { values in

@@ -1,4 +1,5 @@
-/// A number as it was written: mantissa times ten to the exponent, and where its text lies for what does not fit in that.
+/// A number as it was written: mantissa times ten to the exponent, and where its text lies for what does not fit in
+/// that.
 package struct JSONNumber {
     /// The first 19 significant digits. With more of them it is at least 10^18.
     package var mantissa: UInt64 = 0
@@ -28,8 +29,8 @@ package struct JSONNumber {
     @inlinable @inline(__always)
     package func float(in text: UnsafeRawBufferPointer) -> Float? {
         if -22...22 ~= exponent {
-            // Within two units of the last place of a 64-bit float. That decides the 32-bit float, unless it is that near to
-            // the middle between two of them, or outside their usual range.
+            // Within two units of the last place of a 64-bit float. That decides the 32-bit float, unless it is that
+            // near to the middle between two of them, or outside their usual range.
             let magnitude = scaled
             let middle = (magnitude.bitPattern & 0x1FFF_FFFF) &- (0x1000_0000 &- 4)
             if middle > 8, magnitude >= 0x1p-126, magnitude < 0x1.fffffep127 {

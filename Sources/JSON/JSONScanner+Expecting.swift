@@ -1,4 +1,5 @@
-/// Values of a kind that is wanted, by name: what is valid JSON but something else is the input's mistake, not the text's.
+/// Values of a kind that is wanted, by name: what is valid JSON but something else is the input's mistake, not the
+/// text's.
 extension JSONScanner {
     /// Refuses a value of another kind than is wanted. What comes next must be JSON.
     /// - Parameter what: names the value, as in `"id"`.

@@ -105,8 +105,8 @@ extension JSONScanner {
     /// The number of extents that an array of numbers may have.
     @inlinable package static var mostRank: Int { 16 }
 
-    /// The contents of one array of numbers: its extents, its elements, and their number with those that were left out because
-    /// there were too many.
+    /// The contents of one array of numbers: its extents, its elements, and their number with those that were left out
+    /// because there were too many.
     package struct NumberArray<Element> {
         /// The elements in row-major order; no more than were asked for.
         package var elements: [Element] = []

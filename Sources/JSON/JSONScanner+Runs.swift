@@ -1,7 +1,7 @@
 extension JSONScanner {
-    /// Reads `, number, number, …` as far as the numbers are of the usual form, and appends what `convert` makes of them: the
-    /// way that nearly all numbers of a large tensor go. Stops before the comma of what is not usual (long numbers, other
-    /// values, mistakes, the last bytes of the text); those go the careful way.
+    /// Reads `, number, number, …` as far as the numbers are of the usual form, and appends what `convert` makes of
+    /// them: the way that nearly all numbers of a large tensor go. Stops before the comma of what is not usual (long
+    /// numbers, other values, mistakes, the last bytes of the text); those go the careful way.
     /// - Parameter most: how many elements there may be altogether.
     /// - Returns: how many were read.
     @inlinable @inline(__always)
@@ -42,7 +42,8 @@ extension UnsafeRawPointer {
 }
 
 extension JSONNumber {
-    /// A number of at most 18 digits and an exponent of at most two, or nil. The 48 bytes from `start` on must be readable.
+    /// A number of at most 18 digits and an exponent of at most two, or nil. The 48 bytes from `start` on must be
+    /// readable.
     @inlinable @inline(__always)
     init?(usual base: UnsafeRawPointer, at start: Int) {
         self.init()

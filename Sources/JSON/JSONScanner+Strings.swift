@@ -88,7 +88,8 @@ extension JSONScanner {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The character whose four digits begin at `index`, with the second half of a surrogate pair. Half a pair is U+FFFD.
+    /// The character whose four digits begin at `index`, with the second half of a surrogate pair. Half a pair is
+    /// U+FFFD.
     private static func scalar(_ raw: UnsafeRawBufferPointer, _ index: inout Int) -> Unicode.Scalar? {
         guard let first = unit(raw, index) else { return nil }
         index += 4
@@ -118,7 +119,8 @@ extension JSONScanner {
         return value
     }
 
-    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or a data: URL (RFC 2397) of base64, as browsers make them.
+    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or a data: URL (RFC 2397) of base64, as
+    /// browsers make them.
     /// - Parameter mistake: the error where it is neither, from what was found instead.
     package mutating func base64(_ mistake: (_ found: String) -> JSONError) throws(JSONError) -> [UInt8] {
         let raw = try rawString()

@@ -1,8 +1,8 @@
-/// Reads JSON text (RFC 8259) in one pass, without building a tree: request bodies hold arrays of 100,000 numbers, which go
-/// straight into typed memory (see the extension for numbers).
+/// Reads JSON text (RFC 8259) in one pass, without building a tree: request bodies hold arrays of 100,000 numbers,
+/// which go straight into typed memory (see the extension for numbers).
 ///
-/// A scanner lives within the call that lends it the text. What is nested deeper than ``mostDepth`` is refused, so that no
-/// text makes it recurse without end; nothing is kept that is not asked for.
+/// A scanner lives within the call that lends it the text. What is nested deeper than ``mostDepth`` is refused, so that
+/// no text makes it recurse without end; nothing is kept that is not asked for.
 package struct JSONScanner {
     /// The deepest nesting of arrays and objects that is read.
     package static let mostDepth = 64

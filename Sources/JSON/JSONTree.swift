@@ -1,6 +1,6 @@
-/// Reads a whole JSON text into values: configurations and descriptions are small, and asked for by name. Request bodies
-/// hold arrays of 100,000 numbers, and go straight into typed memory with ``JSONScanner``, whose strings, numbers and
-/// mistakes these are.
+/// Reads a whole JSON text into values: configurations and descriptions are small, and asked for by name. Request
+/// bodies hold arrays of 100,000 numbers, and go straight into typed memory with ``JSONScanner``, whose strings,
+/// numbers and mistakes these are.
 package struct JSONTree {
     package let value: JSONValue
     /// The first name that an object has twice, with the place of the second; nil where there is none.

@@ -5,8 +5,8 @@ package enum Spelling {
         nearest(to: word, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
     }
 
-    /// The name that is nearest to `word` in any case, or nil when none is near: a third of the letters may differ, two at least, but
-    /// not more than half. The dashes before flags do not count.
+    /// The name that is nearest to `word` in any case, or nil when none is near: a third of the letters may differ, two
+    /// at least, but not more than half. The dashes before flags do not count.
     package static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         let letters = letters(of: word)
         let ranked = names.map { (name: $0, distance: distance(letters, Self.letters(of: $0))) }
@@ -20,7 +20,8 @@ package enum Spelling {
         word.utf8.drop { $0 == UInt8(ascii: "-") }.prefix(64).map { (65...90).contains($0) ? $0 + 32 : $0 }
     }
 
-    /// The edit distance (insert, delete, replace, exchange two neighbours), row by row. Words are cut at 64 bytes: names are short.
+    /// The edit distance (insert, delete, replace, exchange two neighbours), row by row. Words are cut at 64 bytes:
+    /// names are short.
     package static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
         let first = first.prefix(64), second = second.prefix(64)
         var before = Array(0...second.count), row = before

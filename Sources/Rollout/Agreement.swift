@@ -1,13 +1,15 @@
-/// The result of comparing two answers to one picture by the one rule of goldens, shadows, `ocelli compare` and the canary.
+/// The result of comparing two answers to one picture by the one rule of goldens, shadows, `ocelli compare` and the
+/// canary.
 ///
 /// - Classes agree when the first labels are the same.
-/// - Boxes agree when each has one of the same label with an overlap (IoU) of at least 0.5 in the other answer, one to one; masks and
-///   points that were found with them agree too.
-/// - Masks agree when each class has an overlap of at least 0.9. A class with less than 1 % of the picture in both answers does not count.
+/// - Boxes agree when each has one of the same label with an overlap (IoU) of at least 0.5 in the other answer, one to
+///   one; masks and points that were found with them agree too.
+/// - Masks agree when each class has an overlap of at least 0.9. A class with less than 1 % of the picture in both
+///   answers does not count.
 /// - Points agree when each was found in both or in neither, and lies within 2 % of the picture's longer side.
 /// - Embeddings agree when their cosine is at least 0.99.
-/// - Values agree when they have the same names, and numbers differ by at most 1 %, arrays have the same shape and a cosine of
-///   at least 0.99, texts are equal, and of labels with values the first is the same.
+/// - Values agree when they have the same names, and numbers differ by at most 1 %, arrays have the same shape and a
+///   cosine of at least 0.99, texts are equal, and of labels with values the first is the same.
 /// - Two empty answers agree, an empty one and another do not; errors agree with the same error alone.
 package struct Agreement: Sendable, Hashable {
     package let agrees: Bool
@@ -123,7 +125,8 @@ package struct Agreement: Sendable, Hashable {
 
     // MARK: Points
 
-    /// The point that is farthest from the expected place, if that is too far; the distance is over the picture's longer side.
+    /// The point that is farthest from the expected place, if that is too far; the distance is over the picture's
+    /// longer side.
     static func distant(
         _ expected: [ComparableAnswer.NamedPoint], _ found: [ComparableAnswer.NamedPoint], side: Double
     ) -> (distance: Double, reason: String)? {

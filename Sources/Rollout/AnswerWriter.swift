@@ -4,7 +4,8 @@ extension ComparableAnswer {
     /// Labels, boxes and numbers of one answer that are written, at most.
     private static let most = 20
 
-    /// Writes the answer as an object, as routes do, with at most 20 labels, boxes or numbers: masks and long vectors are for comparing alone.
+    /// Writes the answer as an object, as routes do, with at most 20 labels, boxes or numbers: masks and long vectors
+    /// are for comparing alone.
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             switch self {

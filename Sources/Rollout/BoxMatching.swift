@@ -1,7 +1,7 @@
 /// The largest number of pairs of boxes of two answers that agree, each box in one pair at most.
 ///
-/// The nearest box is not enough: of two that overlap one alone may be near enough for a third. Pairs are changed along paths of
-/// alternatives until no more can be made (Kuhn's algorithm), which takes as long as boxes times candidates.
+/// The nearest box is not enough: of two that overlap one alone may be near enough for a third. Pairs are changed along
+/// paths of alternatives until no more can be made (Kuhn's algorithm), which takes as long as boxes times candidates.
 struct BoxMatching {
     private(set) var pairs = 0
     /// The boxes without a partner, by their places.
@@ -20,8 +20,8 @@ struct BoxMatching {
         unmatchedRight = right.indices.filter { partner[$0] == nil }
     }
 
-    /// Finds a partner for a box, for which others may change theirs. Goes through the alternatives in breadth: a path may be as long
-    /// as there are boxes, and must not use as much stack.
+    /// Finds a partner for a box, for which others may change theirs. Goes through the alternatives in breadth: a path
+    /// may be as long as there are boxes, and must not use as much stack.
     private static func match(_ start: Int, _ candidates: [[Int]], _ partner: inout [Int?]) -> Bool {
         var cameFrom: [Int: Int] = [:]
         var next = [start], place = 0

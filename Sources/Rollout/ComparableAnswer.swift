@@ -1,4 +1,5 @@
-/// An answer to one picture in the form in which answers are compared, whoever gave it: a model that has just run, or a line of a file.
+/// An answer to one picture in the form in which answers are compared, whoever gave it: a model that has just run, or a
+/// line of a file.
 package enum ComparableAnswer: Sendable, Hashable {
     /// Classes with their confidences, the best first.
     case classes([ScoredLabel])
@@ -6,7 +7,8 @@ package enum ComparableAnswer: Sendable, Hashable {
     case boxes([FoundBox], side: Double)
     /// The classes of a mask, each with the pixels that it has.
     case segments([Segment])
-    /// The points of one set, in pixels of the picture, whose longer side is `side`; without a place where one was not found.
+    /// The points of one set, in pixels of the picture, whose longer side is `side`; without a place where one was not
+    /// found.
     case points([NamedPoint], side: Double)
     case embedding([Float])
     /// The outputs of a prediction, by name.

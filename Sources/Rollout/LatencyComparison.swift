@@ -1,7 +1,7 @@
 /// The time of a candidate's inferences, divided by that of the serving version's, at equal occupancy.
 ///
-/// An inference takes longer beside others. Times are therefore kept by the number of inferences that were running, and only those of
-/// a number that both versions have seen are compared; each counts by the fewer of the two.
+/// An inference takes longer beside others. Times are therefore kept by the number of inferences that were running, and
+/// only those of a number that both versions have seen are compared; each counts by the fewer of the two.
 package struct LatencyComparison: Sendable, Hashable {
     package enum Side: Sendable { case serving, candidate }
 
@@ -45,7 +45,8 @@ package struct LatencyComparison: Sendable, Hashable {
         }
     }
 
-    /// The ratio less four standard errors: what is above a limit by this is not so by chance, however often it is looked at. Nil as ``ratio``.
+    /// The ratio less four standard errors: what is above a limit by this is not so by chance, however often it is
+    /// looked at. Nil as ``ratio``.
     package var leastRatio: Double? {
         guard let ratio else { return nil }
         var weights = 0, variance = 0.0

@@ -11,10 +11,12 @@
 ///                                   │ failed │ the candidate cannot be loaded, or its goldens differ
 ///                                   └────────┘
 ///
-/// - A promotion makes the candidate the version that is named by `serve`. A roll-back keeps the plan and the version that serves, and
-///   remembers the candidate's digest: it is not good again before a put names its version.
-/// - A change is saved before it counts (``Action/save``): a process that ends meanwhile begins again as it was, or as it is to be.
-/// - What is saved is ``Record``; a machine that begins with it is in the same state, with a comparison that begins anew.
+/// - A promotion makes the candidate the version that is named by `serve`. A roll-back keeps the plan and the version
+///   that serves, and remembers the candidate's digest: it is not good again before a put names its version.
+/// - A change is saved before it counts (``Action/save``): a process that ends meanwhile begins again as it was, or as
+///   it is to be.
+/// - What is saved is ``Record``; a machine that begins with it is in the same state, with a comparison that begins
+///   anew.
 package struct RolloutMachine: Sendable, Hashable {
     package enum State: String, Sendable, Hashable, CaseIterable {
         case none, comparing, promoted
@@ -86,8 +88,8 @@ package struct RolloutMachine: Sendable, Hashable {
     /// The candidate, as long as it is compared.
     package var candidate: RolloutPlan.Candidate? { state == .comparing ? plan.candidate : nil }
 
-    /// True if a version may answer requests that name none. If the plan names one, no other may, whatever has become of it; otherwise all
-    /// but the candidate and those that were rolled back.
+    /// True if a version may answer requests that name none. If the plan names one, no other may, whatever has become
+    /// of it; otherwise all but the candidate and those that were rolled back.
     /// - Parameter digest: of its files; nil where it is not known.
     package func mayServe(_ version: String, digest: String?) -> Bool {
         if let serve = plan.serve { return version == serve }

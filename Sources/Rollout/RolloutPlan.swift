@@ -222,7 +222,8 @@ package struct RolloutPlan: Sendable, Hashable {
         Set(labels.values).union([serve, candidate?.version].compactMap { $0 })
     }
 
-    /// The version that a label stands for: one of ``labels``, `stable` for the version that serves, `candidate` for the candidate.
+    /// The version that a label stands for: one of ``labels``, `stable` for the version that serves, `candidate` for
+    /// the candidate.
     /// - Parameter serving: the version that serves where the plan names none.
     /// - Returns: nil if it is no label.
     package func version(labelled label: String, serving: String?) -> String? {

@@ -1,4 +1,5 @@
-/// A mask as lengths of runs of 0 and 1 in turn, beginning with 0, down the columns from left to right, as COCO has them.
+/// A mask as lengths of runs of 0 and 1 in turn, beginning with 0, down the columns from left to right, as COCO has
+/// them.
 package struct RunMask: Sendable, Hashable {
     package let width: Int, height: Int
     package let counts: [UInt32]
@@ -9,8 +10,8 @@ package struct RunMask: Sendable, Hashable {
         self.counts = counts
     }
 
-    /// Reads COCO's compressed text: groups of 5 bits, the lowest first; from the third on, each length is a difference to the one
-    /// before the last.
+    /// Reads COCO's compressed text: groups of 5 bits, the lowest first; from the third on, each length is a difference
+    /// to the one before the last.
     /// - Returns: nil where the text is damaged, or its lengths are not those of the picture.
     package init?(width: Int, height: Int, compressed text: String) {
         let (pixels, isTooMany) = width.multipliedReportingOverflow(by: height)

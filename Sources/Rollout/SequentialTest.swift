@@ -2,11 +2,11 @@ internal import Glibc
 
 /// Decides, picture by picture, whether a candidate agrees often enough: Wald's sequential probability ratio test.
 ///
-/// A. Wald, Sequential Tests of Statistical Hypotheses, Annals of Mathematical Statistics 16 (1945), 117–186. Of two agreements, the
-/// wanted one and one that is ``margin`` below, the test says which explains the pictures better as soon as that is
-/// clear enough; looking after each picture, which would make any test with a fixed number of pictures wrong, is what it is made for.
-/// Each of the two mistakes has at most the probability ``error`` at these agreements, and less beyond them; between them, either
-/// decision is right. The decision stays.
+/// A. Wald, Sequential Tests of Statistical Hypotheses, Annals of Mathematical Statistics 16 (1945), 117–186. Of two
+/// agreements, the wanted one and one that is ``margin`` below, the test says which explains the pictures better as
+/// soon as that is clear enough; looking after each picture, which would make any test with a fixed number of pictures
+/// wrong, is what it is made for. Each of the two mistakes has at most the probability ``error`` at these agreements,
+/// and less beyond them; between them, either decision is right. The decision stays.
 package struct SequentialTest: Sendable, Hashable {
     package enum Decision: String, Sendable, CaseIterable {
         case agrees
@@ -16,7 +16,8 @@ package struct SequentialTest: Sendable, Hashable {
 
     /// The distance below the wanted agreement at which a promotion is a mistake.
     package static let margin = 0.03
-    /// The probability of each mistake: a bound, which leaves room for pictures that are less independent than the test assumes.
+    /// The probability of each mistake: a bound, which leaves room for pictures that are less independent than the test
+    /// assumes.
     package static let error = 0.004
 
     /// The wanted agreement.
@@ -34,7 +35,8 @@ package struct SequentialTest: Sendable, Hashable {
     package init(agreement: Double) {
         self.agreement = min(max(agreement, 0), 1)
         let lower = max(0, self.agreement - Self.margin)
-        // With an agreement of 1 the first picture that differs decides; with one that is not above the margin, the first that agrees.
+        // With an agreement of 1 the first picture that differs decides; with one that is not above the margin, the
+        // first that agrees.
         ofAgreeing = log(lower / self.agreement)
         ofDiffering = log((1 - lower) / (1 - self.agreement))
     }

@@ -1,11 +1,13 @@
-/// The decision whether a request is one of a candidate's share: the same for all requests of one sender, and of as many as the share says.
+/// The decision whether a request is one of a candidate's share: the same for all requests of one sender, and of as
+/// many as the share says.
 ///
-/// A sender that is in a share is in every larger one of the same candidate; another candidate has other senders. The choice is the same in
-/// every process, so that replicas and restarts agree.
+/// A sender that is in a share is in every larger one of the same candidate; another candidate has other senders. The
+/// choice is the same in every process, so that replicas and restarts agree.
 package enum StickyShare {
     /// - Parameters:
     ///   - share: 0 to 1.
-    ///   - sender: the token, the address or the value of the field that names the sender, as a number by ``number(_:)``.
+    ///   - sender: the token, the address or the value of the field that names the sender, as a number by
+    ///     ``number(_:)``.
     ///   - candidate: the model and the version, as a number.
     package static func contains(_ sender: UInt64, share: Double, candidate: UInt64) -> Bool {
         guard share < 1 else { return true }

@@ -33,7 +33,8 @@ package enum ManualPage {
         }
     }
 
-    /// - Parameter commands: the subcommands, in order. For `serve`, whose settings have their own section, only the summary is used.
+    /// - Parameter commands: the subcommands, in order. For `serve`, whose settings have their own section, only the
+    ///   summary is used.
     package static func roff(commands: [Command]) -> String {
         head(commands) + description(of: commands) + settings + tail
     }

@@ -13,7 +13,8 @@ package struct Setting: Sendable {
     package let get: @Sendable (Settings) -> SettingValue
     /// Puts a value of the right form into some settings.
     package let set: @Sendable (inout Settings, SettingValue) -> Void
-    /// True if only a restart changes it: sockets, and what belongs to them, are made once. A reload (SIGHUP) keeps its value.
+    /// True if only a restart changes it: sockets, and what belongs to them, are made once. A reload (SIGHUP) keeps its
+    /// value.
     package private(set) var needsRestart = false
 
     /// The same setting, which only a restart changes.

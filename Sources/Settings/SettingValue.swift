@@ -105,7 +105,8 @@ extension SettingKind {
         return .strings(names)
     }
 
-    /// The addresses between commas. A word after a comma that is not an address belongs to the routes of the address before it.
+    /// The addresses between commas. A word after a comma that is not an address belongs to the routes of the address
+    /// before it.
     private static func addresses(_ text: String) -> [String] {
         var addresses: [String] = []
         for part in text.split(separator: ",") {

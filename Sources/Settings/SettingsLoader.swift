@@ -61,8 +61,9 @@ package struct SettingsLoader {
     package mutating func load(environment: [String: String]) {
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("OCELLI_") {
             guard let setting = SettingsTable.all.first(where: { $0.variable == name }) else {
-                // OCELLI_CONFIG names the file itself, OCELLI_GRACE the time that a drain has. Images, charts and harnesses set variables of their own under the prefix; a
-                // misspelt one would otherwise do nothing unseen.
+                // OCELLI_CONFIG names the file itself, OCELLI_GRACE the time that a drain has. Images, charts and
+                // harnesses set variables of their own under the prefix; a misspelt one would otherwise do nothing
+                // unseen.
                 if name != "OCELLI_CONFIG", name != Self.graceVariable, !Self.isServiceLink(name, text) {
                     let other = String(name.dropFirst("OCELLI_".count))
                     warnings.append("environment: \(Self.unknown(name, other: other, \.variable)); it is ignored")
@@ -93,9 +94,9 @@ package struct SettingsLoader {
         settings.listensByVertex = true
     }
 
-    /// True if a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service called
-    /// `ocelli`, or `ocelli-anything`: `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`, `OCELLI_PORT=tcp://...`,
-    /// `OCELLI_PORT_8080_TCP_ADDR`. They are not settings.
+    /// True if a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service
+    /// called `ocelli`, or `ocelli-anything`: `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`,
+    /// `OCELLI_PORT=tcp://...`, `OCELLI_PORT_8080_TCP_ADDR`. They are not settings.
     private static func isServiceLink(_ name: String, _ text: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
             return true

@@ -1,4 +1,5 @@
-/// The one table of settings: defaults, flags, variables, `--help`, config/ocelli.json5 and docs/settings.md come from it.
+/// The one table of settings: defaults, flags, variables, `--help`, config/ocelli.json5 and docs/settings.md come from
+/// it.
 package enum SettingsTable {
     /// Settings that belong together.
     package struct Group: Sendable {

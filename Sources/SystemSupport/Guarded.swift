@@ -2,9 +2,9 @@ package import Glibc
 
 /// A value behind a lock.
 ///
-/// A pthread mutex and not `Synchronization.Mutex`: that one is a priority-inheriting futex which spins for long before it
-/// sleeps when it is contended (swiftlang/swift#88440), as the mailbox is under load, and Thread Sanitizer cannot see
-/// through its slow path, which it reports as races that are none.
+/// A pthread mutex and not `Synchronization.Mutex`: that one is a priority-inheriting futex which spins for long before
+/// it sleeps when it is contended (swiftlang/swift#88440), as the mailbox is under load, and Thread Sanitizer cannot
+/// see through its slow path, which it reports as races that are none.
 package final class Guarded<Value>: @unchecked Sendable {
     // Safe to share: `value` is touched only in `withLock`, with the mutex held. What is put in or taken out crosses
     // threads, which is why both are `sending`.

@@ -33,8 +33,8 @@ public struct MonotonicClock: Sendable {
         })
 }
 
-/// Makes the runtime open the descriptors that its timers need, of both clocks. It opens them with the first timer, and ends the process
-/// where it gets none: a daemon whose clients hold all descriptors by then would be gone.
+/// Makes the runtime open the descriptors that its timers need, of both clocks. It opens them with the first timer, and
+/// ends the process where it gets none: a daemon whose clients hold all descriptors by then would be gone.
 public func openTimers() async {
     // Throws only where the task is cancelled, which starts a timer too.
     try? await Task.sleep(for: .nanoseconds(1), clock: .suspending)

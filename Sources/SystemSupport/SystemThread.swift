@@ -27,7 +27,8 @@ package enum SystemThread {
         }
     }
 
-    /// The calling thread gives way to others until it ends: they get about ten times as much of a processor that they want.
+    /// The calling thread gives way to others until it ends: they get about ten times as much of a processor that they
+    /// want.
     package static func giveWay() {
         // Of this thread only, in Linux. Where it is not allowed, the work is done all the same.
         let thread = __priority_which_t(PRIO_PROCESS.rawValue)

@@ -2,8 +2,8 @@ internal import Glibc
 internal import InferenceService
 internal import Settings
 
-/// The limit on the process's address space (RLIMIT_AS, `ulimit -v`). Allocations that fail under it end the process in the engine, without a
-/// word about the reason.
+/// The limit on the process's address space (RLIMIT_AS, `ulimit -v`). Allocations that fail under it end the process in
+/// the engine, without a word about the reason.
 enum AddressSpace {
     /// The embedded model alone takes as much on two processors. Most of it is reserved and never used.
     private static let least: rlim_t = 1 << 30

@@ -1,6 +1,7 @@
 internal import Settings
 
-/// A subcommand. Its usage, its help, its completion and its reading of the command line are made from its rows of flags.
+/// A subcommand. Its usage, its help, its completion and its reading of the command line are made from its rows of
+/// flags.
 protocol Command: Sendable {
     /// The request that a command line asks for.
     associatedtype Request

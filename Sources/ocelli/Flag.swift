@@ -1,7 +1,8 @@
 internal import InferenceService
 internal import Settings
 
-/// A flag of a command, as settings are rows of their table: its names, its help, and its effect on the command's request.
+/// A flag of a command, as settings are rows of their table: its names, its help, and its effect on the command's
+/// request.
 struct Flag<Request> {
     /// `--output`, or `-o` and `--output`.
     let names: [String]

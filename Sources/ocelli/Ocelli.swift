@@ -12,7 +12,8 @@ internal import SystemSupport
 enum Ocelli {
     /// Not asynchronous: see ``Daemon/blockSignals()``. The main thread does nothing but wait for the end.
     static func main() {
-        // Before any thread reads the environment: newer versions of ONNX Runtime would otherwise send and write what nobody asked for.
+        // Before any thread reads the environment: newer versions of ONNX Runtime would otherwise send and write what
+        // nobody asked for.
         setenv("ORT_DISABLE_TELEMETRY", "1", 1)
         // Forks, which a process with threads of Swift's must not.
         if CommandLine.arguments.dropFirst().first == DecodeCommand.name { Terminal.exit(DecodeCommand.serve()) }

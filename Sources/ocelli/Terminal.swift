@@ -7,8 +7,8 @@ enum Terminal {
     /// True if standard error is a terminal: a person watches it.
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// The state of the streams: whether a line of progress stands there, and why standard output could not be written to (0:
-    /// it could).
+    /// The state of the streams: whether a line of progress stands there, and why standard output could not be written
+    /// to (0: it could).
     private static let state = Mutex<(progress: Bool, failure: Int32)>((false, 0))
 
     /// Makes sure that 0, 1 and 2 are taken. The parent process may have closed them: the next things to be opened,
@@ -36,8 +36,8 @@ enum Terminal {
         _ = write(harmless(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Text without the controls that a terminal obeys: names of files, labels of models and answers of servers may hold any. They are
-    /// written by number, as in `\u{1B}`.
+    /// Text without the controls that a terminal obeys: names of files, labels of models and answers of servers may
+    /// hold any. They are written by number, as in `\u{1B}`.
     private static func harmless(_ text: String) -> String {
         func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
             scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
@@ -54,7 +54,8 @@ enum Terminal {
         }
     }
 
-    /// Text on standard error that the next overwrites, and any other line; nothing where standard error is not a terminal.
+    /// Text on standard error that the next overwrites, and any other line; nothing where standard error is not a
+    /// terminal.
     static func progress(_ text: String) {
         guard isInteractive else { return }
         clearProgress()
@@ -63,8 +64,9 @@ enum Terminal {
         _ = write(text, to: STDERR_FILENO)
     }
 
-    /// Ends the process. Output that was lost (a full disk, say) is a failure; a reader that has gone (`| head`) wanted no
-    /// more. No static destructor runs: another thread may be letting go of a model, which needs what the engine has in such objects.
+    /// Ends the process. Output that was lost (a full disk, say) is a failure; a reader that has gone (`| head`) wanted
+    /// no more. No static destructor runs: another thread may be letting go of a model, which needs what the engine has
+    /// in such objects.
     static func exit(_ status: Int32) -> Never {
         clearProgress()
         let failure = state.withLock { $0.failure }

@@ -4,9 +4,10 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// TIFFs whose samples are stored plane by plane have the pixels of those with the same samples pixel by pixel, which other tests
-/// compare with Pillow's. Pillow itself reads planes wrongly: those of 16 bits that are not compressed (it takes halves of
-/// samples for samples), the opacity of gray ones, and those with reversed bits. tifffile reads all of them as this decoder does.
+/// TIFFs whose samples are stored plane by plane have the pixels of those with the same samples pixel by pixel, which
+/// other tests compare with Pillow's. Pillow itself reads planes wrongly: those of 16 bits that are not compressed (it
+/// takes halves of samples for samples), the opacity of gray ones, and those with reversed bits. tifffile reads all of
+/// them as this decoder does.
 @Suite struct TIFFPlanesTests {
     private static let decoder = Probe.decoder()
 

@@ -5,8 +5,8 @@ import PackageDescription
 //
 //     swift build --pkg-config-path OCELLI/.deps/pkgconfig
 //
-// OCELLI is Ocelli's checkout, after `make setup` there. The path says where OpenVINO's headers and libraries are; the linker
-// setting, where the program finds the libraries when it runs.
+// OCELLI is Ocelli's checkout, after `make setup` there. The path says where OpenVINO's headers and libraries are; the
+// linker setting, where the program finds the libraries when it runs.
 let ocelli = Context.packageDirectory + "/../.."
 
 let package = Package(

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Damaged files of classical models: an error or a model, never a trap. Run under AddressSanitizer as well (`make test-asan`).
+/// Damaged files of classical models: an error or a model, never a trap. Run under AddressSanitizer as well
+/// (`make test-asan`).
 @Suite struct ClassicalHostileTests {
     /// One of each family.
     static let names = [
@@ -80,7 +81,8 @@ import Testing
 
     // MARK: Trees
 
-    /// A regressor of the nodes: tree, node, behavior (6: leaf, whose value is its node's number), true and false child.
+    /// A regressor of the nodes: tree, node, behavior (6: leaf, whose value is its node's number), true and false
+    /// child.
     private func trees(_ nodes: [(Int, Int, Int, Int, Int)], missingGoesToTrue: Bool = false) -> [UInt8] {
         func varint(_ value: Int) -> [UInt8] {
             var value = value, bytes: [UInt8] = []

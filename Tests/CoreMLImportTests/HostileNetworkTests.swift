@@ -221,7 +221,8 @@ import Testing
         #expect(problems(model([layer(1120, number(2, 1))], extents: [])) == [])
     }
 
-    /// A few bytes can ask for gigabytes: of the engine as it compiles, where the values follow from constants, or as it runs.
+    /// A few bytes can ask for gigabytes: of the engine as it compiles, where the values follow from constants, or as
+    /// it runs.
     @Test func valuesThatNoMemoryHoldsAreRefused() throws {
         func extents(_ number: Int, _ extents: UInt64...) -> [UInt8] { field(number, extents.flatMap { varint($0) }) }
         let (fill, repeated, tiled) = (1085, 1105, 920)

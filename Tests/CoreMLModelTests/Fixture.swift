@@ -89,8 +89,8 @@ extension [String: Fixture.Value] {
     }
 }
 
-/// The largest difference of two lists, relative to the larger number, or to 1 where both are smaller; infinite where the
-/// lengths differ, or one holds a number where the other does not.
+/// The largest difference of two lists, relative to the larger number, or to 1 where both are smaller; infinite where
+/// the lengths differ, or one holds a number where the other does not.
 func difference(_ one: [Double], _ other: [Double]) -> Double {
     guard one.count == other.count else { return .infinity }
     return zip(one, other).map { left, right in

@@ -2,7 +2,8 @@ import CoreMLImport
 import TestSupport
 import Testing
 
-/// Every network of Tests/Fixtures/coreml/networks: translated, run by the engine, and compared with another program's answers.
+/// Every network of Tests/Fixtures/coreml/networks: translated, run by the engine, and compared with another program's
+/// answers.
 @Suite struct NetworkFixtureTests {
     @Test(arguments: LongTests.every(4, of: Fixture.all(in: "networks")), [false, true])
     func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every ML Program of Tests/Fixtures/coreml/programs: translated, run by the engine, and compared with numpy's answers.
+/// Every ML Program of Tests/Fixtures/coreml/programs: translated, run by the engine, and compared with numpy's
+/// answers.
 @Suite struct ProgramFixtureTests {
     private static let fixtures = Fixture.all(in: "programs")
 
@@ -48,7 +49,8 @@ import Testing
         }
     }
 
-    /// Extents that requests choose: served open, a program gives for the default size what it gives when served at that.
+    /// Extents that requests choose: served open, a program gives for the default size what it gives when served at
+    /// that.
     @Test func openExtentsTakeTheSizeOfTheRequest() throws {
         let fixture = try #require(Self.fixtures.first { $0.url.lastPathComponent == "open_shapes.mlpackage" })
         let (model, files) = try contents(of: fixture)

@@ -1,7 +1,8 @@
 import CoreMLImport
 import Glibc
 
-// Runs the importer without an engine and without a server: for Tests/Parity/check-coreml-networks and scripts/fuzz coreml.
+// Runs the importer without an engine and without a server: for Tests/Parity/check-coreml-networks and scripts/fuzz
+// coreml.
 //
 // usage: coremlprobe translate FILE OUT       writes OUT.xml and OUT.bin, and prints milliseconds and peak memory
 //        coremlprobe fuzz SEED COUNT FILE...  translates COUNT damaged copies of the files

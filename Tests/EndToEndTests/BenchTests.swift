@@ -72,7 +72,8 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Answers that came while the generator could not look were in time, and requests that it sends late are waited for.
+    /// Answers that came while the generator could not look were in time, and requests that it sends late are waited
+    /// for.
     @Test func aStandstillOfTheGeneratorIsNotTheServers() throws {
         let daemon = try Daemon()
         let loads = try [["--connections", "8"], ["--rate", "10"]].map { loop in

@@ -80,8 +80,8 @@ struct BulkTests {
         #expect(try two.status == 0 && lines(two.text).map(\.file) == [seven, seven], "\(two.errors)")
     }
 
-    /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that had
-    /// ended before it was given its name once crashed the program.)
+    /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that
+    /// had ended before it was given its name once crashed the program.)
     @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func killedRunGoesOnWhereItStopped() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")

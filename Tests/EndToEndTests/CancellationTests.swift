@@ -45,8 +45,8 @@ struct CancellationTests {
     private static let huge = CancellationPicture.png(width: 60_000, height: 1_000)
     private static let holders = 100
 
-    /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs. First come, first served: the
-    /// newest never goes first, however late the oldest is.
+    /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs. First come,
+    /// first served: the newest never goes first, however late the oldest is.
     private func busyDaemon() throws -> (Daemon, [RawClient]) {
         let daemon = try Daemon([
             "--max-in-flight", "1", "--queue-length", "300", "--max-total-body", "256MiB", "--queue-wait", "600s",
@@ -68,8 +68,8 @@ struct CancellationTests {
         for client in clients { try client.post(Self.huge) }
         try until("all wait", of: daemon) { $0.waiting >= 100 }
         for (index, client) in clients.enumerated() { index.isMultiple(of: 2) ? client.close() : client.reset() }
-        // Each prediction that was begun is one of the huge pictures'; had one of the hundred reached the model, the sum
-        // would never come out.
+        // Each prediction that was begun is one of the huge pictures'; had one of the hundred reached the model, the
+        // sum would never come out.
         try until("none of them waits any more", of: daemon) {
             $0.now == 1 && $0.waiting + $0.started == Self.holders - 1
         }

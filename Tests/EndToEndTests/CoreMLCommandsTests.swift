@@ -17,7 +17,8 @@ struct CoreMLCommandsTests {
         #expect(!right.text.contains("warning:"))
     }
 
-    /// The model.json that init writes leaves every answer as it is, and each of its comments is a member that may be said.
+    /// The model.json that init writes leaves every answer as it is, and each of its comments is a member that may be
+    /// said.
     @Test func initWritesAnOverlayThatChangesNothing() throws {
         let names = [
             "colors.mlmodel", "colors_mean.mlmodel", "program.mlpackage", "detector.mlmodel", "tickets.mlmodel",
@@ -72,7 +73,8 @@ struct CoreMLCommandsTests {
         #expect(answers[0] == answers[1] && answers[0] == answers[2], "\(answers)")
     }
 
-    /// A model.json in a folder of models would make all of it one bundle, and one elsewhere would change the model's name.
+    /// A model.json in a folder of models would make all of it one bundle, and one elsewhere would change the model's
+    /// name.
     @Test(arguments: [
         ["colors.mlmodel", "tickets.mlmodel"], ["program.mlpackage", "colors.mlmodel"], ["colors.mlmodel"],
     ])
@@ -86,7 +88,8 @@ struct CoreMLCommandsTests {
         #expect(printed.status == 0 && printed.text.contains("\"backend\": \"coreml\""), "\(printed.errors)")
     }
 
-    /// Inputs that may be left out, the shapes that a file allows, and those that are used: in check, `/v1/models` and `/v2`.
+    /// Inputs that may be left out, the shapes that a file allows, and those that are used: in check, `/v1/models` and
+    /// `/v2`.
     @Test func descriptionsSayWhatMayBeChosen() throws {
         let names = [
             "batch.mlmodel", "default.mlmodel", "detector.mlmodel", "enlarge.mlpackage", "sizes.mlmodel",

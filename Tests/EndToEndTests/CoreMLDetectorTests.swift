@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A Core ML detector as its exporters write it: a pipeline that ends with a non-maximum suppression. What is expected is what numpy
-/// computes (Tests/FixtureMakers/coreml_fixtures/product_detector.py).
+/// A Core ML detector as its exporters write it: a pipeline that ends with a non-maximum suppression. What is expected
+/// is what numpy computes (Tests/FixtureMakers/coreml_fixtures/product_detector.py).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLDetectorTests {
     private struct Expected: Decodable {
@@ -26,7 +26,8 @@ struct CoreMLDetectorTests {
         return try JSONDecoder().decode(Expected.self, from: data)
     }
 
-    /// The suppression is computed here: the query's thresholds replace the file's, whether it takes them as inputs or not.
+    /// The suppression is computed here: the query's thresholds replace the file's, whether it takes them as inputs or
+    /// not.
     @Test func thresholdsOfTheQueryReachTheSuppressionOfTheFile() throws {
         let expected = try expected()
         let folder = try CoreMLFixtures.Folder(

@@ -19,7 +19,8 @@ struct CoreMLMemoryTests {
 
     private let channels = 1600, layers = 10
 
-    /// Convolutions that each give twice the channel behind and 4 more, with a normalization that halves and adds 1: y = x' + 3.
+    /// Convolutions that each give twice the channel behind and 4 more, with a normalization that halves and adds 1: y
+    /// = x' + 3.
     private func network() -> Data {
         func layer(_ kind: Int, _ from: String, _ to: String, _ parameters: Data) -> Data {
             field(1, text(1, to) + text(2, from) + text(3, to) + field(kind, parameters))

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Recurrent networks of the old format, whose description has the shape of one step: requests have as many steps as they like. What
-/// is expected is what numpy computes (Tests/FixtureMakers/coreml_fixtures/network_recurrent.py).
+/// Recurrent networks of the old format, whose description has the shape of one step: requests have as many steps as
+/// they like. What is expected is what numpy computes (Tests/FixtureMakers/coreml_fixtures/network_recurrent.py).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLSequenceTests {
     private struct Array: Decodable {

@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Networks of SqueezeNet's shape as published: weights of 16 to 4 bits, linear and by table, and biases that add the mean where they
-/// should subtract it. numpy computed what is expected (Tests/FixtureMakers/coreml_fixtures/product_squeeze.py).
+/// Networks of SqueezeNet's shape as published: weights of 16 to 4 bits, linear and by table, and biases that add the
+/// mean where they should subtract it. numpy computed what is expected
+/// (Tests/FixtureMakers/coreml_fixtures/product_squeeze.py).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLSqueezeNetTests {
     private static let names = [

@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Models that give known tensors whatever the picture (`Tests/FixtureMakers/make-detector-fixtures`), of every layout: the boxes that come back for
-/// pictures of three shapes, in all orientations, fitted in each way, against those that numpy computed.
+/// Models that give known tensors whatever the picture (`Tests/FixtureMakers/make-detector-fixtures`), of every layout:
+/// the boxes that come back for pictures of three shapes, in all orientations, fitted in each way, against those that
+/// numpy computed.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct DetectorFixturesTests {
     private struct Request: Decodable {

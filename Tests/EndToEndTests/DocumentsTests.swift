@@ -111,7 +111,8 @@ import Testing
         #expect(count > 30)
     }
 
-    /// The targets of the map in ARCHITECTURE.md are there: files, and folders with a slash, whole or by the end of their path.
+    /// The targets of the map in ARCHITECTURE.md are there: files, and folders with a slash, whole or by the end of
+    /// their path.
     @Test func theMapLeadsSomewhere() throws {
         let root = SharedData.packageRoot
         var paths: Set<String> = []

@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders in the forms in which libraries export models (`Tests/Fixtures/exports`, made by `Tests/FixtureMakers/make-export-fixtures`): what is served
-/// without a model.json, and with the one that `ocelli init` writes.
+/// Folders in the forms in which libraries export models (`Tests/Fixtures/exports`, made by
+/// `Tests/FixtureMakers/make-export-fixtures`): what is served without a model.json, and with the one that
+/// `ocelli init` writes.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ExportedFoldersTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/exports")
@@ -55,7 +56,8 @@ struct ExportedFoldersTests {
         #expect(daemon.log.contains("model yolo_obb version 1 is served as tensors: it has no model.json, and"))
     }
 
-    /// `sources.tsv`: of folders that stand for each kind of source, every fact with the file and the key that it is in, read off the files by hand.
+    /// `sources.tsv`: of folders that stand for each kind of source, every fact with the file and the key that it is
+    /// in, read off the files by hand.
     @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func everyFactNamesItsFileAndItsKey() throws {
         let text = try String(contentsOf: Self.folder.appendingPathComponent("sources.tsv"), encoding: .utf8)
@@ -78,7 +80,8 @@ struct ExportedFoldersTests {
         }
     }
 
-    /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to decide.
+    /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to
+    /// decide.
     @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence))) func initWritesWhatIsServed()
         throws
     {
@@ -107,8 +110,8 @@ struct ExportedFoldersTests {
         #expect(checked.status == 0, "\(checked.text)\(checked.errors)")
     }
 
-    /// Where the file hides whether its output is probabilities or logits, `init` runs the model; the comment has what it saw, and the answers
-    /// with that model.json are right.
+    /// Where the file hides whether its output is probabilities or logits, `init` runs the model; the comment has what
+    /// it saw, and the answers with that model.json are right.
     @Test func initLooksAtWhatTheOutputsAre() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-look-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: models) }

@@ -96,7 +96,8 @@ struct FactCommandsTests {
         }
     }
 
-    /// Files of expected answers as people write them, and what is said where they are wrong. The confidence is of ../shared/data/import/cases.json.
+    /// Files of expected answers as people write them, and what is said where they are wrong. The confidence is of
+    /// ../shared/data/import/cases.json.
     @Test func filesOfExpectedAnswersInEveryForm() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }

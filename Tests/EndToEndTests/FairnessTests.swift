@@ -67,7 +67,8 @@ struct FairnessTests {
     private static let huge = CancellationPicture.png(width: 60_000, height: 1_000)
     private static let small = CancellationPicture.png(width: 28, height: 28)
 
-    /// A daemon with one slot, that asks for tokens where the clients have some. Its queue is in order of arrival however late it is.
+    /// A daemon with one slot, that asks for tokens where the clients have some. Its queue is in order of arrival
+    /// however late it is.
     private static func daemon(for pair: Pair, _ arguments: [String] = []) throws -> Daemon {
         var arguments =
             ["--max-in-flight", "1", "--overload-target", "0s", "--queue-wait", "600s", "--deadline", "300s"]

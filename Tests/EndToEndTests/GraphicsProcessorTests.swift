@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Graphics processors, with a library that stands in for onnxruntime-gpu at the boundary of its API: nothing here has run on one.
+/// Graphics processors, with a library that stands in for onnxruntime-gpu at the boundary of its API: nothing here has
+/// run on one.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: TabularTests.hasEngine, TabularTests.engineAbsence),

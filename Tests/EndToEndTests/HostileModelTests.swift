@@ -25,8 +25,8 @@ struct HostileModelTests {
         }
     }
 
-    /// Serves the folder: each damaged model is refused with a reason that names the file or what the engine said, and the
-    /// good one answers.
+    /// Serves the folder: each damaged model is refused with a reason that names the file or what the engine said, and
+    /// the good one answers.
     /// - Parameter isTried: whether each is tried in a separate process before; the words must be the same either way.
     private func expectRefusals(_ folder: Folder, mayLoad: Bool = false, isTried: Bool) throws {
         let daemon = try Daemon([
@@ -95,7 +95,8 @@ struct HostileModelTests {
         }
     }
 
-    /// Whole ONNX files with some bytes changed, each tried on its engine in a separate process: whatever comes of it, the daemon goes on.
+    /// Whole ONNX files with some bytes changed, each tried on its engine in a separate process: whatever comes of it,
+    /// the daemon goes on.
     @Test(arguments: ["openvino", "onnxruntime"]) func mutatedONNXFiles(engine: String) throws {
         guard engine != "onnxruntime" || TabularTests.hasEngine else { return print("\(TabularTests.engineAbsence)") }
         let seed = UInt64.random(in: .min ... .max)

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Requests that are wrong in every way that came to mind, against one daemon: each gets a 4xx in the one form of errors,
-/// whose sentence names the thing, what was expected and what came; and the daemon continues.
+/// Requests that are wrong in every way that came to mind, against one daemon: each gets a 4xx in the one form of
+/// errors, whose sentence names the thing, what was expected and what came; and the daemon continues.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct HostileRequestsTests {
     /// One wrong request.
@@ -312,7 +312,8 @@ struct HostileRequestsTests {
 
     // MARK: The test
 
-    /// A body of 16 MB with four million empty pictures is refused when there are too many, and not when all are at hand.
+    /// A body of 16 MB with four million empty pictures is refused when there are too many, and not when all are at
+    /// hand.
     @Test func manyEmptyPicturesCostLittle() throws {
         let daemon = try Daemon()
         let url = daemon.url + "/v2/models/digits/infer"
@@ -364,7 +365,8 @@ struct HostileRequestsTests {
             #expect(answer.status == 405 && answer.headers["allow"] == allow, "\(method) \(path): \(answer.text)")
             #expect(method == "HEAD" ? answer.body.isEmpty : answer.code == "method_not_allowed")
         }
-        // What is only unusual is taken: null for what is left out, names in escapes, a byte order mark, numbers of any form.
+        // What is only unusual is taken: null for what is left out, names in escapes, a byte order mark, numbers of any
+        // form.
         for body in [
             "{\"id\": null, \"parameters\": null, \"outputs\": null, \"inputs\": [{\(Self.x), \"parameters\": null, \"data\": [1, 2, 3]}]}",
             "\u{FEFF}{\"inputs\": [{\"\\u006eame\": \"\\u0078\", \"shape\": [1.0, 3e0], \"datatype\": \"FP32\", \"data\": [[1e0, 20e-1, 3.0]]}]}",

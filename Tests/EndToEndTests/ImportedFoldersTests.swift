@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders as they are downloaded, without a model.json: the facts, the tensor that reaches the model, and the labels, against
-/// ../shared/data/import/cases.json, which transformers and Pillow made.
+/// Folders as they are downloaded, without a model.json: the facts, the tensor that reaches the model, and the labels,
+/// against ../shared/data/import/cases.json, which transformers and Pillow made.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Clients that go away while the engine works on their picture: the engine is asked to stop, and their slot is free as soon as
-/// it is done with it.
+/// Clients that go away while the engine works on their picture: the engine is asked to stop, and their slot is free as
+/// soon as it is done with it.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct InferenceCancellationTests {
     private func inFlight(_ daemon: Daemon) throws -> Int {
@@ -44,8 +44,8 @@ struct InferenceCancellationTests {
             "--deadline", "200s", "--cache-dir", "",
         ])
         let picture = CancellationPicture.png(width: 64, height: 64)
-        // A client's end may come before its picture is decoded: the stage is seen only afterwards, so it is done until both
-        // have been caught in the engine.
+        // A client's end may come before its picture is decoded: the stage is seen only afterwards, so it is done until
+        // both have been caught in the engine.
         var round: UInt32 = 0
         while try cancelled(daemon, stage: "infer") < 2 {
             round += 1

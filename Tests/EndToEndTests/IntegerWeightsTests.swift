@@ -147,7 +147,8 @@ struct IntegerWeightsTests {
         #expect(cached == [false, false, true, true])
     }
 
-    /// Quantized models where sums of byte products are cut off: `ocelli check` and the log say so, and of no other model.
+    /// Quantized models where sums of byte products are cut off: `ocelli check` and the log say so, and of no other
+    /// model.
     @Test func quantizedModelsWithoutTheInstructionsAreTold() throws {
         let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bytes-\(UUID().uuidString)")

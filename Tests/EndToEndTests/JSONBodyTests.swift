@@ -25,7 +25,8 @@ struct JSONBodyTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Base64 as programs write it into JSON: with + and = escaped (Gson, .NET), with / escaped (PHP), as a data: URL (browsers).
+    /// Base64 as programs write it into JSON: with + and = escaped (Gson, .NET), with / escaped (PHP), as a data: URL
+    /// (browsers).
     @Test func picturesInJSONAreReadAsProgramsWriteThem() throws {
         let daemon = try Daemon()
         let text = try Data(contentsOf: BadInputTests.seven).base64EncodedString()
@@ -50,7 +51,8 @@ struct JSONBodyTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A model whose only slot is taken, and no request may wait: a JSON body that is not JSON is refused for that, unread.
+    /// A model whose only slot is taken, and no request may wait: a JSON body that is not JSON is refused for that,
+    /// unread.
     @Test func aBodyIsReadInASlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

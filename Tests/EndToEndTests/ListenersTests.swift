@@ -127,7 +127,8 @@ struct ListenersTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Neither fields nor PROXY headers make a request local, whichever proxies are trusted and whatever address they name.
+    /// Neither fields nor PROXY headers make a request local, whichever proxies are trusted and whatever address they
+    /// name.
     @Test(arguments: [[], ["--trusted-proxies=127.0.0.1,::1,unix"]])
     func noForwardedRequestIsLocal(settings: [String]) throws {
         let daemon = try Daemon(settings)

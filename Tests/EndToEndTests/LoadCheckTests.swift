@@ -128,8 +128,8 @@ struct LoadCheckTests {
         #expect(late.status == SIGALRM && late.output.isEmpty, "\(late)")
     }
 
-    /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading. Its load check ends with the
-    /// daemon, also where that is killed.
+    /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading.
+    /// Its load check ends with the daemon, also where that is killed.
     @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
         let folder = try Folder()
@@ -153,7 +153,8 @@ struct LoadCheckTests {
         #expect(readiness.status == 503)
         #expect(readiness.text.contains("not ready: endless is loading (for "), "\(readiness.text)")
         let trial = try #require(daemon.children.first)
-        // Until the thread that began the load check in its process has ended: a pool keeps none that is idle for some seconds.
+        // Until the thread that began the load check in its process has ended: a pool keeps none that is idle for some
+        // seconds.
         Thread.sleep(forTimeInterval: 8)
         daemon.signal(SIGKILL)
         daemon.waitForExit()

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `repository_control: local` means programs on this machine: neither what proxies forward, nor web pages that are open here.
+/// `repository_control: local` means programs on this machine: neither what proxies forward, nor web pages that are
+/// open here.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct LocalControlTests {
     private func unload(_ daemon: Daemon, _ fields: [String], url: String? = nil) throws -> Answer {
@@ -63,8 +64,8 @@ struct LocalControlTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A page of another origin may have pictures classified, as any program may; it cannot read the answers, for no field of
-    /// theirs lets it (CORS).
+    /// A page of another origin may have pictures classified, as any program may; it cannot read the answers, for no
+    /// field of theirs lets it (CORS).
     @Test func otherRoutesAreOpenToWebPagesThatCannotReadTheirAnswers() throws {
         let daemon = try Daemon()
         let fields = ["-H", "Origin: http://evil.example", "-H", "Sec-Fetch-Site: cross-site"]

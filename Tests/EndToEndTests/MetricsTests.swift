@@ -34,7 +34,8 @@ struct MetricsTests {
         return lines.joined(separator: "\n")
     }
 
-    /// Each page once made what the service reads the server's numbers through one call deeper: 24,000 of them were the end.
+    /// Each page once made what the service reads the server's numbers through one call deeper: 24,000 of them were the
+    /// end.
     @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func thousandsOfPagesNeedNoDeeperStack() throws {
         let daemon = try Daemon(stackKiB: 1024)
@@ -154,7 +155,8 @@ struct MetricsTests {
                 "bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(half)' >&3; sleep 0.2; exec 3>&-"])
             #expect(result.status == 0, "\(result.errors)")
         }
-        // A head or a body that is cut off by a half-close is answered with 400; who is gone altogether is counted as gone.
+        // A head or a body that is cut off by a half-close is answered with 400; who is gone altogether is counted as
+        // gone.
         var page = ""
         func ended() -> Double {
             [

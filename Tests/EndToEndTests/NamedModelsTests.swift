@@ -3,7 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `--model NAME=PATH` as KServe and Kubernetes use it: one model, mounted at a path of theirs, asked for by a name of theirs.
+/// `--model NAME=PATH` as KServe and Kubernetes use it: one model, mounted at a path of theirs, asked for by a name of
+/// theirs.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct NamedModelsTests {
     private static let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
@@ -19,7 +20,8 @@ struct NamedModelsTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
 
-        /// Puts other contents in place, by one rename of `..data`; kubelet adds and removes the names at the top afterwards.
+        /// Puts other contents in place, by one rename of `..data`; kubelet adds and removes the names at the top
+        /// afterwards.
         func fill(_ generation: String, version: String, modelFile: String = "digits.onnx") throws {
             let files = FileManager.default
             let contents = folder.appendingPathComponent("..\(generation)")

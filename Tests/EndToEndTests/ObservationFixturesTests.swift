@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Small models of `Tests/Fixtures/observations` (`Tests/FixtureMakers/make-observation-fixtures`), whose answers LiteRT, OpenVINO's Python API and
-/// numpy gave for the same tensors.
+/// Small models of `Tests/Fixtures/observations` (`Tests/FixtureMakers/make-observation-fixtures`), whose answers
+/// LiteRT, OpenVINO's Python API and numpy gave for the same tensors.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ObservationFixturesTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations")
@@ -51,7 +51,8 @@ struct ObservationFixturesTests {
             let found = try #require(
                 try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/detect").json["detections"]
                     as? [[String: Any]], what)
-            // Rows after the count are padding; rows of zeros are not detections, and boxes outside of the picture neither.
+            // Rows after the count are padding; rows of zeros are not detections, and boxes outside of the picture
+            // neither.
             let meant = filled.indices.filter { filled[$0] < wanted }
             #expect(found.count <= meant.count && found.count >= meant.count - 2, what)
             for one in found {
@@ -140,7 +141,8 @@ struct ObservationFixturesTests {
         }
     }
 
-    /// Exports of Ultralytics as they are: masks and keypoints come with the boxes. Pictures of 24 pixels go into tensors of 64.
+    /// Exports of Ultralytics as they are: masks and keypoints come with the boxes. Pictures of 24 pixels go into
+    /// tensors of 64.
     @Test func exportsOfUltralyticsWithoutAModelJSON() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }

@@ -177,7 +177,8 @@ struct OperationsTests {
         return nil
     }()
 
-    /// A daemon with `count` copies of the digits model in a control group with a limit of threads, as TasksMax= makes one.
+    /// A daemon with `count` copies of the digits model in a control group with a limit of threads, as TasksMax= makes
+    /// one.
     private func inThreadGroup(
         limit: Int, models count: Int, _ settings: [String], _ body: (Daemon, String) throws -> Void
     ) throws {
@@ -229,8 +230,8 @@ struct OperationsTests {
         }
     }
 
-    /// The folders of the root below which a control group file system is mounted (proc_pid_mountinfo(5): the type is the
-    /// first word after the dash).
+    /// The folders of the root below which a control group file system is mounted (proc_pid_mountinfo(5): the type is
+    /// the first word after the dash).
     private static func foldersWithControlGroups() throws -> Set<String> {
         var folders: Set<String> = []
         for line in try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8).split(separator: "\n") {

@@ -70,7 +70,8 @@ struct PageTests {
         daemon.stop()
     }
 
-    /// A picture without labels is predicted with; labels without a picture make no classifier. On a screen of 360 pixels.
+    /// A picture without labels is predicted with; labels without a picture make no classifier. On a screen of 360
+    /// pixels.
     @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func eachModelIsOfferedForWhatItDoes() throws {
         let digits = SharedData.packageRoot.appendingPathComponent("models/digits")

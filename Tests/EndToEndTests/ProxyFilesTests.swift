@@ -73,8 +73,8 @@ struct ProxyFilesTests {
         }
     }
 
-    /// Ways to write a path that a server may take for the same: each character encoded, in either case, all of them, the
-    /// absolute form, doubled and dotted segments.
+    /// Ways to write a path that a server may take for the same: each character encoded, in either case, all of them,
+    /// the absolute form, doubled and dotted segments.
     private static func spellings(_ path: String) -> [String] {
         let bytes = Array(path.utf8)
         func encoded(_ indexes: Set<Int>, uppercase: Bool) -> String {

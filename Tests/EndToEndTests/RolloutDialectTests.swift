@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rollouts of models that are asked by the interfaces of other servers: their answers are compared as Ocelli's own are.
+/// Rollouts of models that are asked by the interfaces of other servers: their answers are compared as Ocelli's own
+/// are.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct RolloutDialectTests {
     /// An interface that answers with tensors, and a request to it.

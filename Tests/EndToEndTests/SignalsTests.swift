@@ -45,7 +45,8 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Default model and settings are those of the time when the head came, also where a reload changes them before the body comes.
+    /// Default model and settings are those of the time when the head came, also where a reload changes them before the
+    /// body comes.
     @Test func aRequestSeesOneConfiguration() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -84,7 +85,8 @@ struct SignalsTests {
         return (json["model"] as? String ?? "", (json["classifications"] as? [Any] ?? []).count)
     }
 
-    /// Reloads add compiled models to the cache: a daemon that runs for months keeps to its size all the same, and to a new one.
+    /// Reloads add compiled models to the cache: a daemon that runs for months keeps to its size all the same, and to a
+    /// new one.
     @Test func aReloadKeepsTheCacheToItsSize() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
@@ -131,7 +133,8 @@ struct SignalsTests {
         #expect(daemon.log.contains("every request was answered"))
     }
 
-    /// Folders of models may be large, and slow. A signal while they are read for the first time ends the daemon at once.
+    /// Folders of models may be large, and slow. A signal while they are read for the first time ends the daemon at
+    /// once.
     @Test func aSignalWhileTheFoldersAreReadEndsTheDaemon() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-large-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
@@ -140,7 +143,8 @@ struct SignalsTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
         for number in 0..<4_000 { close(open("\(many.path)/\(number)", O_CREAT | O_WRONLY, 0o644)) }
-        // Each bundle has links to itself, which lead nowhere new, and to thousands of files, which all have to be looked at.
+        // Each bundle has links to itself, which lead nowhere new, and to thousands of files, which all have to be
+        // looked at.
         for number in 0..<400 {
             let bundle = models.appendingPathComponent("m\(number)")
             try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
@@ -217,7 +221,8 @@ struct SignalsTests {
         client.waitUntilExit()
     }
 
-    /// Each is sent as soon as the one before has been counted, which is while that reload ends; Tests/Operations/reload-soak sends more.
+    /// Each is sent as soon as the one before has been counted, which is while that reload ends;
+    /// Tests/Operations/reload-soak sends more.
     @Test func noReloadIsLost() throws {
         let daemon = try Daemon(["--access-log=false"], waitUntilReady: false)
         // One that comes while the models are loaded is done after that.

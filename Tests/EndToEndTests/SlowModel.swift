@@ -1,7 +1,7 @@
 import Foundation
 
-/// A bundle whose model takes seconds of arithmetic and a few kilobytes of text: a row of poolings over wide windows, in
-/// OpenVINO's own format. An engine that is asked to stop can do so between two of them.
+/// A bundle whose model takes seconds of arithmetic and a few kilobytes of text: a row of poolings over wide windows,
+/// in OpenVINO's own format. An engine that is asked to stop can do so between two of them.
 enum SlowModel {
     /// Writes the bundle `slow` into a folder of models.
     /// - Parameters:

@@ -131,8 +131,8 @@ struct SystemPackageTests {
         #expect(own().filter { !before.contains($0) && $0.contains(".") } == [])
     }
 
-    /// An upgrade restarts a daemon that runs, for its libraries are others now; a removal disables the unit. systemctl is a script
-    /// that writes down what it is asked.
+    /// An upgrade restarts a daemon that runs, for its libraries are others now; a removal disables the unit. systemctl
+    /// is a script that writes down what it is asked.
     @Test(
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
@@ -172,8 +172,9 @@ struct SystemPackageTests {
         #expect(Self.files(under: target).filter { $0.contains("ocelli") && !$0.hasPrefix("var/") } == [])
     }
 
-    /// An older package is replaced by this one while clients ask. The socket is the service manager's, as with ocelli.socket, so
-    /// no connection is refused between the old process and the new one; what the administrator wrote stays, and nothing of the old version.
+    /// An older package is replaced by this one while clients ask. The socket is the service manager's, as with
+    /// ocelli.socket, so no connection is refused between the old process and the new one; what the administrator wrote
+    /// stays, and nothing of the old version.
     @Test(
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(

@@ -29,7 +29,8 @@ struct SystemdTests {
         #expect(listener.messages.contains { $0.hasPrefix("STOPPING=1\nSTATUS=draining") })
     }
 
-    /// A service manager that takes no messages in costs moments, and not the daemon: it answers, and ends when it is asked to.
+    /// A service manager that takes no messages in costs moments, and not the daemon: it answers, and ends when it is
+    /// asked to.
     @Test func nobodyReadsTheMessages() throws {
         let listener = try NotifySocket()
         listener.fill()
@@ -72,8 +73,8 @@ struct SystemdTests {
         #expect(try #require(Double(level.output.1)) < 2.0, "\(security.text)")
     }
 
-    /// A restart by socket activation refuses no connection: the socket stays open between one process and the next. The packaged
-    /// configuration does: passed sockets take the place of `listen`.
+    /// A restart by socket activation refuses no connection: the socket stays open between one process and the next.
+    /// The packaged configuration does: passed sockets take the place of `listen`.
     @Test(
         .enabled(if: MetricsTests.hasTool("systemd-socket-activate"), "systemd-socket-activate is not installed"))
     func aPassedSocketIsServed() throws {

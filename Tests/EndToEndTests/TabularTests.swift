@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Models of tables and texts (ai.onnx.ml), which ONNX Runtime runs: requests whose answers the trained models gave in Python.
+/// Models of tables and texts (ai.onnx.ml), which ONNX Runtime runs: requests whose answers the trained models gave in
+/// Python.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TabularTests {
     static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tabular")
@@ -72,7 +73,8 @@ struct TabularTests {
         }
     }
 
-    /// True if two JSON values are the same within a tolerance, absolute up to 1 and relative above. Axes of 1 may be there or not.
+    /// True if two JSON values are the same within a tolerance, absolute up to 1 and relative above. Axes of 1 may be
+    /// there or not.
     private func near(_ found: Any?, _ expected: Any, _ tolerance: Double) -> Bool {
         switch (found, expected) {
         case (let found as [Any], let expected as [Any]):
@@ -126,7 +128,8 @@ struct TabularTests {
         try body(folder)
     }
 
-    /// A missing number is NaN, which the file's imputer replaces by the mean; text and lists of several lengths are refused by name.
+    /// A missing number is NaN, which the file's imputer replaces by the mean; text and lists of several lengths are
+    /// refused by name.
     @Test(.enabled(if: hasEngine, engineAbsence)) func rowsThatDoNotFitAreTheClientsMistake() throws {
         let daemon = try Daemon(["--models", Self.fixtures.appendingPathComponent("models").path, "--cache-dir", ""])
         defer { daemon.stop() }
@@ -173,7 +176,8 @@ struct TabularTests {
                 #expect(
                     (unpool.json["outputs"] as? [String: Any])?["y"] as? [[Double]] == [[0, 4], [0, 0]],
                     "\(unpool.text)")
-                // Of weights 1, 3, 3, 1 about the middle of two pixels; beyond the border the pixel at it counts (exclude_outside is 0).
+                // Of weights 1, 3, 3, 1 about the middle of two pixels; beyond the border the pixel at it counts
+                // (exclude_outside is 0).
                 let shrink = try Curl.run(
                     daemon.url + "/v1/models/shrink/predict",
                     ["--data-binary", "{\"inputs\": {\"x\": [7, 0, 0, 8, 0, 0, 0, 0]}}"])

@@ -40,7 +40,8 @@ struct TeachTests {
         for (one, other) in zip(found.values, wanted) { #expect(abs(one - other) < 1e-6) }
     }
 
-    /// The file that it writes makes a model of embeddings a classifier: the bundle's own file, made by numpy, is replaced.
+    /// The file that it writes makes a model of embeddings a classifier: the bundle's own file, made by numpy, is
+    /// replaced.
     @Test func bundlesWithTheFileAreValid() throws {
         let bundle = FileManager.default.temporaryDirectory.appendingPathComponent("zeroshot-\(UUID().uuidString)")
         defer { for file in [output, bundle] { try? FileManager.default.removeItem(at: file) } }

@@ -3,8 +3,8 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// TensorIO's format in all its forms: a bundle for each, with a model so small that its answers can be worked out by hand
-/// (`Tests/Fixtures/tensorio`). What is expected is what TensorIO's own code computes.
+/// TensorIO's format in all its forms: a bundle for each, with a model so small that its answers can be worked out by
+/// hand (`Tests/Fixtures/tensorio`). What is expected is what TensorIO's own code computes.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TensorIOBundlesTests {
     static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tensorio")

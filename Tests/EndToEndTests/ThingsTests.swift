@@ -215,7 +215,8 @@ struct ThingsTests {
 
     // MARK: Without a model.json
 
-    /// Detectors as they were downloaded: what their exporters say is enough to serve them, and `init` writes what is served.
+    /// Detectors as they were downloaded: what their exporters say is enough to serve them, and `init` writes what is
+    /// served.
     @Test func detectorsWithoutAModelJSON() throws {
         let all = ["synthetic/yolov8", "synthetic/end2end", "ssd_mobilenet_v1"]
         let cases = try ThingsCases(only: Set(all))
@@ -317,7 +318,8 @@ struct ThingsTests {
                         said[member] as? NSObject == answer[member] as? NSObject, "\(name), \(picture.name): \(member)")
                 }
                 if isEmbedding { continue }
-                // The drawing is a picture of the displayed size, which the daemon reads; it differs where there is something.
+                // The drawing is a picture of the displayed size, which the daemon reads; it differs where there is
+                // something.
                 let base = picture.name.split(whereSeparator: { "/:".contains($0) }).last.map(String.init) ?? ""
                 let path = drawn.appendingPathComponent(base + ".png")
                 let again = try Curl.post(path, to: daemon.url + "/v1/models/\(one.bundle)/\(task)")
@@ -370,7 +372,8 @@ struct ThingsTests {
         #expect(try model("embed", ["--default-model=synthetic-yolov8"]) == "synthetic-embedding")
     }
 
-    /// The tasks of lazy model files without model.json are known when they are loaded: the first request finds the one that does it.
+    /// The tasks of lazy model files without model.json are known when they are loaded: the first request finds the one
+    /// that does it.
     @Test func lazyModelsWithoutModelJSONAnswerRoutesWithoutAName() throws {
         let shared = try #require(SharedData.folder)
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-lazy-\(UUID().uuidString)")

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli train`, with TensorFlow where TEST_TENSORFLOW names a Python that has it, or the first one on the path has, and with a substitute
-/// elsewhere.
+/// `ocelli train`, with TensorFlow where TEST_TENSORFLOW names a Python that has it, or the first one on the path has,
+/// and with a substitute elsewhere.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct TrainCommandTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/training")

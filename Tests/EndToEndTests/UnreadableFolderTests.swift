@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders of models that the daemon's user may not look into: what serves continues, and the reason is reported everywhere.
+/// Folders of models that the daemon's user may not look into: what serves continues, and the reason is reported
+/// everywhere.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: getuid() != 0 || Shell.has("setpriv"), "root may read everything, and setpriv is not there"),

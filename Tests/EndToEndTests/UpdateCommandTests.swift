@@ -131,7 +131,8 @@ struct UpdateCommandTests {
         #expect(check.status == 0, "\(check.text)\(check.errors)")
     }
 
-    /// Inputs are as a model.json says, with comments or without: the pictures are scaled otherwise, and so are the losses.
+    /// Inputs are as a model.json says, with comments or without: the pictures are scaled otherwise, and so are the
+    /// losses.
     @Test func overridesOfAModelJSONCount() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let name = "convolution-classifier", data = try data(name)

@@ -50,8 +50,8 @@ struct VersionsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// After a start, and after a reload: the highest good version serves, the daemon is ready by every route that says so, and the one that
-    /// failed is shown.
+    /// After a start, and after a reload: the highest good version serves, the daemon is ready by every route that says
+    /// so, and the one that failed is shown.
     @Test func aVersionThatFailsLeavesTheHighestGoodOneServing() throws {
         let folder = try Self.folder(["1", "2", "3"])
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -82,7 +82,8 @@ struct VersionsTests {
         daemon.signal(SIGHUP)
         #expect(daemon.waitForLog("reload: done"))
         try check(serving: "2", failed: "4")
-        // The files of the version that serves are replaced by others that are no model: it goes on, and that is shown too.
+        // The files of the version that serves are replaced by others that are no model: it goes on, and that is shown
+        // too.
         try damage("2")
         daemon.signal(SIGHUP)
         #expect(eventually { daemon.log.components(separatedBy: "reload: done").count == 3 })

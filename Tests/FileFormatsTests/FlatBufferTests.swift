@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    /// Cut off at every byte, and with every byte replaced: a value or an error, and the same in memory and piece by piece.
+    /// Cut off at every byte, and with every byte replaced: a value or an error, and the same in memory and piece by
+    /// piece.
     @Test func damagedBuffers_areReadTheSameInMemoryAndPiecewise() throws {
         let original = try Fixtures.bytes("table.fb")
         var damaged = (0..<original.count).map { Array(original.prefix($0)) }

@@ -2,8 +2,8 @@ import FlowControl
 import Synchronization
 import Testing
 
-/// Gives other tasks a chance until the condition holds. Not a sleep: what is waited for is bound to come. Where it does not, the
-/// test's time limit cancels the task, and the loop ends.
+/// Gives other tasks a chance until the condition holds. Not a sleep: what is waited for is bound to come. Where it
+/// does not, the test's time limit cancels the task, and the loop ends.
 func eventually(_ condition: () -> Bool) async {
     while !condition(), !Task.isCancelled { await Task.yield() }
 }

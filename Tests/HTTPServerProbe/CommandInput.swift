@@ -1,7 +1,7 @@
 import Glibc
 
-/// Lines of standard input, read without stdio: its `readLine` would hold the stream's lock while it waits, and `exit` in
-/// another thread would wait for that.
+/// Lines of standard input, read without stdio: its `readLine` would hold the stream's lock while it waits, and `exit`
+/// in another thread would wait for that.
 struct CommandInput {
     private var buffer: [UInt8] = []
 

@@ -1,6 +1,6 @@
 // The server as its own process, for tests and benchmarks: routes that show what the server does, settings by
-// `name=value` arguments. Prints the bound addresses, then `ready`; ends when standard input does. With the argument `survive`
-// it does not end when the server fails.
+// `name=value` arguments. Prints the bound addresses, then `ready`; ends when standard input does. With the argument
+// `survive` it does not end when the server fails.
 
 import CSystem
 import Glibc

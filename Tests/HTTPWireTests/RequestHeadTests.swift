@@ -70,8 +70,8 @@ import Testing
         #expect(head.target.query == "y")
     }
 
-    /// Three words: it is passed by value from the event loop to the handler. Swift 6.3's optimiser also loses the fields
-    /// of larger values that are taken out of an enum's payload and returned, as `first` does.
+    /// Three words: it is passed by value from the event loop to the handler. Swift 6.3's optimiser also loses the
+    /// fields of larger values that are taken out of an enum's payload and returned, as `first` does.
     @Test func head_inMemory_takesAtMost24Bytes() throws {
         #expect(MemoryLayout<RequestHead>.size <= 24)
         let head = Self.first("GET /a HTTP/1.1\r\nHost: b\r\n\r\n")

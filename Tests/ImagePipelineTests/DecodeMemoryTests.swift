@@ -23,8 +23,8 @@ import Testing
             held = needed
         }
         let found = try memory(bytes)
-        // Twice as much of WebPs that are lossless or have transparency: libwebp has pixels of its own. Four times as much of interlaced
-        // PNGs of one channel: the header does not say what they become.
+        // Twice as much of WebPs that are lossless or have transparency: libwebp has pixels of its own. Four times as
+        // much of interlaced PNGs of one channel: the header does not say what they become.
         #expect(found >= held + rows && found <= held * 4 + rows + 100_000, "\(file): \(found), holds \(held)")
         if held == 0 { #expect(found == rows, "\(file)") }
     }

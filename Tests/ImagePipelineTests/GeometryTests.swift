@@ -37,7 +37,8 @@ import Testing
         spec.centering = .floor
         #expect(PictureMapping(width: 10, height: 7, spec: spec).y.offset == 1)
 
-        // Cut from the picture as it is: torchvision begins at round(1.5) and round(0.5), Hugging Face before the middle.
+        // Cut from the picture as it is: torchvision begins at round(1.5) and round(0.5), Hugging Face before the
+        // middle.
         spec = ImageTensorSpec(width: 6, height: 6)
         spec.keepsSize = true
         let even = PictureMapping(width: 9, height: 7, spec: spec)
@@ -67,8 +68,8 @@ import Testing
         return try #require(report.steps.first { $0.operation == "decode" }).parameters
     }
 
-    /// 900 x 600 pixels. An eighth has one and a half times the pixels each way of 75 x 50, just; chroma that has fewer samples
-    /// one way needs as many times more.
+    /// 900 x 600 pixels. An eighth has one and a half times the pixels each way of 75 x 50, just; chroma that has fewer
+    /// samples one way needs as many times more.
     @Test(arguments: [
         ("large-420.jpg", 75, 50, "1/8"), ("large-444.jpg", 75, 50, "1/8"), ("large-420.jpg", 76, 50, "2/8"),
         ("large-420.jpg", 75, 51, "2/8"), ("large-420.jpg", 8, 600, "8/8"), ("large-420.jpg", 900, 8, "8/8"),
@@ -81,7 +82,8 @@ import Testing
         #expect(parameters["scale"] == .text(scale), "\(parameters)")
     }
 
-    /// The same stored pixels, said to be mirrored. 900 is not a multiple of 8: an eighth of it has a fraction of a pixel.
+    /// The same stored pixels, said to be mirrored. 900 is not a multiple of 8: an eighth of it has a fraction of a
+    /// pixel.
     @Test(arguments: [1.2, 1.9])
     func mirroredPicturesAreMirrored(margin: Double) throws {
         let (width, height) = margin < 1.5 ? (90, 60) : (33, 22)

@@ -24,7 +24,8 @@ import Testing
         #expect(mean <= golden.mean && largest <= golden.maximum, "mean \(mean), largest \(largest)")
     }
 
-    /// Noise brings every level beside every other: a weight that is off by its last bit shows in a few pixels of these.
+    /// Noise brings every level beside every other: a weight that is off by its last bit shows in a few pixels of
+    /// these.
     @Test(arguments: [(Resampler.bicubic, 0x66ac_9989_79a5_008e as UInt64), (.lanczos, 0x2713_7726_3232_b6ff)])
     func noiseIsPillowsToTheLastBit(_ resampler: Resampler, _ expected: UInt64) throws {
         var state: UInt32 = 12_345

@@ -130,7 +130,8 @@ import Testing
         for type: UInt16 in [1, 3, 4, 8, 9] {
             #expect(try ImagePipeline.probe(jpeg(exif: tiff(type: type, value: 6))).orientation == 6)
         }
-        // Of several the first counts: here, and where they take more than the entry has room for (at byte 26: 6, 0, 0).
+        // Of several the first counts: here, and where they take more than the entry has room for (at byte 26: 6, 0,
+        // 0).
         #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 2, value: 6))).orientation == 6)
         #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 3, value: 26) + [6, 0, 0, 0, 0, 0])).orientation == 6)
         for (count, value) in [(UInt32(0), UInt16(6)), (3, 6), (3, 65535), (.max, 26)] {

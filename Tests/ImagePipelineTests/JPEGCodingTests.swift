@@ -3,7 +3,8 @@ import Testing
 
 /// Processes of ITU-T T.81 beyond the usual two: decoded, or refused in a sentence that says what the picture is.
 @Suite struct JPEGCodingTests {
-    /// A picture whose frame header says something else. Its marker is 0xFF, then the process; 2 bytes of length; the precision.
+    /// A picture whose frame header says something else. Its marker is 0xFF, then the process; 2 bytes of length; the
+    /// precision.
     private func refusal(process: UInt8 = 0xC0, precision: UInt8 = 8) throws -> ImageError? {
         var bytes = try Fixtures.bytes("scene-420.jpg")
         let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })

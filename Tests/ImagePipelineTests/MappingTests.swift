@@ -73,7 +73,8 @@ import Testing
     }
 
     @Test func normalizationIsNumPys() throws {
-        // (numpy.float32(numpy.float64(level) * (1 / 255)) - float32(0.485)) / float32(0.229), for levels 1, 77 and 200.
+        // (numpy.float32(numpy.float64(level) * (1 / 255)) - float32(0.485)) / float32(0.229), for levels 1, 77 and
+        // 200.
         var spec = ImageTensorSpec(width: 3, height: 1, channelOrder: .gray, element: .float32)
         spec.normalization = PixelNormalization(mean: [0.485], std: [0.229])
         let picture = try [UInt8]([1, 77, 200]).withUnsafeBytes {

@@ -50,7 +50,8 @@ import Testing
         }
     }
 
-    /// Every cut and every changed byte of text that is inflated, or read as hexadecimal, gives some orientation, and no crash.
+    /// Every cut and every changed byte of text that is inflated, or read as hexadecimal, gives some orientation, and
+    /// no crash.
     @Test(arguments: ["raw-compressed.png", "raw-6.png", "xmp-compressed.png", "exif-in-two-segments.jpg", "xmp.webp"])
     func damagedMetadataIsHarmless(_ file: String) throws {
         let picture = try Fixtures.bytes("orientation/\(file)")

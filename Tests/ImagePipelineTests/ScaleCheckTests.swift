@@ -1,7 +1,8 @@
 import ImagePipeline
 import Testing
 
-/// A JPEG is decoded smaller only where the difference is hardly visible. (That the results are then Pillow's, GoldenTests say.)
+/// A JPEG is decoded smaller only where the difference is hardly visible. (That the results are then Pillow's,
+/// GoldenTests say.)
 @Suite struct ScaleCheckTests {
     private static let spec = ImageTensorSpec(width: 32, height: 32)
 

@@ -2,8 +2,9 @@ import CJPEG
 import Foundation
 import ImagePipeline
 
-/// `bench [option=value ...] [rounds=N] FILE...`: for each file a line of JSON with the median CPU microseconds of the whole
-/// pipeline, and of libjpeg-turbo alone at the same scale and region; and the peak of resident memory that it took.
+/// `bench [option=value ...] [rounds=N] FILE...`: for each file a line of JSON with the median CPU microseconds of the
+/// whole pipeline, and of libjpeg-turbo alone at the same scale and region; and the peak of resident memory that it
+/// took.
 enum BenchCommand {
     static func run(_ arguments: [String]) throws {
         let options = Options(arguments)

@@ -1,8 +1,9 @@
 import Foundation
 import ImagePipeline
 
-/// `fuzz [count=N] [seed=S] [truncations=yes] FILE...`: damaged copies of the files through the whole pipeline, `count` of them in
-/// turn, and with `truncations` each file cut off at each 64th. Any outcome but a picture or an error in a second is a failure.
+/// `fuzz [count=N] [seed=S] [truncations=yes] FILE...`: damaged copies of the files through the whole pipeline, `count`
+/// of them in turn, and with `truncations` each file cut off at each 64th. Any outcome but a picture or an error in a
+/// second is a failure.
 enum FuzzCommand {
     static func run(_ arguments: [String]) throws {
         let options = Options(arguments)

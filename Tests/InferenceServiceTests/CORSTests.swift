@@ -97,8 +97,8 @@ import Testing
         }
     }
 
-    /// Routes that change something, routes for all, routes that there are not, methods that the route does not have, and what is no
-    /// preflight.
+    /// Routes that change something, routes for all, routes that there are not, methods that the route does not have,
+    /// and what is no preflight.
     @Test func otherPreflights_areRefused() async throws {
         let world = try await Self.world()
         let cases: [(String, String?)] =

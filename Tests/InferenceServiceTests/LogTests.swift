@@ -170,8 +170,8 @@ import Testing
         #expect(String(decoding: text.bytes, as: UTF8.self) == "0.00 0.00 0.01 1.00 1.01 1000.00 60000.00 ")
     }
 
-    /// A decoded path must not reach a terminal as it is: escape sequences of one byte (C1), marks that turn the direction of the
-    /// text after them, separators of lines, and what nothing shows.
+    /// A decoded path must not reach a terminal as it is: escape sequences of one byte (C1), marks that turn the
+    /// direction of the text after them, separators of lines, and what nothing shows.
     @Test(arguments: [
         ("a\u{9B}31m", "a\\u{9B}31m"), ("a\u{202E}b", "a\\u{202E}b"), ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),
         ("a\u{2028}b\u{2029}", "a\\u{2028}b\\u{2029}"), ("\u{85}", "\\u{85}"),

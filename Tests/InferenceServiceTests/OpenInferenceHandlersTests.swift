@@ -10,8 +10,8 @@ import Testing
 
 /// `/v2`, and the page, answered by real models without a socket between.
 @Suite(.timeLimit(.minutes(2))) struct OpenInferenceHandlersTests {
-    /// A service with three models that are ready: `bare`, a model file alone that gives the rows of three numbers that it takes;
-    /// `rows`, the same as a bundle, one row at a time; `digits`, which takes pictures.
+    /// A service with three models that are ready: `bare`, a model file alone that gives the rows of three numbers that
+    /// it takes; `rows`, the same as a bundle, one row at a time; `digits`, which takes pictures.
     final class World: Sendable {
         let folder: URL
         let repository: ModelRepository

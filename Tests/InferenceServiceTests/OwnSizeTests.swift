@@ -7,7 +7,8 @@ import Settings
 import TestSupport
 import Testing
 
-/// Models whose picture size is open: the answers are those of numpy and Pillow (Tests/FixtureMakers/make-own-size-fixtures).
+/// Models whose picture size is open: the answers are those of numpy and Pillow
+/// (Tests/FixtureMakers/make-own-size-fixtures).
 @Suite(.timeLimit(.minutes(3))) struct OwnSizeTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply

@@ -7,8 +7,8 @@ import Settings
 import TestSupport
 import Testing
 
-/// Pipelines answered by real models without a socket between: Tests/Fixtures/pipelines, whose detector finds the same 64 things in every
-/// picture, whatever is in it.
+/// Pipelines answered by real models without a socket between: Tests/Fixtures/pipelines, whose detector finds the same
+/// 64 things in every picture, whatever is in it.
 @Suite(.timeLimit(.minutes(3))) struct PipelineTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
@@ -62,7 +62,8 @@ import Testing
         #expect(reply.status == 200, "\(reply.text.prefix(400))")
         let found = detections(reply)
         #expect(reply.json["model"] as? String == "looks" && reply.json["version"] as? String == "1")
-        // 0.99 to 0.60 in steps of 0.01. Even ones take three crops, odd ones two, of 64; the last one is for a find of a find.
+        // 0.99 to 0.60 in steps of 0.01. Even ones take three crops, odd ones two, of 64; the last one is for a find of
+        // a find.
         #expect(found.count == 39 || found.count == 40)
         let looked = found.filter { $0["color"] != nil }
         let nested = found.flatMap { ($0["parts"] as? [String: Any])?["detections"] as? [[String: Any]] ?? [] }

@@ -6,7 +6,8 @@ import InferenceService
 import Teaching
 import Testing
 
-/// Every error of every module has its status and code, as docs/http-api.md has them, and there is one place that says so.
+/// Every error of every module has its status and code, as docs/http-api.md has them, and there is one place that says
+/// so.
 @Suite struct ServiceErrorTests {
     private func check(
         _ error: ServiceError, _ status: Int, _ code: String, retries: Bool = false,
@@ -20,7 +21,8 @@ import Testing
         if let wait = error.retryAfter { #expect(wait >= 1, sourceLocation: sourceLocation) }
     }
 
-    /// The cases of an error, without their values: the compiler asks for a new case here, and a test for its line in the table.
+    /// The cases of an error, without their values: the compiler asks for a new case here, and a test for its line in
+    /// the table.
     private enum PictureCase: CaseIterable {
         case unsupportedFormat, unavailable, turnedOff, noDecoder, empty, truncated, corrupt, tooLarge, sideTooLong,
             tooMuchMemory, tooManyScans
@@ -104,7 +106,8 @@ import Testing
 
     @Test func everyErrorOfAdmissionHasItsStatusAndCode() {
         let wait = Duration.milliseconds(1500)
-        // With the seconds after which to come back, rounded up: a client that comes back a moment too early is refused again.
+        // With the seconds after which to come back, rounded up: a client that comes back a moment too early is refused
+        // again.
         let all: [(AdmissionError, Int, String, Int?)] = [
             (.queueFull(predictedWait: wait), 503, "overloaded", 2),
             (.displaced(predictedWait: wait), 503, "overloaded", 2),

@@ -12,7 +12,8 @@ import Testing
 
     private static let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
-    /// Models whose outputs are their inputs: a picture, numbers of which one is named like a parameter, raw bytes; and two pictures.
+    /// Models whose outputs are their inputs: a picture, numbers of which one is named like a parameter, raw bytes; and
+    /// two pictures.
     private static func world() async throws -> World {
         try await World(models: { folder in
             func bundle(_ name: String, _ tensors: [(name: String, shape: [Int])], _ inputs: String, _ outputs: String)

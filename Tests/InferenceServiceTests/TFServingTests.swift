@@ -6,13 +6,14 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// `:predict` and what belongs to it. The bodies are those of TensorFlow Serving's documents and of the tests of its JSON reader; the
-/// expected shapes are what these say.
+/// `:predict` and what belongs to it. The bodies are those of TensorFlow Serving's documents and of the tests of its
+/// JSON reader; the expected shapes are what these say.
 @Suite(.timeLimit(.minutes(3))) struct TFServingTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
 
-    /// `bare` takes all rows together, `rows` one row each; `pair` has two inputs and two outputs; `scalars` takes one number.
+    /// `bare` takes all rows together, `rows` one row each; `pair` has two inputs and two outputs; `scalars` takes one
+    /// number.
     private static func world(_ types: [String] = []) async throws -> World {
         try await World(
             types: types,

@@ -39,7 +39,8 @@ import Testing
             #expect(try decide(purpose, ["a": Self.toCome, "b": Self.ready]) == .model("b", isAvailable: true))
             #expect(try decide(purpose, ["b": Self.ready, "a": Self.ready]) == .model("a", isAvailable: true))
         }
-        // Which lazy model without model.json finds things shows when it is loaded; classifiers have labels beside them.
+        // Which lazy model without model.json finds things shows when it is loaded; classifiers have labels beside
+        // them.
         #expect(try decide(task, ["a": Self.undetermined, "b": Self.failed]) == .model("a", isAvailable: true))
         #expect(try decide(task, ["a": Self.undetermined, "b": Self.toCome]) == .model("b", isAvailable: true))
         #expect(try decide(.classification, ["a": Self.undetermined]) == .none)

@@ -4,7 +4,8 @@ import Testing
 
 /// The model that a request without a model name uses.
 @Suite(.timeLimit(.minutes(2))) struct DefaultModelTests {
-    /// A model that is added does not change what a route without a name means; one that goes does, and that is reported.
+    /// A model that is added does not change what a route without a name means; one that goes does, and that is
+    /// reported.
     @Test func theDefaultStays() async throws {
         let folder = try TemporaryFolder()
         let classifier = """

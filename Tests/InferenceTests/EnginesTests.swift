@@ -5,7 +5,8 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The duties of every engine, by the same tests: answers, cancellation, deadlines, storms, loads and what they leave behind.
+/// The duties of every engine, by the same tests: answers, cancellation, deadlines, storms, loads and what they leave
+/// behind.
 @Suite(.serialized)
 struct EnginesTests {
     /// The engines that are here.
@@ -125,7 +126,8 @@ struct EnginesTests {
         return Int(line.split { !$0.isNumber }.first ?? "") ?? 0
     }
 
-    /// Loads while another model answers: none of its answers is lost, and threads and memory do not grow with the loads.
+    /// Loads while another model answers: none of its answers is lost, and threads and memory do not grow with the
+    /// loads.
     @Test(arguments: engines) func loadsUnderLoadLeaveNoThreadsAndNoMemory(engine: EnginePreference) async throws {
         let serving = try await load(Self.small, on: engine)
         let input = try Self.picture(16, value: 5)

@@ -166,7 +166,8 @@ import Testing
         #expect(second.outputIndex(named: "dense/Sigmoid") == plain.outputIndex(named: "dense/Sigmoid"))
     }
 
-    /// Every beginning of the file in steps, and bytes changed all over it: the model is compiled again, and the file is whole then.
+    /// Every beginning of the file in steps, and bytes changed all over it: the model is compiled again, and the file
+    /// is whole then.
     @Test func damagedFilesAreReplaced() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
@@ -277,7 +278,8 @@ import Testing
         #expect(isExported(try place.read()))
     }
 
-    /// The file that the engine leaves where the disk was full half-way, and had room again a moment later: it fills in its header last.
+    /// The file that the engine leaves where the disk was full half-way, and had room again a moment later: it fills in
+    /// its header last.
     @Test func halvesOfModelsAreCompiledAgain() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }

@@ -17,8 +17,8 @@ final class FakeEngine: Engine {
     let threads: Int?
     /// Models that are loaded at a time; one more finds no threads.
     let mostModels: Int
-    /// The answer of an infer request, by the streams of its model, its own number in it, how often it has run, and its items; nil gives
-    /// `answer`.
+    /// The answer of an infer request, by the streams of its model, its own number in it, how often it has run, and its
+    /// items; nil gives `answer`.
     let answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])?
     var comparesStreams: Bool { answers != nil }
     /// Called when an input is handed to an infer request.

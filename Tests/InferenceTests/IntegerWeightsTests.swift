@@ -91,8 +91,9 @@ import Testing
         }
     }
 
-    /// Weights of channels that are always zero need not fit, so depthwise convolutions where all others fit are in integers; one where
-    /// a channel that is not silent has such weights is not. Copies are for what is not silent, or not known to be (a concatenation).
+    /// Weights of channels that are always zero need not fit, so depthwise convolutions where all others fit are in
+    /// integers; one where a channel that is not silent has such weights is not. Copies are for what is not silent, or
+    /// not known to be (a concatenation).
     @Test func silentChannelsNeedNoCopies() throws {
         let silent = try #require(IntegerWeightsWriter.rewriting(try Self.file("silent"))).report
         #expect(silent.depthwiseConvolutions == 3 && silent.depthwiseInIntegers == 2 && silent.copiedChannels == 0)
@@ -149,7 +150,8 @@ import Testing
         }
     }
 
-    /// Bytes changed at random, and files cut short: an answer or none, never a crash, and no more than a few times the file.
+    /// Bytes changed at random, and files cut short: an answer or none, never a crash, and no more than a few times the
+    /// file.
     @Test func damagedFilesDoNoHarm() throws {
         var random = SplitMix(seed: SplitMix.seed(for: "damagedFilesDoNoHarm"))
         let files = try Self.cases().keys.sorted().map { try Self.file($0) }

@@ -28,7 +28,8 @@ import Inference
         #expect(seen == order)
     }
 
-    /// Every sequence of events up to a length: places are neither lost nor given twice, and nobody waits while there is one.
+    /// Every sequence of events up to a length: places are neither lost nor given twice, and nobody waits while there
+    /// is one.
     @Test(arguments: 1...3) func placesAreKeptInEverySequence(_ limit: Int) {
         enum Event: CaseIterable { case arrive, late, endFirst, endLast }
         func explore(_ queue: LoadQueue, _ running: [Int], _ late: Set<Int>, _ waiting: Int, _ depth: Int) {

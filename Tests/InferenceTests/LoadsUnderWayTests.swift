@@ -82,7 +82,8 @@ import Testing
         #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
     }
 
-    /// Who waits for a load waits no longer than there is time, and not after going away; the load continues and is reported.
+    /// Who waits for a load waits no longer than there is time, and not after going away; the load continues and is
+    /// reported.
     @Test(.timeLimit(.minutes(1)))
     func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
         let folder = try TemporaryFolder()
@@ -218,7 +219,8 @@ import Testing
         #expect(scene.repository.isReady())
     }
 
-    /// A file system that stops answering in the middle: the load has failed, and what waits for all loads does not wait for ever.
+    /// A file system that stops answering in the middle: the load has failed, and what waits for all loads does not
+    /// wait for ever.
     @Test(.timeLimit(.minutes(1)))
     func aLoadThatHangsForTooLongHasFailed() async throws {
         let folder = try TemporaryFolder()
@@ -356,7 +358,8 @@ import Testing
         #expect(repository.records.allSatisfy { if case .failed = $0.state { false } else { true } })
     }
 
-    /// However often a path is looked at that does not answer, one look is under way; it answers again when that one ends.
+    /// However often a path is looked at that does not answer, one look is under way; it answers again when that one
+    /// ends.
     @Test(.timeLimit(.minutes(1)))
     func aPathThatHangsIsLookedAtByOneThread() throws {
         let stalled = DispatchSemaphore(value: 0), looks = Mutex(0)

@@ -2,8 +2,8 @@ import Foundation
 import Inference
 import Testing
 
-/// Callers that bring inputs whose shapes do not go together, with the real engine: the error goes to them, and costs those
-/// who come after them nothing.
+/// Callers that bring inputs whose shapes do not go together, with the real engine: the error goes to them, and costs
+/// those who come after them nothing.
 @Suite struct MismatchedShapesTests {
     /// The sum of two inputs of any number of rows, each of which is put through its own layer first, in OpenVINO's own
     /// format.

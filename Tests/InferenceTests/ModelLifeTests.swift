@@ -5,8 +5,8 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The versions of a model and its rollout together, at random: loads, reloads, unloads, puts, promotions, roll-backs and crashes. What answers is
-/// what the plan, the files and the digests say, after every step.
+/// The versions of a model and its rollout together, at random: loads, reloads, unloads, puts, promotions, roll-backs
+/// and crashes. What answers is what the plan, the files and the digests say, after every step.
 @Suite struct ModelLifeTests {
     private typealias Version = VersionMachine<String, Int>
 

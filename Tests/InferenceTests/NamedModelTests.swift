@@ -73,7 +73,8 @@ import Testing
         #expect(repository.records.map(\.name) == ["m"])
     }
 
-    /// The place is exchanged in one step for one with other names: what was served answers until the new model is ready.
+    /// The place is exchanged in one step for one with other names: what was served answers until the new model is
+    /// ready.
     @Test(arguments: [
         ("old/1/m.onnx", "new/2/m.onnx"), ("old/3/m.onnx", "new/2/m.onnx"), ("old/a/m.onnx", "new/b/m.onnx"),
     ])

@@ -215,7 +215,8 @@ import Testing
         }
     }
 
-    /// 8-bit weights are rewritten on the device CPU alone, and in no part of a model or in all: the batch is a second reading.
+    /// 8-bit weights are rewritten on the device CPU alone, and in no part of a model or in all: the batch is a second
+    /// reading.
     @Test func allReadingsOfAModelAgreeOnIntegerWeights() async throws {
         for (runtime, allowed) in [
             (#""batch": 3"#, true), (#""batch": 3, "integer_weights": false"#, false),
@@ -233,7 +234,8 @@ import Testing
         }
     }
 
-    /// A reload whose folders cannot be read a second time must not have taken half of the settings: they are read once.
+    /// A reload whose folders cannot be read a second time must not have taken half of the settings: they are read
+    /// once.
     @Test func aReloadReadsTheFoldersOnce() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])

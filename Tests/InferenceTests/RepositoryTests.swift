@@ -74,7 +74,8 @@ import Testing
         #expect(reported.contains { $0.hasSuffix(" (its name is not UTF-8 text)") }, "\(reported)")
     }
 
-    /// `ocelli init` has a bare file moved into its own folder: the name goes on being served, and the log says from where.
+    /// `ocelli init` has a bare file moved into its own folder: the name goes on being served, and the log says from
+    /// where.
     @Test func aModelThatMovesIsNotReportedAsLost() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a.onnx": "", "b.onnx": ""])
@@ -160,7 +161,8 @@ import Testing
         #expect(error?.message.contains("being copied") == true, "\(error?.message ?? "")")
     }
 
-    /// A model.json in the wrong place makes one bundle of the folder: what is served from it stays, and the reload says why.
+    /// A model.json in the wrong place makes one bundle of the folder: what is served from it stays, and the reload
+    /// says why.
     @Test func aFolderOfModelsDoesNotBecomeABundle() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "", "b.onnx": ""])

@@ -53,7 +53,8 @@ import Testing
         _ = _folder
     }
 
-    /// Of two deadlines the later one is set first. On a busy machine the test may come too late to see one of them alone.
+    /// Of two deadlines the later one is set first. On a busy machine the test may come too late to see one of them
+    /// alone.
     @Test func anEarlierDeadlineDoesNotWaitForALaterOne() async throws {
         for _ in 0..<10 {
             let engine = FakeEngine(requestCount: 2, endsAtOnce: false)

@@ -3,8 +3,8 @@ import Inference
 import TestSupport
 import Testing
 
-/// Scores that are not confidences are reported when a model is loaded or first gives some, and so is what is done to scores and
-/// pixels.
+/// Scores that are not confidences are reported when a model is loaded or first gives some, and so is what is done to
+/// scores and pixels.
 @Suite struct ScoresTests {
     /// A bundle of three classes whose engine gives the same scores for every picture, after those of its warm-up.
     private func load(
@@ -104,7 +104,8 @@ import Testing
         #expect(result.classifications.map(\.label) == ["c"] && result.areConfidences)
     }
 
-    /// Where the warm-up could not see it, the first answer does, once; a model that is loaded again is looked at again.
+    /// Where the warm-up could not see it, the first answer does, once; a model that is loaded again is looked at
+    /// again.
     @Test func scoresOfAnAnswerAreReportedOnce() async throws {
         let folder = try TemporaryFolder()
         let json = """

@@ -128,7 +128,8 @@ import Testing
         #expect(model.singleStreamReport?.threads == 3)
     }
 
-    /// A variant that cannot be compiled costs only the attempt: predictions continue as before, and the reason is reported.
+    /// A variant that cannot be compiled costs only the attempt: predictions continue as before, and the reason is
+    /// reported.
     @Test func withoutAVariantPredictionsGoOn() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("m.onnx")
@@ -149,7 +150,8 @@ import Testing
         #expect(reads.load(ordering: .relaxed) == 2, "it is not tried again")
     }
 
-    /// Where it is left to the model: small ones need none, and neither does one whose single-stream predictions are few.
+    /// Where it is left to the model: small ones need none, and neither does one whose single-stream predictions are
+    /// few.
     @Test func byDefaultManySingleStreamPredictionsInARowAreNeeded() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
         let runtime = #"{ "warmup": { "runs": 0 } }"#

@@ -66,7 +66,8 @@ import Inference
         }
     }
 
-    /// ONNX names the files of large weights (external_data.py of the onnx package): any name may be one of the model's.
+    /// ONNX names the files of large weights (external_data.py of the onnx package): any name may be one of the
+    /// model's.
     @Test(arguments: Kind.allCases, ["weights", "m2.onnx.data", "sub/weights"])
     func aSpecialFileThatABareONNXFileNamesIsRefused(_ kind: Kind, _ special: String) async throws {
         func field(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] { [number << 3 | 2, UInt8(bytes.count)] + bytes }

@@ -4,7 +4,8 @@ import Inference
 import TestSupport
 import Testing
 
-/// Batches that are cancelled while the engine works on them, with the real engine: they cost those that come after them nothing.
+/// Batches that are cancelled while the engine works on them, with the real engine: they cost those that come after
+/// them nothing.
 @Suite(.timeLimit(.minutes(2))) struct StoppedBatchTests {
     /// The digits bundle, asking for batches of up to four.
     private func load(_ folder: TemporaryFolder) async throws -> Model {
@@ -18,8 +19,8 @@ import Testing
         return try await Model.load(contentsOf: bundle.path, configuration: ModelConfiguration())
     }
 
-    /// The engine infers shapes layer by layer, and a layer whose input has the shape of its last run is passed over: stopped
-    /// half-way, it would continue with the shapes of two runs.
+    /// The engine infers shapes layer by layer, and a layer whose input has the shape of its last run is passed over:
+    /// stopped half-way, it would continue with the shapes of two runs.
     @Test func aBatchOfAnotherSizeAfterOneThatWasStoppedSucceeds() async throws {
         let folder = try TemporaryFolder()
         let model = try await load(folder)

@@ -5,7 +5,8 @@ import Teaching
 import TestSupport
 import Testing
 
-/// Bundles with `"taught": "taught.safetensors"`: the answers are those of the taught model, and damaged files are problems.
+/// Bundles with `"taught": "taught.safetensors"`: the answers are those of the taught model, and damaged files are
+/// problems.
 @Suite struct TaughtClassesTests {
     private static func heads() throws -> [TaughtHead] {
         var random = SplitMix(seed: 4)

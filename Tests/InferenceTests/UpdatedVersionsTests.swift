@@ -176,7 +176,8 @@ import Testing
         #expect(scene.names("d") == ["1.5"] && scene.names() == ["d"])
     }
 
-    /// No room, and a deadline that has passed when the new version is to be loaded: nothing is kept, and nothing has changed.
+    /// No room, and a deadline that has passed when the new version is to be loaded: nothing is kept, and nothing has
+    /// changed.
     @Test func whatDoesNotFinishIsNotKept() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"], most: 1)
         let (repository, _) = try await scene.repository()

@@ -4,7 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The version that serves where another one cannot be loaded: the highest that is good, after a reload and after a start.
+/// The version that serves where another one cannot be loaded: the highest that is good, after a reload and after a
+/// start.
 @Suite(.timeLimit(.minutes(2))) struct VersionFallbackTests {
     /// Versions of the model m, of which some fail in their load checks.
     private struct Scene {
@@ -122,7 +123,8 @@ import Testing
         }
     }
 
-    /// The highest version fails for a reason that passes: the lower one answers until the other is loaded, without a reload.
+    /// The highest version fails for a reason that passes: the lower one answers until the other is loaded, without a
+    /// reload.
     @Test func aLazyVersionThatFailedIsTriedAgainAfterAWhile() async throws {
         let scene = try Scene(1...2, bad: [2], policy: .lazy, retryTime: .zero)
         #expect(try await scene.answering == "1")

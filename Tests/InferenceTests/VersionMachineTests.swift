@@ -3,7 +3,8 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The transitions of a model's version, all of them; and long random sequences against the flags that its phases replace.
+/// The transitions of a model's version, all of them; and long random sequences against the flags that its phases
+/// replace.
 @Suite struct VersionMachineTests {
     typealias Machine = VersionMachine<String, Int>
 

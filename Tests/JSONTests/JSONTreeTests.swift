@@ -48,8 +48,8 @@ import Testing
         #expect(error?.reason.hasPrefix("line ") == true, "\(error?.reason ?? "")")
     }
 
-    /// Seeded changes of one text: the same value, or refused by both. Escapes are not among the letters: those that stand for
-    /// half a character, and names with escapes, are read in other ways.
+    /// Seeded changes of one text: the same value, or refused by both. Escapes are not among the letters: those that
+    /// stand for half a character, and names with escapes, are read in other ways.
     @Test func mutations_haveFoundationsValue() throws {
         let original = Array(
             "{\n  \"name\": 'Näme', // a remark\n  plain: [1, -2.5e3, 0x1F, true, null, .5], /* c */\n  \"deep\": {\"a\": {}},\n}"

@@ -208,7 +208,8 @@ import Testing
         #expect(sheet.name?.value == "small" && sheet.framing?.value == PictureFraming(.stretch))
     }
 
-    /// The labels without a locale count; with translations only, the first. Calibration is not supported, which is reported.
+    /// The labels without a locale count; with translations only, the first. Calibration is not supported, which is
+    /// reported.
     @Test func translatedLabelsThresholdsAndCalibration() throws {
         func sheet(_ name: String) throws -> FactSheet {
             let file = SharedData.packageRoot.appendingPathComponent("Tests/ModelFactsTests/Fixtures/\(name)")

@@ -6,7 +6,8 @@ import Testing
 
 /// Each kind of source alone, beside one that says the same, beside one that says something else, and broken.
 @Suite struct EverySourceTests {
-    /// A kind of source: a file that says of two classes, cat and dog, or how pictures are prepared, and what is left of it when it is broken.
+    /// A kind of source: a file that says of two classes, cat and dog, or how pictures are prepared, and what is left
+    /// of it when it is broken.
     struct Kind: Sendable, CustomTestStringConvertible {
         let name: String
         /// Of the labels or, where the kind has none, of the normalization.

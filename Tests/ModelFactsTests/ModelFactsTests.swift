@@ -2,8 +2,8 @@ import FileFormats
 import ModelFacts
 import Testing
 
-/// The facts of each kind of file, one source at a time. Expected values are those of transformers, timm, PyYAML and the formats' own
-/// documents.
+/// The facts of each kind of file, one source at a time. Expected values are those of transformers, timm, PyYAML and
+/// the formats' own documents.
 @Suite struct HuggingFaceTests {
     private func sheet(_ text: String, config: String? = nil) -> FactSheet {
         HuggingFaceReader.preprocessor(Array(text.utf8), config: config.map { Array($0.utf8) })

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of docs/model-json.md that says what each key of each source becomes: it has every key that a reader asks for, and each of its keys is
-/// asked for.
+/// The table of docs/model-json.md that says what each key of each source becomes: it has every key that a reader asks
+/// for, and each of its keys is asked for.
 @Suite struct SourcesTableTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)

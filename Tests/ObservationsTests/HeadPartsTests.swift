@@ -202,7 +202,8 @@ import Testing
     @Test func aPeakHasNoGreaterNeighbour() throws {
         var decoding = Self.head()
         (decoding.suppression, decoding.threshold) = (.peaks, 0.1)
-        // 3 cells by 2, of class 0: the last of the first row is greater than the first of the second, which is no neighbour.
+        // 3 cells by 2, of class 0: the last of the first row is greater than the first of the second, which is no
+        // neighbour.
         let scores: [Float] = [0.2, 0.3, 0.9, 0.5, 0.4, 0.9]
         let values = scores.flatMap { [Float](repeating: 1, count: 4) + [$0, 0] }
         #expect(try Self.find(decoding, [1, 2, 3, 6], values).map(\.row) == [2, 5, 3])
@@ -254,7 +255,8 @@ import Testing
     func anOrderOfAPointNeedsOneXAndOneY(_ words: String) { #expect(PointOrder(rawValue: words) == nil) }
 }
 
-/// Heads of parts that nobody chose, and numbers that no model should give: every description is refused by name, or its boxes are finite.
+/// Heads of parts that nobody chose, and numbers that no model should give: every description is refused by name, or
+/// its boxes are finite.
 @Suite struct HostileHeadTests {
     private static let hostile: [Float] = [
         .nan, .infinity, -.infinity, 1e30, -1e30, .greatestFiniteMagnitude, -0.0, .leastNonzeroMagnitude, 0, 1, -1,
@@ -344,7 +346,8 @@ import Testing
         #expect(decoded > 2_000 && refused > 200, "\(decoded), \(refused)")
     }
 
-    /// Ten million candidates: as many detections as are asked for, the best ones, whose scores were hidden among the others.
+    /// Ten million candidates: as many detections as are asked for, the best ones, whose scores were hidden among the
+    /// others.
     @Test func tenMillionCandidates_areBounded() throws {
         let rows = 2_000_000, classes = 5
         var head = BoxDecoding()

@@ -2,7 +2,8 @@ import Foundation
 import Observations
 import Testing
 
-/// Masks of classes, masks and keypoints of single detections against numpy: Tests/FixtureMakers/make-mask-fixtures wrote both sides.
+/// Masks of classes, masks and keypoints of single detections against numpy: Tests/FixtureMakers/make-mask-fixtures
+/// wrote both sides.
 @Suite struct MaskTests {
     @Test(arguments: try! MaskFixture.load().semantic) func masksAreTheGreatestOfScaledScores(
         _ fixture: MaskFixture.Semantic

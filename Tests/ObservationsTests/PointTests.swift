@@ -192,7 +192,8 @@ import Testing
                 == [[4, 4], [8, 8], [2, 8], [4, 16], [8, 2], [16, 4]])
     }
 
-    /// Many classes beside a likely background: each of them is found where it is the greatest, in whatever lane it is read.
+    /// Many classes beside a likely background: each of them is found where it is the greatest, in whatever lane it is
+    /// read.
     @Test func theGreatestOfManyClassesIsFound() throws {
         let classes = 37
         var boxes: [Float] = [], scores: [Float] = []

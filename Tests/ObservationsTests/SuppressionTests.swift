@@ -23,7 +23,8 @@ import Testing
         return Array(kept.prefix(most))
     }
 
-    /// Coordinates and scores of few values: many ties, equal boxes, boxes without area or with their sides the wrong way round.
+    /// Coordinates and scores of few values: many ties, equal boxes, boxes without area or with their sides the wrong
+    /// way round.
     @Test func agreesWithTheDefinitionOnTenThousandSets() throws {
         let seed = SplitMix.seed(for: "agreesWithTheDefinitionOnTenThousandSets")
         var random = SplitMix(seed: seed)

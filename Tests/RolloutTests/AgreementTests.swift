@@ -205,7 +205,8 @@ import Testing
 
     // MARK: Run lengths
 
-    /// Texts of pycocotools' format for masks of 5 rows and 7 columns, written by a program of its own (numpy, column by column).
+    /// Texts of pycocotools' format for masks of 5 rows and 7 columns, written by a program of its own (numpy, column
+    /// by column).
     @Test func runLengthsAreReadAsCOCOWritesThem() throws {
         let mask = try #require(RunMask(width: 7, height: 5, compressed: "63234ONN"))
         #expect(mask.counts == [6, 3, 2, 6, 6, 5, 4, 3])

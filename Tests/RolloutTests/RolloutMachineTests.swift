@@ -155,7 +155,8 @@ import Testing
         #expect(machine.serving(versions) == 1)
     }
 
-    /// A version that was rolled back is known by its files: neither `DELETE` nor another number makes it good, a `PUT` that names it does.
+    /// A version that was rolled back is known by its files: neither `DELETE` nor another number makes it good, a `PUT`
+    /// that names it does.
     @Test func aVersionThatWasRolledBackIsGoodAgainOnlyWhenAPutNamesIt() {
         var machine = Machine()
         _ = machine.handle(.put(Self.plan(serve: nil), digests: [:]))
@@ -200,8 +201,9 @@ import Testing
         }
     }
 
-    /// Random events, with a crash before or after each save: what serves is never what was rolled back, never changes but by a put, a
-    /// delete or a promotion, and a process that begins with what was saved is where the one before was.
+    /// Random events, with a crash before or after each save: what serves is never what was rolled back, never changes
+    /// but by a put, a delete or a promotion, and a process that begins with what was saved is where the one before
+    /// was.
     @Test func randomSequences() throws {
         let seed = SplitMix.seed(for: "RolloutMachineTests.randomSequences")
         var random = SplitMix(seed: seed)

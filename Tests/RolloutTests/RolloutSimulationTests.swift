@@ -2,8 +2,8 @@ import Rollout
 import TestSupport
 import Testing
 
-/// Whole rollouts of candidates that are spoiled in known ways, through the code that decides: pairs of answers into ``Comparison``, its verdict
-/// into ``RolloutMachine``.
+/// Whole rollouts of candidates that are spoiled in known ways, through the code that decides: pairs of answers into
+/// ``Comparison``, its verdict into ``RolloutMachine``.
 @Suite struct RolloutSimulationTests {
     /// A candidate and the answers that it gives.
     enum Candidate: String, CaseIterable, Sendable {
@@ -12,7 +12,8 @@ import Testing
             quantizedTooFar
         case twiceAsSlow, erring
 
-        /// The share of pictures that it answers otherwise; the spoiled ones' as measured with a MobileNet on photographs, rounded down.
+        /// The share of pictures that it answers otherwise; the spoiled ones' as measured with a MobileNet on
+        /// photographs, rounded down.
         var wrong: Double {
             switch self {
             case .good, .twiceAsSlow, .erring: 0.005

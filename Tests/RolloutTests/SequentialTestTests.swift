@@ -2,8 +2,9 @@ import Rollout
 import TestSupport
 import Testing
 
-/// The pictures after which the test decides, and the share of wrong decisions: 1,000 simulations each of the code that decides, beside the exact probabilities,
-/// which a recursion over the numbers of pictures that differ gives (numpy; all states with their probabilities, picture by picture).
+/// The pictures after which the test decides, and the share of wrong decisions: 1,000 simulations each of the code that
+/// decides, beside the exact probabilities, which a recursion over the numbers of pictures that differ gives (numpy;
+/// all states with their probabilities, picture by picture).
 @Suite struct SequentialTestTests {
     private struct Outcome {
         var agrees = 0, disagrees = 0, undecided = 0
@@ -31,8 +32,8 @@ import Testing
         return outcome
     }
 
-    /// Candidates with 20 %, 10 % and 5 % of wrong answers, at a wanted agreement of 0.98. The exact probabilities are 0.99871,
-    /// 0.99911 and 0.99399.
+    /// Candidates with 20 %, 10 % and 5 % of wrong answers, at a wanted agreement of 0.98. The exact probabilities are
+    /// 0.99871, 0.99911 and 0.99399.
     @Test(arguments: [(0.80, 100, 0.99871), (0.90, 300, 0.99911), (0.95, 1_500, 0.99399)])
     func aSpoiledCandidateIsFound(_ share: Double, _ pictures: Int, _ exact: Double) {
         for seed in [1, 2, 3] as [UInt64] {
@@ -64,7 +65,8 @@ import Testing
         #expect(middle.agrees > 100 && middle.disagrees > 100)
     }
 
-    /// Wald's sum by hand: log(0.95/0.98) for one that agrees, log(0.05/0.02) for one that does not, to ±log(0.996/0.004) = ±5.5175.
+    /// Wald's sum by hand: log(0.95/0.98) for one that agrees, log(0.05/0.02) for one that does not, to
+    /// ±log(0.996/0.004) = ±5.5175.
     @Test func theFewestPictures() {
         var test = SequentialTest(agreement: 0.98)
         for _ in 0..<177 { test.add(agrees: true) }

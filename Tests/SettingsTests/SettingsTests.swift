@@ -60,7 +60,8 @@ import Testing
         #expect(problems("{ /* a remark */ top: 3, }") == [])
     }
 
-    /// Variables that Kubernetes gives every process beside a service called `ocelli` are not meant for anybody; misspelt settings are.
+    /// Variables that Kubernetes gives every process beside a service called `ocelli` are not meant for anybody;
+    /// misspelt settings are.
     @Test func aServiceLinkIsNotASetting() {
         func problems(_ environment: [String: String]) -> [String] {
             var loader = SettingsLoader()
@@ -81,7 +82,8 @@ import Testing
         }
     }
 
-    /// Images, charts and harnesses have variables of their own under the prefix: they must not keep the daemon from starting.
+    /// Images, charts and harnesses have variables of their own under the prefix: they must not keep the daemon from
+    /// starting.
     @Test func anUnknownVariableIsAWarningThatNamesTheNearest() {
         var loader = SettingsLoader()
         loader.load(environment: ["OCELLI_TOPP": "3", "OCELLI_IMAGE_TAG": "1.2", "OCELLI_TOP": "4", "HOME": "/"])

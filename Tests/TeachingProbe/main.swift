@@ -1,8 +1,8 @@
 import Foundation
 import Teaching
 
-/// Teaches, moves, forgets, evaluates and removes in an order that a seed gives, and writes a line when each step is acknowledged: the state
-/// as text. TeachingTests kills it, and compares what it left.
+/// Teaches, moves, forgets, evaluates and removes in an order that a seed gives, and writes a line when each step is
+/// acknowledged: the state as text. TeachingTests kills it, and compares what it left.
 ///
 /// usage: TeachingProbe run FOLDER SEED STEPS | TeachingProbe state FOLDER
 struct Probe {

@@ -2,7 +2,8 @@ import Foundation
 import Teaching
 import Testing
 
-/// Methods, evaluation and intervals against scikit-learn and scipy: Tests/FixtureMakers/make-teaching-fixtures wrote both sides.
+/// Methods, evaluation and intervals against scikit-learn and scipy: Tests/FixtureMakers/make-teaching-fixtures wrote
+/// both sides.
 @Suite struct MethodTests {
     @Test(arguments: try! MethodFixture.load().cases, TeachingMethod.allCases) func answersAreThoseOfScikitLearn(
         _ fixture: MethodFixture.Case, _ method: TeachingMethod
@@ -55,7 +56,8 @@ import Testing
             confusions == expected.confusions.prefix(10).map { [set.labels[$0[0]], set.labels[$0[1]], "\($0[2])"] })
     }
 
-    /// So many rows that all processors work on them, in blocks: the mean directions are those of the plain formula, and the same each time.
+    /// So many rows that all processors work on them, in blocks: the mean directions are those of the plain formula,
+    /// and the same each time.
     @Test func manyRowsGiveTheMeansOfTheFormula() throws {
         let (dimension, count) = (512, 8_192)
         var state: UInt64 = 1

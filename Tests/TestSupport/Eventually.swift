@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Looks again and again, for a bounded time, until something holds. The machine may be busy: the time is for what never
-/// comes true, and no measure of how long it may take.
+/// Looks again and again, for a bounded time, until something holds. The machine may be busy: the time is for what
+/// never comes true, and no measure of how long it may take.
 /// - Parameters:
 ///   - seconds: after which it gives up.
 ///   - pause: seconds between two looks.

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Tests that take long. They run in CI and with `make test-all`; `make test` has the shorter forms of some, and leaves out the others.
+/// Tests that take long. They run in CI and with `make test-all`; `make test` has the shorter forms of some, and leaves
+/// out the others.
 public enum LongTests {
     /// True if they are asked for: the condition of `.enabled(if:)`.
     public static let areAskedFor = ProcessInfo.processInfo.environment["TEST_LONG"] != nil

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Writes small ONNX files (onnx.proto): graphs of nodes with attributes of integers, for tests that need operators of their own.
+/// Writes small ONNX files (onnx.proto): graphs of nodes with attributes of integers, for tests that need operators of
+/// their own.
 public struct ONNXFile: Sendable {
     /// A node: its operator, the names of its inputs and outputs, and its attributes.
     public struct Node: Sendable {
@@ -39,7 +40,8 @@ public struct ONNXFile: Sendable {
         self.opset = opset
     }
 
-    /// A row of poolings over wide windows that gives the mean of each of three channels: as much arithmetic as is asked for.
+    /// A row of poolings over wide windows that gives the mean of each of three channels: as much arithmetic as is
+    /// asked for.
     public static func slow(layers: Int, side: Int = 256, window: Int = 63) -> ONNXFile {
         let pad = (window - 1) / 2
         var nodes = (0..<layers).map { index in

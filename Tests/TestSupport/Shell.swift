@@ -17,8 +17,8 @@ public enum Shell {
         public var json: [String: Any] { (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] ?? [:] }
     }
 
-    /// This process's environment, without what `make quick` says to Package.swift: the program takes OCELLI_ variables for
-    /// its settings.
+    /// This process's environment, without what `make quick` says to Package.swift: the program takes OCELLI_ variables
+    /// for its settings.
     public static var environment: [String: String] {
         ProcessInfo.processInfo.environment.filter { $0.key != "OCELLI_ONLY" }
     }

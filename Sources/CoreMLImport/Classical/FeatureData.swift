@@ -70,8 +70,8 @@ package struct CategoryNumbers: Sendable, Hashable {
     }
 }
 
-/// The reason why values cannot be computed: the feature, and what is wrong with it. The client's mistake, where the feature
-/// is an input.
+/// The reason why values cannot be computed: the feature, and what is wrong with it. The client's mistake, where the
+/// feature is an input.
 package struct EvaluationError: Error, Sendable, Hashable, CustomStringConvertible {
     package var feature: String
     package var reason: String

@@ -1,7 +1,7 @@
 /// The steps of one prediction, in order: a pipeline as a list, whose models find their inputs by the features' names.
 ///
-/// The models of a pipeline within a pipeline see its inputs only, and leave nothing but its outputs behind: `enter` and
-/// `leave` mark its ends.
+/// The models of a pipeline within a pipeline see its inputs only, and leave nothing but its outputs behind: `enter`
+/// and `leave` mark its ends.
 package struct ModelSteps: Sendable {
     package private(set) var steps: [Step] = []
     /// The networks and programs that the engine computes, by the index that `run` has.
@@ -48,8 +48,8 @@ package struct ModelSteps: Sendable {
         package let specification: ModelSpecification
         /// The step's place in the file.
         package let place: String
-        /// The images whose scale and bias belong to the graph, with the color space that they come in: what another model of the
-        /// file made, and pictures that several graphs take, each with a scale of its own.
+        /// The images whose scale and bias belong to the graph, with the color space that they come in: what another
+        /// model of the file made, and pictures that several graphs take, each with a scale of its own.
         package fileprivate(set) var innerImages: [String: ImageFeature.ColorSpace] = [:]
     }
 
@@ -118,9 +118,9 @@ package struct ModelSteps: Sendable {
         return hasDefault
     }
 
-    /// The outputs of a detector, whose last model suppresses boxes that overlap: the outputs with the scores of each class and
-    /// with the boxes, [boxes, 4] of centre x and y, width and height as fractions of the picture; and the names of the
-    /// classes, if it has any.
+    /// The outputs of a detector, whose last model suppresses boxes that overlap: the outputs with the scores of each
+    /// class and with the boxes, [boxes, 4] of centre x and y, width and height as fractions of the picture; and the
+    /// names of the classes, if it has any.
     package var detections: (scores: String, boxes: String, classes: [Category])? {
         for step in steps.reversed() {
             switch step {
@@ -142,8 +142,8 @@ package struct ModelSteps: Sendable {
         return defaults
     }
 
-    /// A value that an input may have, for measurements: a category that a model knows, a dictionary with such a key; else an empty
-    /// string, or an empty dictionary. nil for numbers that may be any, arrays and pictures.
+    /// A value that an input may have, for measurements: a category that a model knows, a dictionary with such a key;
+    /// else an empty string, or an empty dictionary. nil for numbers that may be any, arrays and pictures.
     package func sample(of feature: FeatureSpecification) -> FeatureData? {
         let category = steps.lazy.compactMap { step -> Category? in
             guard case .evaluate(let model) = step, model.inputs.contains(where: { $0.name == feature.name }) else {
@@ -246,7 +246,8 @@ package struct ModelSteps: Sendable {
 }
 
 extension [FeatureSpecification] {
-    /// The same, where tables that are not declared with two axes have any shape: one extent says nothing of their rows.
+    /// The same, where tables that are not declared with two axes have any shape: one extent says nothing of their
+    /// rows.
     fileprivate func openingRows(of tables: [String]) -> [FeatureSpecification] {
         map { feature in
             guard tables.contains(feature.name), case .multiArray(var array) = feature.type, array.extents.count != 2

@@ -96,7 +96,8 @@ struct SupportVectorClassifier: ClassicalModel {
         return decisions
     }
 
-    /// The class with the most pairs won, the first of equals. Its share of all pairs is not a probability, but all there is.
+    /// The class with the most pairs won, the first of equals. Its share of all pairs is not a probability, but all
+    /// there is.
     private func vote(_ decisions: [Double]) -> FeatureTable {
         var votes = [Double](repeating: 0, count: classes)
         var pair = 0

@@ -1,4 +1,5 @@
-/// A support vector machine that gives a number (SVM.proto: `SupportVectorRegressor`): the weighted kernels, less `rho`.
+/// A support vector machine that gives a number (SVM.proto: `SupportVectorRegressor`): the weighted kernels, less
+/// `rho`.
 struct SupportVectorRegressor: ClassicalModel {
     private let weights: [Double]
     private let rho: Double

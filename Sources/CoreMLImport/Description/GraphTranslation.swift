@@ -21,8 +21,8 @@ package struct TranslatedGraph: Sendable {
     /// - Parameters:
     ///   - files: those beside the model file, by their path from its folder.
     ///   - innerImages: the images that are scaled in the graph, with the color space that they come in.
-    ///   - opensExtents: whether requests may choose extents that the file leaves open, where the whole model can be translated so;
-    ///     else they are the default ones.
+    ///   - opensExtents: whether requests may choose extents that the file leaves open, where the whole model can be
+    ///     translated so; else they are the default ones.
     ///   - takesSequences: whether requests may give inputs of old networks as sequences of any length.
     package init(
         _ specification: ModelSpecification, files: [String: Bytes],

@@ -1,7 +1,7 @@
 extension InterfaceSpecification {
     /// Reads the description at the beginning of a file, without the model behind it.
-    /// - Parameter head: the first bytes of the file: everything in front of the model is there in practice, and a description
-    ///   that is cut off is one that is not found.
+    /// - Parameter head: the first bytes of the file: everything in front of the model is there in practice, and a
+    ///   description that is cut off is one that is not found.
     package static func peek(_ head: Bytes) -> InterfaceSpecification? {
         var reader = MessageReader(head)
         // Loading the file reports whatever is wrong with it.

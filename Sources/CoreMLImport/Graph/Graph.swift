@@ -133,7 +133,8 @@ extension Graph {
 }
 
 extension [Graph.Node] {
-    /// The nodes of `order` alone, in which each comes behind those that it takes, and their new places by their old ones.
+    /// The nodes of `order` alone, in which each comes behind those that it takes, and their new places by their old
+    /// ones.
     func kept(_ order: [Int]) -> (nodes: [Graph.Node], places: [Int: Int]) {
         let places = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
         let kept = order.map { id in

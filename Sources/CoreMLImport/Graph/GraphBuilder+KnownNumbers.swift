@@ -1,12 +1,12 @@
 /// Small numbers that the graph computes from constants alone: counters of loops, conditions, shapes.
 ///
-/// The engine folds them as well, but too late: some values must be known while the graph is built, such as the iterations of a loop or
-/// the extents of a shape.
+/// The engine folds them as well, but too late: some values must be known while the graph is built, such as the
+/// iterations of a loop or the extents of a shape.
 extension GraphBuilder {
     /// As many numbers are computed here; more are the engine's work.
     private static let mostNumbers = 4096
-    /// Longer chains of operations are left to the engine. What was computed once is remembered, so that a counter of many rounds is
-    /// no such chain.
+    /// Longer chains of operations are left to the engine. What was computed once is remembered, so that a counter of
+    /// many rounds is no such chain.
     private static let deepestChain = 64
 
     /// The elements of a value, where they are few and follow from constants; nil elsewhere.

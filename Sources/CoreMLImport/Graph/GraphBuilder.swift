@@ -1,6 +1,5 @@
-/// Builds a graph node by node. Operations are named as in OpenVINO's opsets
-/// (https://docs.openvino.ai, "Available Operations"); the most used ones are methods in `Operations*.swift`, which also
-/// tell the shape of what they give.
+/// Builds a graph node by node. Operations are named as in OpenVINO's opsets (https://docs.openvino.ai, "Available
+/// Operations"); the most used ones are methods in `Operations*.swift`, which also tell the shape of what they give.
 ///
 /// One thread at a time. Operations do not check what the engine will check when it reads the graph.
 package final class GraphBuilder {
@@ -120,8 +119,8 @@ package final class GraphBuilder {
     /// Adds an output of the graph. The same value may be the result of several names.
     package func result(_ name: String, _ value: Graph.Value) {
         var value = value
-        // A tensor with two names would be found by either, and call itself by one of them. A conversion to the type that
-        // it has makes another tensor of it, and costs nothing.
+        // A tensor with two names would be found by either, and call itself by one of them. A conversion to the type
+        // that it has makes another tensor of it, and costs nothing.
         if graph.nodes[value.node].type == "Parameter" || !graph.nodes[value.node].outputs[value.port].names.isEmpty {
             value = operation(
                 "Convert", 1, [value], ["destination_type": .text(value.type.rawValue)], shape: value.shape)

@@ -7,8 +7,8 @@ extension Graph {
         var factors: [Float] = []
     }
 
-    /// The same graph with nothing left for the engine to compute from large constants: 16-bit floats are written as 32-bit ones, and
-    /// factors behind convolutions go into the weights.
+    /// The same graph with nothing left for the engine to compute from large constants: 16-bit floats are written as
+    /// 32-bit ones, and factors behind convolutions go into the weights.
     ///
     /// The engine would do both as it compiles, and hold the results beside the weights that they were made of.
     package func folded() -> Graph {

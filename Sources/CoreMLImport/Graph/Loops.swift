@@ -4,7 +4,8 @@ extension Graph {
         var nodes: [Node]
         /// The parameters, in the order of the operation's inputs behind the number of rounds and the condition.
         var parameters: [Int] = []
-        /// The results that are outputs of the operation, in their order: of the last round, or of all rounds, joined along axis 0.
+        /// The results that are outputs of the operation, in their order: of the last round, or of all rounds, joined
+        /// along axis 0.
         var results: [(node: Int, isJoined: Bool)] = []
         /// Results that are parameters of the next round.
         var backEdges: [(result: Int, parameter: Int)] = []
@@ -31,8 +32,8 @@ extension GraphBuilder {
 
     /// Adds a loop.
     ///
-    /// The engine does not slice its inputs: a Squeeze of what it has sliced gives wrong numbers (OpenVINO 2026.4). Bodies gather rows by
-    /// a counter.
+    /// The engine does not slice its inputs: a Squeeze of what it has sliced gives wrong numbers (OpenVINO 2026.4).
+    /// Bodies gather rows by a counter.
     /// - Parameters:
     ///   - body: what is repeated. Inputs and operations that no output needs are left out.
     ///   - rounds: how many rounds there are, a scalar i64.
@@ -80,7 +81,8 @@ extension GraphBuilder {
     ///   - sequence: [steps, …].
     ///   - states: what the first step takes; each step gives those of the next.
     ///   - constants: what every step takes.
-    ///   - step: adds one step to another builder: of its part of the sequence, the states and the constants it makes the new states.
+    ///   - step: adds one step to another builder: of its part of the sequence, the states and the constants it makes
+    ///     the new states.
     /// - Returns: the first state of all steps, [steps, …], and the last states.
     func loop(
         over sequence: Graph.Value, states: [Graph.Value], constants: [Graph.Value],
@@ -123,8 +125,8 @@ extension GraphBuilder {
         return try gather(all, integers(sources.enumerated().map { $1.map { count + $0 } ?? $0 }), axis: 0)
     }
 
-    /// The value as memory of its own. The engine hands on what a round only looks at without a copy, and the next round overwrites it
-    /// (OpenVINO 2026.4).
+    /// The value as memory of its own. The engine hands on what a round only looks at without a copy, and the next
+    /// round overwrites it (OpenVINO 2026.4).
     private func owned(_ value: Graph.Value) throws(Problem) -> Graph.Value {
         guard graph.isView(value) else { return value }
         return try binary(value.type == .boolean ? "LogicalAnd" : "Maximum", value, value)

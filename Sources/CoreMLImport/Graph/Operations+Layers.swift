@@ -32,7 +32,8 @@ extension GraphBuilder {
             }
         }
 
-        /// The number of windows of `kernel` that fit along each axis of `extents`. Throws where numbers are out of range.
+        /// The number of windows of `kernel` that fit along each axis of `extents`. Throws where numbers are out of
+        /// range.
         func outputs(_ extents: [Int?], kernel: [Int], roundsUp: Bool = false) throws(Problem) -> [Int?] {
             let lists = [strides, dilations, kernel]
             guard lists.allSatisfy({ $0.count == extents.count && $0.allSatisfy { $0 > 0 && $0 <= 1 << 24 } }) else {
@@ -92,8 +93,8 @@ extension GraphBuilder {
         return node("GroupConvolution", 1, [value, grouped], attributes, shape: [value.shape[0], outputs] + spatial)
     }
 
-    /// The transposed convolution: `value` [N, C, spatial…] with `weights` [C, O / groups, kernel…]. What `begin` and `end` say is
-    /// cut off; `extra` is added at the end.
+    /// The transposed convolution: `value` [N, C, spatial…] with `weights` [C, O / groups, kernel…]. What `begin` and
+    /// `end` say is cut off; `extra` is added at the end.
     package func transposedConvolution(
         _ value: Graph.Value, _ weights: Graph.Value, groups: Int, strides: [Int], dilations: [Int], begin: [Int],
         end: [Int], extra: [Int]

@@ -120,8 +120,8 @@ extension GraphBuilder {
         return operation("VariadicSplit", 1, [value, scalar(axis), integers(sizes)], outputs: outputs)
     }
 
-    /// Every `steps`-th element from `starts` to before `ends` along `axes` (one each); negative numbers count from the end,
-    /// and a negative step goes backwards. Numbers beyond the ends are limited, as in Python.
+    /// Every `steps`-th element from `starts` to before `ends` along `axes` (one each); negative numbers count from the
+    /// end, and a negative step goes backwards. Numbers beyond the ends are limited, as in Python.
     package func slice(_ value: Graph.Value, axes: [Int], starts: [Int], ends: [Int], steps: [Int]) throws(Problem)
         -> Graph.Value
     {

@@ -15,8 +15,8 @@ extension GraphBuilder {
         unary(type, 1, value, attributes)
     }
 
-    /// An operation of two inputs of one type, with numpy's broadcasting: "Add", "Power", "Less" (comparisons and logic give
-    /// booleans).
+    /// An operation of two inputs of one type, with numpy's broadcasting: "Add", "Power", "Less" (comparisons and logic
+    /// give booleans).
     package func binary(_ type: String, _ opset: Int, _ left: Graph.Value, _ right: Graph.Value) throws(Problem)
         -> Graph.Value
     {

@@ -1,5 +1,5 @@
-/// Writes a graph as OpenVINO's intermediate representation, version 11: XML that names the operations, and one block of
-/// memory with the constants.
+/// Writes a graph as OpenVINO's intermediate representation, version 11: XML that names the operations, and one block
+/// of memory with the constants.
 ///
 /// The engine infers types and shapes on reading; only parameters and constants carry theirs.
 package struct IRWriter {

@@ -22,9 +22,10 @@ enum ActivationLayers {
         },
     ]
 
-    /// ActivationParams: the function that it names, of every element. Parameters by channel go along axis -3. Numbers that the file leaves
-    /// out are 0, as everywhere in NeuralNetwork.proto (proto3): coremltools' builder writes its own defaults
-    /// (models/neural_network/builder.py, `add_activation`), of which those that are 0 are not in the file.
+    /// ActivationParams: the function that it names, of every element. Parameters by channel go along axis -3. Numbers
+    /// that the file leaves out are 0, as everywhere in NeuralNetwork.proto (proto3): coremltools' builder writes its
+    /// own defaults (models/neural_network/builder.py, `add_activation`), of which those that are 0 are not in the
+    /// file.
     static func apply(_ activation: Message, to value: Graph.Value, _ graph: GraphBuilder) throws(Problem)
         -> Graph.Value
     {
@@ -68,8 +69,8 @@ enum ActivationLayers {
         return try graph.shifted(graph.scaled(value, by: factor), by: summand)
     }
 
-    /// -max(-relu(x), -limit), which converters write for ReLU6, where `value` is the maximum. The engine joins a Clamp with the
-    /// convolution before it, and not these four operations.
+    /// -max(-relu(x), -limit), which converters write for ReLU6, where `value` is the maximum. The engine joins a Clamp
+    /// with the convolution before it, and not these four operations.
     private static func limitedReLU(_ value: Graph.Value, _ graph: GraphBuilder) throws(Problem) -> Graph.Value? {
         let maximum = graph.graph.nodes[value.node]
         guard maximum.type == "Maximum", let negative = maximum.inputs.first, let bound = maximum.inputs.last,

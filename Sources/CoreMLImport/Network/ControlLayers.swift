@@ -1,14 +1,15 @@
 /// Layers that hold their own networks: branch and loop, with loopBreak and loopContinue.
 ///
-/// Of a branch that is known when the file is read, one side is translated; of another both, and the values of one are selected. How
-/// many rounds a loop has must be known. The engine repeats one of them (`NetworkLoops.swift`); rounds that differ in more than
-/// their values are written out one after the other.
+/// Of a branch that is known when the file is read, one side is translated; of another both, and the values of one are
+/// selected. How many rounds a loop has must be known. The engine repeats one of them (`NetworkLoops.swift`); rounds
+/// that differ in more than their values are written out one after the other.
 enum ControlLayers {
     static let names = [605: "branch", 615: "loop", 620: "loopBreak", 625: "loopContinue"]
 
     /// Rounds of one loop that are written out.
     static let maximumRounds = 4096
-    /// Layers that are translated, those in loops once for every round. Copies add nothing to the graph, and still take time.
+    /// Layers that are translated, those in loops once for every round. Copies add nothing to the graph, and still take
+    /// time.
     static let maximumLayerRuns = 200_000
 
     /// True for the numbers of a network that count as true.

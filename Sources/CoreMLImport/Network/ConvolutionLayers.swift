@@ -82,7 +82,8 @@ enum ConvolutionLayers {
             x, weights, groups: groups, window: window, size: size, isCentered: true)
     }
 
-    /// ConvolutionPaddingType, PoolingPaddingType: `valid` with its amounts, or `same`. Unset is `valid` without padding.
+    /// ConvolutionPaddingType, PoolingPaddingType: `valid` with its amounts, or `same`. Unset is `valid` without
+    /// padding.
     static func padding(_ layer: Layer, valid: Int, same: Int) throws(Problem) -> GraphBuilder.Window.Padding {
         if let same = try layer.parameters.message(same) {
             return try same.integer(1) == 1 ? .sameLower : .sameUpper

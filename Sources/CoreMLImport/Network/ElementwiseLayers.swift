@@ -1,4 +1,5 @@
-/// Layers of several inputs, element by element: add, multiply, average, max, min, and those that broadcast as numpy does.
+/// Layers of several inputs, element by element: add, multiply, average, max, min, and those that broadcast as numpy
+/// does.
 enum ElementwiseLayers {
     static let table: [LayerTranslator] =
         [

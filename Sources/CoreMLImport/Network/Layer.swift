@@ -29,7 +29,8 @@ struct Layer {
         return values
     }
 
-    /// An input that is a shape: as a list of i64, and its numbers as far as they are known. Converters give it axes of 1 as well.
+    /// An input that is a shape: as a list of i64, and its numbers as far as they are known. Converters give it axes of
+    /// 1 as well.
     func targetShape(_ index: Int = 0) throws(Problem) -> (list: Graph.Value, shape: [Int?]) {
         let given = try array(index)
         guard let rank = given.staticShape.flatMap(elementCount), rank <= 8 else {
@@ -84,9 +85,10 @@ struct Layer {
         }
     }
 
-    /// Translates a layer that acts on channels, axis -3. Where its inputs have one or two axes, their channels are the last one, as
-    /// `innerProduct` gives them: [C] and [N, C] are taken as [C, 1, 1] and [N, C, 1, 1]. NeuralNetwork.proto wants three axes, and
-    /// coremltools itself writes networks with fewer (test/pipeline/test_model_updatable.py: `softmax` of three numbers).
+    /// Translates a layer that acts on channels, axis -3. Where its inputs have one or two axes, their channels are the
+    /// last one, as `innerProduct` gives them: [C] and [N, C] are taken as [C, 1, 1] and [N, C, 1, 1].
+    /// NeuralNetwork.proto wants three axes, and coremltools itself writes networks with fewer
+    /// (test/pipeline/test_model_updatable.py: `softmax` of three numbers).
     func onChannels(_ translate: (Layer) throws(Problem) -> [Blob]) throws(Problem) -> [Blob] {
         guard let rank = inputs.map(\.value.rank).max(), (1..<3).contains(rank),
             inputs.allSatisfy({ $0.value.rank == rank })

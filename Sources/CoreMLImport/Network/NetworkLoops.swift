@@ -19,8 +19,9 @@ private struct LoopNames {
 
 /// Loops whose rounds differ in their values only: one round is translated, and the engine repeats it.
 extension NetworkTranslation {
-    /// Adds such a loop. Gives false where the rounds have to be written out: where one may end early, where shapes change, where what a
-    /// round makes for itself is used behind the loop, or where the number of rounds follows from more than counters.
+    /// Adds such a loop. Gives false where the rounds have to be written out: where one may end early, where shapes
+    /// change, where what a round makes for itself is used behind the loop, or where the number of rounds follows from
+    /// more than counters.
     /// - Parameter limit: as many rounds run at most; nil if the condition alone ends the loop.
     mutating func repeatLoop(
         _ body: NeuralNetwork, while condition: NeuralNetwork, _ variable: String, limit: Int?, in place: String

@@ -1,11 +1,11 @@
 /// A network as a graph, with a description of its inputs and outputs.
 package struct TranslatedNetwork: Sendable {
-    /// Its parameters have the names and shapes of the description's inputs; images are [1, C, H, W] of values 0 to 255 with
-    /// their scale and bias applied, which is left to the caller that fills them in. Its results have the names of the description's
-    /// outputs.
+    /// Its parameters have the names and shapes of the description's inputs; images are [1, C, H, W] of values 0 to 255
+    /// with their scale and bias applied, which is left to the caller that fills them in. Its results have the names of
+    /// the description's outputs.
     package var graph: Graph
-    /// The scalers that must be applied to images before they are handed to the graph, by input. A mean image is part of the
-    /// graph.
+    /// The scalers that must be applied to images before they are handed to the graph, by input. A mean image is part
+    /// of the graph.
     package var scalers: [String: ImageScaler]
     /// A classifier's: the labels, and the result with the probability of each, a list.
     package var classifier: (labels: ClassLabels, probabilities: String)?
@@ -27,7 +27,8 @@ package enum NetworkTranslator {
 
     /// Translates a network whose model has this description. Throws all problems at once.
     /// - Parameters:
-    ///   - innerImages: the images whose scale and bias become part of the graph, with the color space that they come in.
+    ///   - innerImages: the images whose scale and bias become part of the graph, with the color space that they come
+    ///     in.
     ///   - takesSequences: whether requests may give inputs of old networks as sequences of any length.
     package static func translate(
         _ network: NeuralNetwork, _ description: InterfaceSpecification,
@@ -47,7 +48,8 @@ package enum NetworkTranslator {
             return try translation.run()
         } catch {
             guard opensExtents else { throw error }
-            // Some layers must know all extents: what the network cannot do for every shape it does for the default one.
+            // Some layers must know all extents: what the network cannot do for every shape it does for the default
+            // one.
             guard !sequences.isEmpty || description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
             translation = NetworkTranslation(
                 network, description, innerImages: innerImages, opensExtents: false, sequences: [])
@@ -355,8 +357,8 @@ struct NetworkTranslation {
         }
     }
 
-    /// A blob in the shape that the description declares, where it holds as many elements. Five axes lose the two in front
-    /// and those behind the channels where they are 1.
+    /// A blob in the shape that the description declares, where it holds as many elements. Five axes lose the two in
+    /// front and those behind the channels where they are 1.
     private func shaped(_ blob: Blob, _ layer: Layer, declared: [Int]) throws(Problem) -> Graph.Value {
         let shape = blob.shape
         if !declared.isEmpty, let known = blob.value.staticShape, declared.allSatisfy({ $0 > 0 }),

@@ -49,9 +49,9 @@ enum PoolingLayers {
         }
     }
 
-    /// The outputs are rounded up; where there is padding, a last window that begins beyond the input and its padding in front is left
-    /// out. The last window may reach beyond the padding, and engines differ in how they count that: said with numbers, by padding to
-    /// where the windows end.
+    /// The outputs are rounded up; where there is padding, a last window that begins beyond the input and its padding
+    /// in front is left out. The last window may reach beyond the padding, and engines differ in how they count that:
+    /// said with numbers, by padding to where the windows end.
     private static func includingLastPixel(
         _ graph: GraphBuilder, _ x: Graph.Value, _ kernel: [Int], _ window: GraphBuilder.Window, _ function: Function,
         excludesPadding: Bool
@@ -82,8 +82,8 @@ enum PoolingLayers {
         return result
     }
 
-    /// The value padded to exactly where the last window ends (or cut, where the last window ends before), and a window without
-    /// padding.
+    /// The value padded to exactly where the last window ends (or cut, where the last window ends before), and a window
+    /// without padding.
     private static func extended(
         _ graph: GraphBuilder, _ value: Graph.Value, _ kernel: [Int], _ window: GraphBuilder.Window, fill: Float
     ) throws(Problem) -> (Graph.Value, GraphBuilder.Window) {

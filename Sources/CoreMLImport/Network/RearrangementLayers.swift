@@ -1,5 +1,5 @@
-/// Layers that join, part, repeat, pad and rearrange: concat, split, stack, tile, reverse, sequenceRepeat, broadcastTo…, padding,
-/// constantPad, reorganizeData, slidingWindows.
+/// Layers that join, part, repeat, pad and rearrange: concat, split, stack, tile, reverse, sequenceRepeat,
+/// broadcastTo…, padding, constantPad, reorganizeData, slidingWindows.
 enum RearrangementLayers {
     static let table: [LayerTranslator] = [
         LayerTranslator(320, "concat") { (layer) throws(Problem) in

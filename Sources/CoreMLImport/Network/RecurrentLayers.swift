@@ -67,8 +67,8 @@ enum RecurrentLayers {
         }
         let given = try parameters.float(60)
         var clip: Float? = given == 0 ? 50 : given
-        // Sigmoid and tanh take the cell at most one further in each step: a limit of 50 or more (the default) is out of reach in as
-        // many steps.
+        // Sigmoid and tanh take the cell at most one further in each step: a limit of 50 or more (the default) is out
+        // of reach in as many steps.
         let isBounded = directions.allSatisfy { $0.functions.allSatisfy { $0.engineName != nil } }
         if let limit = clip, isBounded, limit >= 50, limit >= Float(recurrence.steps ?? mostSteps) { clip = nil }
         return try recurrence.run(
@@ -206,8 +206,8 @@ private struct Recurrence {
         return functions
     }
 
-    /// An activation of a recurrent layer, of values that are limited to ±50. Files leave out its numbers, and mean the usual ones:
-    /// coremltools compares with a scaled tanh that is tanh, and a linear function that is x
+    /// An activation of a recurrent layer, of values that are limited to ±50. Files leave out its numbers, and mean the
+    /// usual ones: coremltools compares with a scaled tanh that is tanh, and a linear function that is x
     /// (converters/mil/mil/ops/tests/iOS14/test_recurrent.py, `test_numpy_numerical`, "standard default values").
     static func function(_ activation: Message, isLimited: Bool = true) throws(Problem) -> GateFunction {
         let field = activation.fields.last

@@ -1,5 +1,5 @@
-/// Layers that look for elements and put them: gather…, scatter…, topK, argMax, argMin, argSort, oneHot, cumSum, and the parts of
-/// matrices. Places are floats.
+/// Layers that look for elements and put them: gather…, scatter…, topK, argMax, argMin, argSort, oneHot, cumSum, and
+/// the parts of matrices. Places are floats.
 enum SelectionLayers {
     static let table: [LayerTranslator] = [
         .ofArrays(930, "gather", inputs: 2...2) { (layer, x) throws(Problem) in

@@ -1,16 +1,17 @@
 /// Inputs of old networks that requests may give as sequences.
 ///
-/// The description of such a network has the shape of one step, [C], and a request has as many steps as it likes: [Seq, 1, C]
-/// (NeuralNetwork.proto: RANK5_ARRAY_MAPPING). Keras' LSTM, GRU, Embedding and Conv1D were exported like this until 2020.
+/// The description of such a network has the shape of one step, [C], and a request has as many steps as it likes: [Seq,
+/// 1, C] (NeuralNetwork.proto: RANK5_ARRAY_MAPPING). Keras' LSTM, GRU, Embedding and Conv1D were exported like this
+/// until 2020.
 enum SequenceInputs {
-    /// embedding, simpleRecurrent, gru, uniDirectionalLSTM, biDirectionalLSTM: the first input is the sequence, the others are
-    /// states.
+    /// embedding, simpleRecurrent, gru, uniDirectionalLSTM, biDirectionalLSTM: the first input is the sequence, the
+    /// others are states.
     private static let consumers: Set<Int> = [150, 400, 410, 420, 430]
     /// A set of inputs is the bits of a number.
     private static let mostInputs = 64
 
-    /// The names of those inputs: arrays of one axis that become the sequence of a layer, or whose steps a layer moves to another
-    /// axis.
+    /// The names of those inputs: arrays of one axis that become the sequence of a layer, or whose steps a layer moves
+    /// to another axis.
     static func names(_ network: NeuralNetwork, _ description: InterfaceSpecification) throws(Problem) -> Set<String> {
         guard !network.hasExactArrays, description.inputs.count <= mostInputs else { return [] }
         // The inputs that each blob is made of, step by step.

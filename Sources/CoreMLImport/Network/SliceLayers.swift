@@ -56,8 +56,8 @@ enum SliceLayers {
         return Array(list.prefix(rank))
     }
 
-    /// As sliceStatic, with what is sliced given by inputs: begin, and perhaps end, strides and the masks (which are numbers of
-    /// the layer as a rule).
+    /// As sliceStatic, with what is sliced given by inputs: begin, and perhaps end, strides and the masks (which are
+    /// numbers of the layer as a rule).
     private static func sliceDynamic(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         let (graph, rank, count) = (layer.graph, x.rank, layer.inputs.count)
         let ownEnds = try list(layer, 3, "endIds", rank, default: 0)

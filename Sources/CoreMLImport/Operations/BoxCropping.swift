@@ -14,7 +14,8 @@ struct BoxCropping {
     enum Coordinates: Int {
         case cornersHeightFirst, cornersWidthFirst, centerHeightFirst, centerWidthFirst
 
-        /// The places of the first coordinate (or the center) of rows and columns; the second (or the size) is two further.
+        /// The places of the first coordinate (or the center) of rows and columns; the second (or the size) is two
+        /// further.
         fileprivate var places: [Int] {
             switch self {
             case .cornersHeightFirst, .centerHeightFirst: [0, 1]
@@ -35,7 +36,8 @@ struct BoxCropping {
 }
 
 extension GraphBuilder {
-    /// The boxes [n, 4] of regions [n, 1, 4 or 5, 1, 1], and where there are five numbers those of the images [n], which are in front.
+    /// The boxes [n, 4] of regions [n, 1, 4 or 5, 1, 1], and where there are five numbers those of the images [n],
+    /// which are in front.
     func boxes(of regions: Graph.Value) throws(Problem) -> (boxes: Graph.Value, images: Graph.Value?) {
         guard regions.rank == 5, regions.shape[2] == 4 || regions.shape[2] == 5 else {
             throw Problem("expected boxes of shape [boxes,1,4 or 5,1,1], found \(shapeText(regions.shape))")
@@ -46,10 +48,11 @@ extension GraphBuilder {
         return (try slice(numbers, axes: [1], starts: [1], ends: [5], steps: [1]), images)
     }
 
-    /// Boxes [n, 4] of images [batch, C, H, W]: [n, 1, C, height, width] of the images whose numbers `images` [n] has, or without it
-    /// [n, batch, C, height, width].
+    /// Boxes [n, 4] of images [batch, C, H, W]: [n, 1, C, height, width] of the images whose numbers `images` [n] has,
+    /// or without it [n, batch, C, height, width].
     ///
-    /// The weights of the pixels are computed as matrices, one a box and direction: 1 − distance between point and pixel.
+    /// The weights of the pixels are computed as matrices, one a box and direction: 1 − distance between point and
+    /// pixel.
     func crops(of x: Graph.Value, boxes: Graph.Value, images: Graph.Value?, _ cropping: BoxCropping) throws(Problem)
         -> Graph.Value
     {

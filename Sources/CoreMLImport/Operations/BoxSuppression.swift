@@ -4,7 +4,8 @@ struct BoxSuppression {
     let most: Int
     /// Only boxes of the same class compete. A box is of the class with its highest score.
     var isPerClass = false
-    /// Scalars: boxes whose common part is a larger share of both together are one too many, and a box has to score higher.
+    /// Scalars: boxes whose common part is a larger share of both together are one too many, and a box has to score
+    /// higher.
     var overlap: Graph.Value, score: Graph.Value
 
     private static let limit = 1 << 16
@@ -20,10 +21,10 @@ struct BoxSuppression {
 extension GraphBuilder {
     private static let mostImages = 64
 
-    /// Keeps the best of `boxes` [batch, n, 4] (center x and y, width, height) by their `scores` [batch, n, classes]. Where no box
-    /// scores high enough, the best one is kept.
-    /// - Returns: boxes [batch, most, 4] and scores [batch, most, classes], in the order of the scores, with zeros behind the
-    ///   last; their places [batch, most], -1 behind the last; how many [batch]: the latter two i64.
+    /// Keeps the best of `boxes` [batch, n, 4] (center x and y, width, height) by their `scores` [batch, n, classes].
+    /// Where no box scores high enough, the best one is kept.
+    /// - Returns: boxes [batch, most, 4] and scores [batch, most, classes], in the order of the scores, with zeros
+    ///   behind the last; their places [batch, most], -1 behind the last; how many [batch]: the latter two i64.
     func suppressed(boxes: Graph.Value, scores: Graph.Value, _ suppression: BoxSuppression) throws(Problem)
         -> [Graph.Value]
     {

@@ -9,8 +9,8 @@ extension GraphBuilder {
             ["normalize_variance": true, "eps": .float(epsilon), "eps_mode": "inside_sqrt"], shape: x.shape)
     }
 
-    /// Normalizes by known means and variances, one a channel, and multiplies by `gammas` and adds `betas`: folded to one factor and one
-    /// summand a channel.
+    /// Normalizes by known means and variances, one a channel, and multiplies by `gammas` and adds `betas`: folded to
+    /// one factor and one summand a channel.
     /// - Parameter shape: the shape of one number a channel that goes with `x`.
     func batchNormalized(
         _ x: Graph.Value, means: [Float], variances: [Float], gammas: [Float], betas: [Float], epsilon: Float,

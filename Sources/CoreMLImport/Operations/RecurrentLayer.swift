@@ -35,7 +35,8 @@ struct RecurrentLayer {
         var bias: Graph.Value
         /// Of the gates; of an LSTM's block input; of what comes out.
         var functions: [GateFunction]
-        /// Of `gated`: the reset gate acts on the product of the state and its matrix with this bias [hidden]; nil: on the state before.
+        /// Of `gated`: the reset gate acts on the product of the state and its matrix with this bias [hidden]; nil: on
+        /// the state before.
         var resetBias: Graph.Value?
         /// Of the gates input, forget, output; empty if there are none.
         var peepholes: [Graph.Value] = []

@@ -1,6 +1,7 @@
 /// Elements that are found by their size or their place: orders, masks, gathers.
 extension GraphBuilder {
-    /// The largest or smallest elements along an axis in order, and where they are, as i32. Of equal ones the first comes first.
+    /// The largest or smallest elements along an axis in order, and where they are, as i32. Of equal ones the first
+    /// comes first.
     /// - Parameters:
     ///   - count: how many, a scalar.
     ///   - known: the same, where it is known.
@@ -39,8 +40,8 @@ extension GraphBuilder {
         return try transpose(places, [1, 0])
     }
 
-    /// Of each matrix in the last two axes the elements whose column is `range` to the right of their row; 0 elsewhere. An end that is
-    /// nil is open.
+    /// Of each matrix in the last two axes the elements whose column is `range` to the right of their row; 0 elsewhere.
+    /// An end that is nil is open.
     func band(_ x: Graph.Value, from first: Int?, to last: Int?) throws(Problem) -> Graph.Value {
         guard x.rank >= 2 else { throw Problem("expected a matrix, found shape \(shapeText(x.shape))") }
         func numbers(axis: Int) throws(Problem) -> Graph.Value {
@@ -66,7 +67,8 @@ extension GraphBuilder {
             type: type, shape: [count])
     }
 
-    /// A new axis with `on` at the places that `indices` name, and `off` elsewhere. `size` is a scalar, `known` the same where it is known.
+    /// A new axis with `on` at the places that `indices` name, and `off` elsewhere. `size` is a scalar, `known` the
+    /// same where it is known.
     func oneHot(
         _ indices: Graph.Value, size: Graph.Value, known: Int?, axis: Int, on: Graph.Value, off: Graph.Value
     ) throws(Problem) -> Graph.Value {

@@ -2,9 +2,10 @@
 extension GraphBuilder {
     /// The transposed convolution by padding, or to a size.
     /// - Parameters:
-    ///   - size: the extents of what comes out, one a spatial axis; nil if padding and strides say it. `same` gives extent · stride.
-    ///   - isCentered: what is too much for `size` is cut off on both sides, the smaller half in front, where there is no padding. Else the
-    ///     padding says what is cut off in front, and the end follows from the size.
+    ///   - size: the extents of what comes out, one a spatial axis; nil if padding and strides say it. `same` gives
+    ///     extent · stride.
+    ///   - isCentered: what is too much for `size` is cut off on both sides, the smaller half in front, where there is
+    ///     no padding. Else the padding says what is cut off in front, and the end follows from the size.
     func transposedConvolution(
         _ x: Graph.Value, _ weights: Graph.Value, groups: Int, window: Window, size: [Int]?, isCentered: Bool = false
     ) throws(Problem) -> Graph.Value {

@@ -1,7 +1,7 @@
 /// Functions of one number that networks have between their layers.
 ///
-/// Numbers that are left out are those of coremltools 5.0 (converters/mil/mil/ops/defs/activation.py, `default_inputs`); later
-/// versions always write them (ops/defs/iOS15/activation.py: required).
+/// Numbers that are left out are those of coremltools 5.0 (converters/mil/mil/ops/defs/activation.py,
+/// `default_inputs`); later versions always write them (ops/defs/iOS15/activation.py: required).
 extension ProgramOperations {
     static let activations: [String: Translator] = [
         "relu": unary("ReLU"),

@@ -1,7 +1,8 @@
 /// Loops, conditions and classifiers.
 ///
-/// How many rounds a loop has must be known when the file is read, which is so in recurrent layers of a fixed length. The engine
-/// repeats one of them (`ProgramLoops.swift`); rounds that differ in more than their values are written out one after the other.
+/// How many rounds a loop has must be known when the file is read, which is so in recurrent layers of a fixed length.
+/// The engine repeats one of them (`ProgramLoops.swift`); rounds that differ in more than their values are written out
+/// one after the other.
 extension ProgramOperations {
     static let control: [String: Decoder] = [
         "while_loop": whileLoop,

@@ -1,7 +1,7 @@
 /// Small numbers that are known when the file is read: shapes, counters of loops, and what programs compute from them.
 ///
-/// The graph's builder knows them. They are constants for the operations behind them, so that what depends on them (a shape, an axis, the
-/// end of a loop) is known, too.
+/// The graph's builder knows them. They are constants for the operations behind them, so that what depends on them (a
+/// shape, an axis, the end of a loop) is known, too.
 extension ProgramContext {
     /// As many floats become a constant; more are the engine's work.
     private static let mostFloats = 64

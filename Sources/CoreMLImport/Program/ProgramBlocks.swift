@@ -9,8 +9,8 @@ extension ProgramContext {
         try translate(block, constants: &constants)
     }
 
-    /// The same for a block that is translated again and again: `constants` are those of its operations, by their place, which
-    /// are decoded once.
+    /// The same for a block that is translated again and again: `constants` are those of its operations, by their
+    /// place, which are decoded once.
     func translate(_ block: MILBlock, constants: inout [Int: [ProgramOperand]]) throws(Problem) {
         for (index, operation) in block.operations.enumerated() {
             let name = operation.outputs.first?.name ?? ""
@@ -59,7 +59,8 @@ extension ProgramContext {
         return operands
     }
 
-    /// The value with what the file knows of its shape. Throws where the two disagree, and for tensors that no memory holds.
+    /// The value with what the file knows of its shape. Throws where the two disagree, and for tensors that no memory
+    /// holds.
     private func checked(_ value: Graph.Value, _ declared: [Int?]?) throws(Problem) -> Graph.Value {
         var shape = value.shape
         if let declared {

@@ -1,7 +1,8 @@
 /// Loops whose rounds differ in their values only: one round is translated, and the engine repeats it.
 extension ProgramOperations {
-    /// Adds such a loop, and gives its variables behind it. Gives nil where the rounds have to be written out: where shapes change, where a
-    /// list is both read and written, or where the number of rounds follows from more than counters.
+    /// Adds such a loop, and gives its variables behind it. Gives nil where the rounds have to be written out: where
+    /// shapes change, where a list is both read and written, or where the number of rounds follows from more than
+    /// counters.
     static func repeatedLoop(_ call: ProgramCall, _ variables: [ProgramOperand]) throws(Problem) -> [ProgramOperand]? {
         let program = call.program
         var starts: [Graph.Value?] = []

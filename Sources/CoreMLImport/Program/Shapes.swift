@@ -46,7 +46,8 @@ extension ProgramOperations {
         },
     ]
 
-    /// A target shape of another rank (iOS 17): each 0 is the extent at that place counted from the end, 1 where there is none.
+    /// A target shape of another rank (iOS 17): each 0 is the extent at that place counted from the end, 1 where there
+    /// is none.
     private static func rightAligned(_ target: [Int], of x: Graph.Value) throws(Problem) -> [Int] {
         guard target.count != x.rank, target.contains(0) else { return target }
         var shape = target

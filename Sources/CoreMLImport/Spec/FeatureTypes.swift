@@ -202,7 +202,8 @@ package struct ArrayFeature: Sendable, Equatable {
         if message.has(61) { defaultValue = try message.double(61) }
     }
 
-    /// The extents of an input; `nil` for those that requests may choose. Files leave the shape out where it is flexible.
+    /// The extents of an input; `nil` for those that requests may choose. Files leave the shape out where it is
+    /// flexible.
     package var extents: [Int?] {
         switch flexibility {
         case .none: return shape

@@ -9,8 +9,8 @@ package struct InterfaceSpecification: Sendable {
     /// A classifier's output for the dictionary of labels and probabilities. Empty: none.
     package var predictedProbabilitiesName = ""
     package var metadata = ModelMetadata()
-    /// ML Programs of several functions (iOS 18). Usually empty: `inputs` and `outputs` are those of "main". Else they are those of the
-    /// default function.
+    /// ML Programs of several functions (iOS 18). Usually empty: `inputs` and `outputs` are those of "main". Else they
+    /// are those of the default function.
     package var functions: [FunctionSpecification] = []
     package var defaultFunctionName = ""
 

@@ -1,5 +1,5 @@
-/// The contents of NeuralNetwork, NeuralNetworkClassifier and NeuralNetworkRegressor (NeuralNetwork.proto); the three share
-/// their field numbers.
+/// The contents of NeuralNetwork, NeuralNetworkClassifier and NeuralNetworkRegressor (NeuralNetwork.proto); the three
+/// share their field numbers.
 package struct NeuralNetwork: Sendable {
     package var layers: [NetworkLayer] = []
     package var preprocessing: [NetworkPreprocessing] = []

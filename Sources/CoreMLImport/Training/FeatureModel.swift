@@ -1,5 +1,5 @@
-/// The Core ML file of what is in front of the part that is updated: the models before the last of a pipeline, and the layers of a network
-/// before the first that is trained. It has the inputs of the whole file.
+/// The Core ML file of what is in front of the part that is updated: the models before the last of a pipeline, and the
+/// layers of a network before the first that is trained. It has the inputs of the whole file.
 struct FeatureModel {
     /// The whole file, and its model that is updated: the same, but in pipelines.
     let outer: Bytes, last: Bytes

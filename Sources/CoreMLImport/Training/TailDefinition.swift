@@ -1,5 +1,5 @@
-/// A layer of the chain from the first that is trained to the loss, as the file has it: its parameters, and a way to make it for
-/// the shape of its input.
+/// A layer of the chain from the first that is trained to the loss, as the file has it: its parameters, and a way to
+/// make it for the shape of its input.
 struct TailDefinition: Sendable {
     /// The layer's place among the network's layers.
     let index: Int

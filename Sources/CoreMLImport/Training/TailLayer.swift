@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A layer between the first one that is trained and the loss, for inputs of one shape. Backpropagation in 64-bit floats.
+/// A layer between the first one that is trained and the loss, for inputs of one shape. Backpropagation in 64-bit
+/// floats.
 ///
 /// Pure. Shapes are those of one example, as the engine has them: [N, C, H, W] in networks of the old format.
 protocol TailLayer: Sendable {

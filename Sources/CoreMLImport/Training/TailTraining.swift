@@ -134,7 +134,8 @@ struct TailTraining {
     }
 }
 
-/// The order of examples: Fisher and Yates's shuffle with the numbers of SplitMix64, which carries on from epoch to epoch.
+/// The order of examples: Fisher and Yates's shuffle with the numbers of SplitMix64, which carries on from epoch to
+/// epoch.
 struct ExampleOrder {
     private var state: UInt64
 

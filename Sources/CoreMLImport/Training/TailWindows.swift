@@ -9,7 +9,8 @@ struct WindowAxis: Sendable {
         case amounts(before: Int, after: Int)
         /// The output has extent / stride elements, rounded up; what is odd goes behind, or in front.
         case same(isFrontHeavy: Bool)
-        /// Pooling's includeLastPixel: rounded up, without a window that begins beyond the input and its padding in front.
+        /// Pooling's includeLastPixel: rounded up, without a window that begins beyond the input and its padding in
+        /// front.
         case rounded(amount: Int, isPadded: Bool)
     }
 

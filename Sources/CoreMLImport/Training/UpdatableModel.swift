@@ -1,7 +1,8 @@
-/// A Core ML file that can be updated (Model.proto: `isUpdatable`): nearest neighbours, or a network some of whose layers are marked;
-/// alone, or as the last model of a pipeline.
+/// A Core ML file that can be updated (Model.proto: `isUpdatable`): nearest neighbours, or a network some of whose
+/// layers are marked; alone, or as the last model of a pipeline.
 ///
-/// Pure. The examples' features come from `featureModel`, a Core ML file that computes what is in front of the part that is updated.
+/// Pure. The examples' features come from `featureModel`, a Core ML file that computes what is in front of the part
+/// that is updated.
 package struct UpdatableModel: Sendable {
     /// The inputs of predictions, of which examples have values.
     package let inputs: [FeatureSpecification]
@@ -11,7 +12,8 @@ package struct UpdatableModel: Sendable {
     package let featureModel: [UInt8]
     package let featureName: String
     private let bytes: Bytes
-    /// Fields of models that lead to the one that is updated: pairs of the pipeline's own field and the place among its models.
+    /// Fields of models that lead to the one that is updated: pairs of the pipeline's own field and the place among its
+    /// models.
     private let path: [ModelStep]
     private let updatable: Updatable
 

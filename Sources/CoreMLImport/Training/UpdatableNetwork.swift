@@ -1,4 +1,5 @@
-/// A network whose marked layers are trained: the chain from the first of them to the loss, and what the file says of training.
+/// A network whose marked layers are trained: the chain from the first of them to the loss, and what the file says of
+/// training.
 struct UpdatableNetwork: Sendable {
     let parameters: UpdateParameters
     /// In the order of computing, without the softmax in front of a cross-entropy.
@@ -44,7 +45,8 @@ struct UpdatableNetwork: Sendable {
         featureBlob = network.layers[chain[0]].inputs[0]
     }
 
-    /// The layers that lead to a blob, each by its first input, up to an input of the network; in the order of computing.
+    /// The layers that lead to a blob, each by its first input, up to an input of the network; in the order of
+    /// computing.
     private static func chain(to blob: String, _ network: NeuralNetwork) throws(Problem) -> [Int] {
         var (blob, end, chain): (String, Int, [Int]) = (blob, network.layers.count, [])
         while let index = network.layers[..<end].lastIndex(where: { $0.outputs.contains(blob) }) {

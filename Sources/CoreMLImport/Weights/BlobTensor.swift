@@ -81,8 +81,8 @@ package struct BlobTensor: Sendable {
         }
     }
 
-    /// The elements in the types that graphs compute with: 16-bit floats stay (the graph converts them), other floats become
-    /// f32, integers i32, booleans stay.
+    /// The elements in the types that graphs compute with: 16-bit floats stay (the graph converts them), other floats
+    /// become f32, integers i32, booleans stay.
     package func graphConstant() throws(Problem) -> (type: Graph.ElementType, bytes: Bytes) {
         switch element {
         case .float16: return (.f16, bytes)

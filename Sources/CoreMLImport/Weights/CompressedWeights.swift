@@ -1,10 +1,10 @@
-/// Decodes the weights that `constexpr_…` operations of ML Programs describe (coremltools: ops/defs/iOS16/constexpr_ops.py,
-/// iOS18/compression.py).
+/// Decodes the weights that `constexpr_…` operations of ML Programs describe (coremltools:
+/// ops/defs/iOS16/constexpr_ops.py, iOS18/compression.py).
 ///
 /// `limit`: how many bytes the decoded weights may take.
 ///
-/// Decoded weights are 16-bit floats where scales or tables are, which keeps them small, 32-bit floats otherwise; tables of
-/// integers give integers.
+/// Decoded weights are 16-bit floats where scales or tables are, which keeps them small, 32-bit floats otherwise;
+/// tables of integers give integers.
 package enum CompressedWeights {
     /// (data − zero point) · scale, one or one per place along `axis` of both.
     package static func affine(_ data: BlobTensor, scale: BlobTensor, zeroPoint: BlobTensor?, axis: Int) throws(Problem)
@@ -107,7 +107,8 @@ package enum CompressedWeights {
         return try palette(codes, table: table, vectorAxis: nil, limit: limit)
     }
 
-    /// The entries of tables [groups…, entries, vector] at indices; a vector's numbers follow each other along `vectorAxis`.
+    /// The entries of tables [groups…, entries, vector] at indices; a vector's numbers follow each other along
+    /// `vectorAxis`.
     package static func palette(_ indices: BlobTensor, table: BlobTensor, vectorAxis: Int?, limit: Int) throws(Problem)
         -> BlobTensor
     {

@@ -10,8 +10,9 @@ package struct Bytes: Sendable {
 
     /// Memory that is released with the last slice of it.
     private final class Storage: @unchecked Sendable {
-        // Safe to share: the members never change, the memory is only read once it is here (all initializers of `Bytes` fill it
-        // before; who lends memory promises not to write to it), and `deinit`, which has the last reference, releases it once.
+        // Safe to share: the members never change, the memory is only read once it is here (all initializers of `Bytes`
+        // fill it before; who lends memory promises not to write to it), and `deinit`, which has the last reference,
+        // releases it once.
         let memory: UnsafeRawBufferPointer
         let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
@@ -29,7 +30,8 @@ package struct Bytes: Sendable {
         self.count = count
     }
 
-    /// Memory that the caller lends: it must not be written to until `release` is called, which may happen on any thread.
+    /// Memory that the caller lends: it must not be written to until `release` is called, which may happen on any
+    /// thread.
     package init(
         lending memory: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) {

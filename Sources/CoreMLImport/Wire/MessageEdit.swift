@@ -1,6 +1,7 @@
 internal import FileFormats
 
-/// Changes fields of a message and leaves every other byte as it is: unknown fields, and the order and the form of the others.
+/// Changes fields of a message and leaves every other byte as it is: unknown fields, and the order and the form of the
+/// others.
 struct MessageEdit {
     private let bytes: Bytes
     private let fields: [Place]

@@ -47,7 +47,8 @@ package struct MessageReader {
     }
 }
 
-/// One field of a message. What it holds is asked for by the type that the .proto file declares; another wire type throws.
+/// One field of a message. What it holds is asked for by the type that the .proto file declares; another wire type
+/// throws.
 package struct Field {
     package let number: Int
     let content: Content

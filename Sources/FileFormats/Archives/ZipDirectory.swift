@@ -1,6 +1,7 @@
 internal import CInflate
 
-/// The files of a zip archive, which may stand at the end of another file (APPNOTE.TXT of PKWARE, 4.3): TensorFlow Lite keeps labels there.
+/// The files of a zip archive, which may stand at the end of another file (APPNOTE.TXT of PKWARE, 4.3): TensorFlow Lite
+/// keeps labels there.
 package struct ZipDirectory {
     package struct Entry {
         package let name: String
@@ -37,7 +38,8 @@ package struct ZipDirectory {
         guard count <= Self.mostEntries else {
             throw FormatError("ends in a zip archive of \(count) files: the limit is \(Self.mostEntries)")
         }
-        // The directory stands right before its end record; its own offset counts from the archive's beginning, wherever that is.
+        // The directory stands right before its end record; its own offset counts from the archive's beginning,
+        // wherever that is.
         guard size <= place else {
             throw FormatError("ends in a zip archive whose directory has \(size) bytes: the file is smaller")
         }

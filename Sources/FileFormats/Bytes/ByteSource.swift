@@ -1,7 +1,8 @@
-/// A file's bytes, in memory or fetched piece by piece: model files are large, and what they say of themselves is small.
+/// A file's bytes, in memory or fetched piece by piece: model files are large, and what they say of themselves is
+/// small.
 ///
-/// Keeps the last piece, so that reading on costs no further fetch. Counts the fetches: a file whose parts refer to each
-/// other over and over is refused rather than read for hours. To be used by one thread at a time.
+/// Keeps the last piece, so that reading on costs no further fetch. Counts the fetches: a file whose parts refer to
+/// each other over and over is refused rather than read for hours. To be used by one thread at a time.
 package final class ByteSource {
     /// Bytes of the file.
     package let count: Int

@@ -1,5 +1,5 @@
-/// Reads tables of FlatBuffers (internals.md of the format's documentation), in memory or piece by piece: every offset is
-/// checked, and tables are reached from the root through a bounded number of steps only.
+/// Reads tables of FlatBuffers (internals.md of the format's documentation), in memory or piece by piece: every offset
+/// is checked, and tables are reached from the root through a bounded number of steps only.
 package final class FlatBuffer {
     package let source: ByteSource
     /// The place of the buffer in the source.

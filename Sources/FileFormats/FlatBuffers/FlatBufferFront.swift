@@ -1,8 +1,8 @@
-/// Writes new tables in front of a FlatBuffer, which is kept whole behind them: offsets lead forward only, so the new tables may
-/// refer to each other and to everything old, and the old part needs no change.
+/// Writes new tables in front of a FlatBuffer, which is kept whole behind them: offsets lead forward only, so the new
+/// tables may refer to each other and to everything old, and the old part needs no change.
 ///
-/// The format's "Internals" page: a table begins with the distance back to its list of fields; references are forward distances of
-/// 32 bits.
+/// The format's "Internals" page: a table begins with the distance back to its list of fields; references are forward
+/// distances of 32 bits.
 package struct FlatBufferFront {
     /// Something that an offset leads to.
     package indirect enum Node {

@@ -1,5 +1,5 @@
-/// Reads the numbers of a FlexBuffer's map (the format's specification), as TensorFlow Lite's custom operators keep their options.
-/// Every read is checked; a value that is not a number, or is outside the bytes, counts as missing.
+/// Reads the numbers of a FlexBuffer's map (the format's specification), as TensorFlow Lite's custom operators keep
+/// their options. Every read is checked; a value that is not a number, or is outside the bytes, counts as missing.
 package struct FlexBuffer {
     private let bytes: [UInt8]
     /// The map's numbers by their names.

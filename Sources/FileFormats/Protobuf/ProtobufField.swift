@@ -1,5 +1,5 @@
-/// A field of a protocol buffers message (https://protobuf.dev/programming-guides/encoding): its number, and its value or
-/// where that lies. The grammar of all readers of messages, in memory or piece by piece.
+/// A field of a protocol buffers message (https://protobuf.dev/programming-guides/encoding): its number, and its value
+/// or where that lies. The grammar of all readers of messages, in memory or piece by piece.
 package struct ProtobufField: Sendable, Hashable {
     package enum Value: Sendable, Hashable {
         case varint(UInt64)

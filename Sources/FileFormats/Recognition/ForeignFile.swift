@@ -1,6 +1,6 @@
-/// Files that are no model of a format that is read here, and what to do about each: the files of training frameworks and of
-/// other engines, known by their names, and what a repository, a download or an archive left in a model's place, known by
-/// its first bytes.
+/// Files that are no model of a format that is read here, and what to do about each: the files of training frameworks
+/// and of other engines, known by their names, and what a repository, a download or an archive left in a model's place,
+/// known by its first bytes.
 package enum ForeignFile {
     // MARK: Names
 

@@ -30,7 +30,8 @@ package enum ModelFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// True if files of the format may be text: OpenVINO's own are XML, Paddle's may be JSON, TensorFlow's protobuf text.
+    /// True if files of the format may be text: OpenVINO's own are XML, Paddle's may be JSON, TensorFlow's protobuf
+    /// text.
     package var mayBeText: Bool {
         switch self {
         case .openvino, .paddle, .tensorflow: true

@@ -1,7 +1,7 @@
 package import JSON
 
-/// Reads a literal as Python's `repr` writes it, and YAML's flow style, which looks nearly the same: dictionaries, lists, tuples,
-/// strings, numbers, `True`, `False`, `None`. Ultralytics writes its names so. Keys become text.
+/// Reads a literal as Python's `repr` writes it, and YAML's flow style, which looks nearly the same: dictionaries,
+/// lists, tuples, strings, numbers, `True`, `False`, `None`. Ultralytics writes its names so. Keys become text.
 package struct PythonLiteral {
     private let text: [UInt8]
     private var position = 0

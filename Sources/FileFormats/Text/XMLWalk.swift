@@ -1,5 +1,5 @@
-/// Goes through the tags of an XML text as OpenVINO writes it: elements and attributes. Declarations of entities are refused, so that
-/// nothing grows beyond the text.
+/// Goes through the tags of an XML text as OpenVINO writes it: elements and attributes. Declarations of entities are
+/// refused, so that nothing grows beyond the text.
 package struct XMLWalk {
     package enum Event {
         case open(name: String, attributes: [String: String], isEmpty: Bool)

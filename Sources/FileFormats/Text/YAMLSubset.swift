@@ -1,8 +1,8 @@
 package import JSON
 
-/// Reads the part of YAML that exporters write by machine: block mappings and sequences, plain and quoted scalars (which may continue in
-/// the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars (`|`, `>`) and several documents are
-/// refused with their line: nothing here grows beyond the text.
+/// Reads the part of YAML that exporters write by machine: block mappings and sequences, plain and quoted scalars
+/// (which may continue in the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars
+/// (`|`, `>`) and several documents are refused with their line: nothing here grows beyond the text.
 package struct YAMLSubset {
     private struct Line {
         let number: Int

@@ -7,8 +7,8 @@ public enum AdmissionError: Error, Sendable, Hashable {
     case queueFull(predictedWait: Duration)
 
     /// Requests arrive faster than they are answered, and the answer to this one was not predicted within
-    /// `LimiterConfiguration.overloadTarget`. `retryAfter`, in whole seconds, varies between requests, so that clients that
-    /// were refused together do not return together.
+    /// `LimiterConfiguration.overloadTarget`. `retryAfter`, in whole seconds, varies between requests, so that clients
+    /// that were refused together do not return together.
     case overloaded(predictedWait: Duration, retryAfter: Duration)
 
     /// It waited for the maximum time. The associated value is the time that it waited.

@@ -14,12 +14,12 @@ public struct LimiterConfiguration: Sendable, Hashable {
     /// The policy for a request that arrives while all slots are taken.
     public let policy: OverloadPolicy
 
-    /// The expected time for which a slot is held, used until it has been measured: for example the time of a warm-up. 0:
-    /// unknown; the first predictions of waits are then too short.
+    /// The expected time for which a slot is held, used until it has been measured: for example the time of a warm-up.
+    /// 0: unknown; the first predictions of waits are then too short.
     public let expectedServiceTime: Duration
 
-    /// While overloaded, a request is admitted only if its answer is predicted within this time; 0: only the capacity and
-    /// ``maxWait`` limit the queue. Used by `defer` only. ``OverloadDetector`` distinguishes overload from load.
+    /// While overloaded, a request is admitted only if its answer is predicted within this time; 0: only the capacity
+    /// and ``maxWait`` limit the queue. Used by `defer` only. ``OverloadDetector`` distinguishes overload from load.
     public let overloadTarget: Duration
 
     /// Limits, each clamped to its range.

@@ -8,7 +8,8 @@ public struct LimiterSnapshot: Sendable, Hashable {
     public let configuration: LimiterConfiguration
     /// True if new requests are refused because of a drain.
     public let isDraining: Bool
-    /// True if the queue is now bounded by time and not by its capacity, because more requests arrive than are answered.
+    /// True if the queue is now bounded by time and not by its capacity, because more requests arrive than are
+    /// answered.
     public let isOverloaded: Bool
     /// The outcome of every request so far.
     public let counters: LimiterCounters

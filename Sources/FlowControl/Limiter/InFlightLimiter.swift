@@ -47,11 +47,11 @@ public final class InFlightLimiter: Sendable {
     /// Returns a slot: at once if one is free, otherwise after a wait, according to the policy.
     ///
     /// - Parameters:
-    ///   - deadline: the time of the answer. The wait ends at this time. It does not begin if the predicted wait and the recent time
-    ///     for which slots are held do not fit before it.
+    ///   - deadline: the time of the answer. The wait ends at this time. It does not begin if the predicted wait and
+    ///     the recent time for which slots are held do not fit before it.
     ///   - claim: who asks, and for how much work: slots are shared among clients by the time that they hold them.
-    /// - Throws: the reason for the refusal. Cancelling the calling task ends the wait, in O(1); a task that is cancelled in the
-    ///   moment in which it gets a slot may get it.
+    /// - Throws: the reason for the refusal. Cancelling the calling task ends the wait, in O(1); a task that is
+    ///   cancelled in the moment in which it gets a slot may get it.
     public nonisolated(nonsending) func acquire(
         deadline: MonotonicInstant? = nil, claim: Claim = .usual
     ) async throws(AdmissionError) -> Slot {
@@ -76,8 +76,8 @@ public final class InFlightLimiter: Sendable {
         return Slot(limiter: self, grant: grant)
     }
 
-    /// To be called when the head of a request has arrived: the reason to refuse it before its body is sent, or nil if `acquire`
-    /// would return a slot or wait. A refusal is counted; otherwise `acquire` counts the request later.
+    /// To be called when the head of a request has arrived: the reason to refuse it before its body is sent, or nil if
+    /// `acquire` would return a slot or wait. A refusal is counted; otherwise `acquire` counts the request later.
     public func announce(deadline: MonotonicInstant? = nil, claim: Claim = .usual) -> AdmissionError? {
         let now = clock.now()
         let (refusal, effects) = state.withLock { $0.machine.announce(at: now, deadline: deadline, claim: claim) }

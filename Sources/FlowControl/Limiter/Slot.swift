@@ -20,7 +20,8 @@ public final class Slot: Sendable {
         release()
     }
 
-    /// Releases the slot, to the oldest waiter if there is one. Calls after the first do nothing. Callable from any thread.
+    /// Releases the slot, to the oldest waiter if there is one. Calls after the first do nothing. Callable from any
+    /// thread.
     public func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         limiter.finish(grant)

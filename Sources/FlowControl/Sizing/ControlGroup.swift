@@ -78,10 +78,11 @@ struct ControlGroup {
         let options: Substring
     }
 
-    /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)): `id parent dev root point options fields... - type source super`.
+    /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)):
+    /// `id parent dev root point options fields... - type source super`.
     ///
-    /// The mount at the usual place comes first: a second mount elsewhere belongs to something else (the host's `/sys` shown to
-    /// a container that watches the host, the root of a container below a folder).
+    /// The mount at the usual place comes first: a second mount elsewhere belongs to something else (the host's `/sys`
+    /// shown to a container that watches the host, the root of a container below a folder).
     private static func mounts(_ files: HostFiles) -> [Mount] {
         let all: [Mount] = (files.text("/proc/self/mountinfo") ?? "").split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")

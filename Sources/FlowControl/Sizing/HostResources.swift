@@ -1,5 +1,5 @@
-/// The resources that this process may use, often less than those of the host: an engine that starts a thread for each CPU of the host
-/// collapses under a quota of two.
+/// The resources that this process may use, often less than those of the host: an engine that starts a thread for each
+/// CPU of the host collapses under a quota of two.
 public struct HostResources: Sendable, Hashable {
     /// CPU time per time: 1.5 is three of every four milliseconds on two CPUs. More than 0.
     public let cpus: Derived<Double>

@@ -1,5 +1,5 @@
-/// The limits that follow from the resources of the process, each with its reason: for `ocelli limits`, for the log at the
-/// start, and as defaults of the settings. None exceeds the documented default (`Ceilings`), but a setting may.
+/// The limits that follow from the resources of the process, each with its reason: for `ocelli limits`, for the log at
+/// the start, and as defaults of the settings. None exceeds the documented default (`Ceilings`), but a setting may.
 public struct Sizing: Sendable, Hashable {
     /// The documented defaults, which are upper bounds of the derived numbers.
     public struct Ceilings: Sendable, Hashable {
@@ -95,7 +95,8 @@ public struct Sizing: Sendable, Hashable {
     // MARK: Rules
 
     private static func streams(threads: Int) -> Derived<Int> {
-        // Measured with 16 processors (Benchmarks/results/2026-11-26-streams.md): 1.12 to 1.44 times the answers of half as many streams.
+        // Measured with 16 processors (Benchmarks/results/2026-11-26-streams.md): 1.12 to 1.44 times the answers of
+        // half as many streams.
         let most = 16
         guard threads > most else {
             return Derived(

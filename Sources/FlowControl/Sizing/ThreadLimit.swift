@@ -1,6 +1,8 @@
-/// The number of threads (tasks, as the kernel counts them) that this process may have, and the number that count against it.
+/// The number of threads (tasks, as the kernel counts them) that this process may have, and the number that count
+/// against it.
 extension HostResources {
-    /// The lowest of the control groups' `pids.max` (systemd's `TasksMax`), the user's limit of processes and the host's own limits.
+    /// The lowest of the control groups' `pids.max` (systemd's `TasksMax`), the user's limit of processes and the
+    /// host's own limits.
     static func threads(_ files: HostFiles) -> Derived<Int> {
         var candidates: [Derived<Int>] = []
         for path in ["kernel/threads-max", "kernel/pid_max"] {

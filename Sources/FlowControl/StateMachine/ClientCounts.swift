@@ -2,8 +2,8 @@ package import SystemSupport
 
 /// The number of requests that each client has in flight, and the number that it sent lately.
 ///
-/// Rates follow the generic cell rate algorithm (ITU-T I.371): each request moves the client's due time by one interval, and it may be
-/// a second ahead: a client that was silent may send a second's worth at once.
+/// Rates follow the generic cell rate algorithm (ITU-T I.371): each request moves the client's due time by one
+/// interval, and it may be a second ahead: a client that was silent may send a second's worth at once.
 package struct ClientCounts: Sendable {
     private struct Entry: Sendable {
         var inFlight = 0
@@ -25,7 +25,8 @@ package struct ClientCounts: Sendable {
     /// Requests that the client has in flight.
     package func inFlight(of client: UInt64) -> Int { entries[client]?.inFlight ?? 0 }
 
-    /// A request comes. Nanoseconds after which it may come again, where the client has sent more than `rate` a second; else nil.
+    /// A request comes. Nanoseconds after which it may come again, where the client has sent more than `rate` a second;
+    /// else nil.
     package mutating func arrive(_ client: UInt64, rate: Double, at now: MonotonicInstant) -> UInt64? {
         let interval = UInt64(min(max(1e9 / rate, 1), 3.6e12))
         guard makeRoom(for: client, at: now) else { return nil }
@@ -51,7 +52,8 @@ package struct ClientCounts: Sendable {
         entries[client]?.inFlight -= 1
     }
 
-    /// True if the client can be counted. Forgets those who have nothing in flight and are not ahead, once a second at most.
+    /// True if the client can be counted. Forgets those who have nothing in flight and are not ahead, once a second at
+    /// most.
     private mutating func makeRoom(for client: UInt64, at now: MonotonicInstant) -> Bool {
         if entries[client] != nil || entries.count < Self.most { return true }
         guard now.nanoseconds(since: sweptAt) >= Self.second else { return false }

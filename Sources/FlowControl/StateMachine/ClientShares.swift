@@ -1,11 +1,12 @@
 /// The time that clients have had, in virtual time: start-time fair queueing (Goyal, Vin, Cheng, 1996).
 ///
-/// The client whose next request starts first in virtual time is served next. A request moves its client's start by what it is
-/// expected to cost; when its slot comes back, by the difference to the time for which it was held. So clients share time, however
-/// many requests or connections they have, and one that was idle is neither paid nor punished for it.
+/// The client whose next request starts first in virtual time is served next. A request moves its client's start by
+/// what it is expected to cost; when its slot comes back, by the difference to the time for which it was held. So
+/// clients share time, however many requests or connections they have, and one that was idle is neither paid nor
+/// punished for it.
 ///
-/// Clients are numbers below ``count``, to which their names are hashed: memory is bounded whatever addresses clients make up, and
-/// the few that share a number share its time (stochastic fairness queueing, McKenney, 1990).
+/// Clients are numbers below ``count``, to which their names are hashed: memory is bounded whatever addresses clients
+/// make up, and the few that share a number share its time (stochastic fairness queueing, McKenney, 1990).
 package struct ClientShares: Sendable {
     /// Numbers that clients may have: 0 up to, and without, this one.
     package static let count = 1024
@@ -27,12 +28,13 @@ package struct ClientShares: Sendable {
     /// The time when the client's next request starts.
     package func start(of client: Int) -> Int64 { client < clients.count ? clients[client].start : now }
 
-    /// The most nanoseconds that a client whose requests found slots free may be ahead of the others when there is a queue: about as much
-    /// as requests under way account for, so that one whose last waiter has just been served loses nothing.
+    /// The most nanoseconds that a client whose requests found slots free may be ahead of the others when there is a
+    /// queue: about as much as requests under way account for, so that one whose last waiter has just been served loses
+    /// nothing.
     private static let mostSaved: Int64 = 200_000_000
 
-    /// A request of the client comes. A client has no claim to time that it did not ask for: one without requests begins now, one whose
-    /// requests all have slots a little before.
+    /// A request of the client comes. A client has no claim to time that it did not ask for: one without requests
+    /// begins now, one whose requests all have slots a little before.
     package mutating func begin(_ client: Int, hasWaiters: Bool) {
         if client >= clients.count {
             clients.append(contentsOf: repeatElement(Client(), count: client + 1 - clients.count))

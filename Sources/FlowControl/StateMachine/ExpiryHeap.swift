@@ -4,8 +4,8 @@ package import SystemSupport
 ///
 /// Waiters that got a slot or were cancelled stay behind as stale entries, which are dropped when they come to the top,
 /// or all at once when they are more than half. So leaving costs nothing here, and needs no index from a waiter back
-/// into the heap. Coming costs O(log n) at worst, and O(1) where later comers expire later, which is so unless their own
-/// deadlines say otherwise; a sweep of n entries is paid for by the n/2 that left before it.
+/// into the heap. Coming costs O(log n) at worst, and O(1) where later comers expire later, which is so unless their
+/// own deadlines say otherwise; a sweep of n entries is paid for by the n/2 that left before it.
 package struct ExpiryHeap: Sendable {
     package struct Entry: Sendable {
         package let at: MonotonicInstant

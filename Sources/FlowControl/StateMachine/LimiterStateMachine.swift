@@ -19,10 +19,11 @@ package import SystemSupport
 ///                                                          └────────────────────────────────┘
 ///
 /// The invariants, which hold after every event (`invariantViolation` checks them):
-/// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the client's whose turn it is
-///   (``ClientShares``), and of its waiters to the oldest (or to the newest while more come than are done and the oldest is late: see
-///   ``OverloadDetector``);
-/// - long requests (``Claim/isLong``) hold at most two thirds of the slots: there is soon a slot for those who are done quickly;
+/// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the client's
+///   whose turn it is (``ClientShares``), and of its waiters to the oldest (or to the newest while more come than are
+///   done and the oldest is late: see ``OverloadDetector``);
+/// - long requests (``Claim/isLong``) hold at most two thirds of the slots: there is soon a slot for those who are done
+///   quickly;
 /// - a slot is given only while fewer than `limit` are out (a lowered limit takes none back);
 /// - no more wait than the queue's capacity, in order of arrival, and none past its expiry;
 /// - the timer is set for the earliest expiry or before it;
@@ -98,8 +99,8 @@ package struct LimiterStateMachine<Waiter> {
         counters.leftCancelled &+= 1
     }
 
-    /// A request comes whose body is not here yet. Where `arrive` would refuse it, it is refused and counted now; else it
-    /// will arrive later, and nothing is counted.
+    /// A request comes whose body is not here yet. Where `arrive` would refuse it, it is refused and counted now; else
+    /// it will arrive later, and nothing is counted.
     package mutating func announce(
         at now: MonotonicInstant, deadline: MonotonicInstant?, claim: Claim = .usual
     ) -> (AdmissionError?, LimiterEffects<Waiter>) {
@@ -119,7 +120,8 @@ package struct LimiterStateMachine<Waiter> {
         return takeSlot(at: now, waited: 0, .usual)
     }
 
-    /// The task behind a ticket goes to sleep, to be resumed through `waiter`. An outcome: it must not, its wait is over.
+    /// The task behind a ticket goes to sleep, to be resumed through `waiter`. An outcome: it must not, its wait is
+    /// over.
     package mutating func suspend(_ ticket: WaiterTicket, as waiter: Waiter) -> WaitOutcome? {
         queue.attach(waiter, to: ticket)
     }
@@ -175,8 +177,8 @@ package struct LimiterStateMachine<Waiter> {
     }
 
     /// Other bounds. More slots go to waiters at once; slots over a lower limit are not taken back but not given again.
-    /// Waiters over a smaller capacity are displaced: the oldest under `drop_oldest`, else the newest. A new longest wait
-    /// is for those who come from now on.
+    /// Waiters over a smaller capacity are displaced: the oldest under `drop_oldest`, else the newest. A new longest
+    /// wait is for those who come from now on.
     package mutating func resize(
         to configuration: LimiterConfiguration, at now: MonotonicInstant
     ) -> LimiterEffects<Waiter> {
@@ -249,9 +251,9 @@ package struct LimiterStateMachine<Waiter> {
         return .enqueue(displacing: displaced)
     }
 
-    /// The waiter that leaves a full queue for a new request of a client: under `drop_oldest` the oldest; else the newest of
-    /// the client with the most waiters, if that is more than the new one's has: one client does not fill the queue for the
-    /// others.
+    /// The waiter that leaves a full queue for a new request of a client: under `drop_oldest` the oldest; else the
+    /// newest of the client with the most waiters, if that is more than the new one's has: one client does not fill the
+    /// queue for the others.
     private func displaceable(by client: Int) -> WaiterTicket? {
         if configuration.policy == .dropOldest { return queue.oldest }
         let own = queue.waiting(of: client)
@@ -262,8 +264,9 @@ package struct LimiterStateMachine<Waiter> {
         return queue.newest(of: longest.turn)
     }
 
-    /// The slots that are given before that of a client's next request: to those of its own that wait, and to as many of each other
-    /// client's, in the order of their turns; and those that are given meanwhile to waiters that were set aside.
+    /// The slots that are given before that of a client's next request: to those of its own that wait, and to as many
+    /// of each other client's, in the order of their turns; and those that are given meanwhile to waiters that were set
+    /// aside.
     private func turnsBefore(_ client: Int) -> Int {
         let own = queue.waiting(of: client)
         let clients = queue.clients + (own == 0 ? 1 : 0)
@@ -273,12 +276,12 @@ package struct LimiterStateMachine<Waiter> {
 
     /// The time until the slot comes free for which `ahead` others wait.
     ///
-    /// With `limit` slots, each held for a mean of s, one comes back every s/limit, and the request needs `ahead + 1` of
-    /// them (and those above a lowered limit). The first of them is due s/limit after the last change. Where it is
+    /// With `limit` slots, each held for a mean of s, one comes back every s/limit, and the request needs `ahead + 1`
+    /// of them (and those above a lowered limit). The first of them is due s/limit after the last change. Where it is
     /// overdue, it may come at any moment; but once none has come for longer than s, every slot that is out has been
-    /// held for too long, and is expected to be held for about as long again as it is overdue. So a hung engine shows as
-    /// a growing wait, and not as the cheerful one of its last good minute; a hiccup is not taken for the new normal.
-    /// With nothing measured and nothing expected, nothing is predicted, and no request refused for it.
+    /// held for too long, and is expected to be held for about as long again as it is overdue. So a hung engine shows
+    /// as a growing wait, and not as the cheerful one of its last good minute; a hiccup is not taken for the new
+    /// normal. With nothing measured and nothing expected, nothing is predicted, and no request refused for it.
     private func predictedWaitNanoseconds(ahead: Int, at now: MonotonicInstant) -> UInt64 {
         guard inFlight >= configuration.limit, service.nanoseconds > 0 else { return 0 }
         let slots = Double(configuration.limit)
@@ -355,7 +358,8 @@ package struct LimiterStateMachine<Waiter> {
         guard overload.prefersNewest(over: now.nanoseconds(since: queue.arrival(of: oldest).at), at: now) else {
             return oldest
         }
-        // Of all, where its client's turn is as early: clients that send one request each share the time as those of one client do.
+        // Of all, where its client's turn is as early: clients that send one request each share the time as those of
+        // one client do.
         if let newest = queue.newest, let other = queue.turn(of: newest), other.start <= turn.start,
             allowsLong || !queue.arrival(of: newest).claim.isLong
         {
@@ -376,8 +380,8 @@ package struct LimiterStateMachine<Waiter> {
         return .overloaded(predictedWait: wait, retryAfter: overload.retryAfter())
     }
 
-    /// Overload begins: of those who wait, the youngest whose answers are predicted within the target keep their turns. The others were
-    /// accepted and are answered too, but no longer keep the others from being answered in time.
+    /// Overload begins: of those who wait, the youngest whose answers are predicted within the target keep their turns.
+    /// The others were accepted and are answered too, but no longer keep the others from being answered in time.
     private mutating func setAsideLate(at now: MonotonicInstant) {
         guard configuration.policy == .defer else { return }
         while let oldest = queue.oldest,
@@ -420,8 +424,8 @@ package struct LimiterStateMachine<Waiter> {
     }
 
     /// Asks for a timer if the earliest expiry comes before the one asked for. A timer that is set too early is left
-    /// alone and asks again when it goes off: as waiters mostly leave for a slot, and later comers expire later, that is
-    /// one timer per longest wait, not one per request.
+    /// alone and asks again when it goes off: as waiters mostly leave for a slot, and later comers expire later, that
+    /// is one timer per longest wait, not one per request.
     private mutating func arm(_ effects: inout LimiterEffects<Waiter>) {
         while let first = expiries.first, !queue.contains(first.ticket) { expiries.removeFirst() }
         guard let next = expiries.first?.at, armed.map({ next < $0.at }) ?? true else { return }

@@ -3,9 +3,9 @@ package import SystemSupport
 
 /// Tells load from overload: how many requests came and how many were done lately, as counts that fade.
 ///
-/// Each event adds 1; a count falls to 1/e of itself in ``window``. In a closed loop (a bulk job with 200 connections) each
-/// request follows an answer, so the two counts agree however long the queue is. Under overload more come than are done, and
-/// continue doing so. The length of the queue alone cannot tell the two apart.
+/// Each event adds 1; a count falls to 1/e of itself in ``window``. In a closed loop (a bulk job with 200 connections)
+/// each request follows an answer, so the two counts agree however long the queue is. Under overload more come than are
+/// done, and continue doing so. The length of the queue alone cannot tell the two apart.
 package struct LoadMeter: Sendable {
     /// Requests that came: those that were refused too, for they are load as well.
     package private(set) var arrivals = 0.0

@@ -9,10 +9,11 @@ package import SystemSupport
 ///                  no more arrive than are answered, for one second;
 ///                  or nobody has held a slot for 100 ms
 ///
-/// Normal: the queue is bounded by its capacity, first come, first served; a closed loop of 200 clients is never refused. While
-/// more arrive than are answered and the oldest waiter is late already, the newest goes first: it can still be answered in time.
-/// Overloaded: a request is admitted only if its answer is predicted within the target. All waiters are then answered in
-/// time, and the others are refused at once. Those who wait when overload begins are answered too, in between.
+/// Normal: the queue is bounded by its capacity, first come, first served; a closed loop of 200 clients is never
+/// refused. While more arrive than are answered and the oldest waiter is late already, the newest goes first: it can
+/// still be answered in time. Overloaded: a request is admitted only if its answer is predicted within the target. All
+/// waiters are then answered in time, and the others are refused at once. Those who wait when overload begins are
+/// answered too, in between.
 package struct OverloadDetector: Sendable {
     /// The time that a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
     package let target: UInt64
@@ -20,7 +21,8 @@ package struct OverloadDetector: Sendable {
     private var meter = LoadMeter(window: 5e8)
     /// The same over a shorter time, so that it recovers quickly from a burst.
     private var recent = LoadMeter(window: 1.5e8)
-    /// The same over a longer time: finds a load that is only a little too high, which the noise of single requests hides over a shorter one.
+    /// The same over a longer time: finds a load that is only a little too high, which the noise of single requests
+    /// hides over a shorter one.
     private var steady = LoadMeter(window: 2e9)
     /// Since when requests have been refused because the queue is full, and the last time.
     private var fullSince: MonotonicInstant?
@@ -30,8 +32,8 @@ package struct OverloadDetector: Sendable {
     /// Since when nobody holds a slot.
     private var idleSince: MonotonicInstant?
     private var refusals: UInt64 = 0
-    /// The number of times the newest went before a waiter that has waited for far too long, since the last time that it did
-    /// not.
+    /// The number of times the newest went before a waiter that has waited for far too long, since the last time that
+    /// it did not.
     private var passedOver = 0
 
     /// A single burst fills the queue for a moment; overload keeps it full.
@@ -135,8 +137,8 @@ package struct OverloadDetector: Sendable {
 
     // MARK: Answers
 
-    /// True if the newest waiter should go before one that has waited `waited` nanoseconds. Each fourth time not, where that is
-    /// far too long: patient clients whose number only grows are not passed over without end.
+    /// True if the newest waiter should go before one that has waited `waited` nanoseconds. Each fourth time not, where
+    /// that is far too long: patient clients whose number only grows are not passed over without end.
     package mutating func prefersNewest(over waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded, waited > target else { return false }
         guard recent.isGrowing(at: now) || !meter.isSettled(at: now) && steady.isGrowing(by: 0.03, at: now) else {
@@ -153,8 +155,8 @@ package struct OverloadDetector: Sendable {
         max(Double(target) * Self.share - service, interval)
     }
 
-    /// The time when a client that is refused should come again: in 1 s at least, and later the more requests come for each
-    /// that is done, spread so that those who are refused together do not return together.
+    /// The time when a client that is refused should come again: in 1 s at least, and later the more requests come for
+    /// each that is done, spread so that those who are refused together do not return together.
     package mutating func retryAfter() -> Duration {
         refusals &+= 1
         // The golden ratio's multiples are spread evenly, however many there are.

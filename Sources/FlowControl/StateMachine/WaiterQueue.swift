@@ -7,13 +7,15 @@ package struct WaiterTicket: Sendable, Hashable {
     fileprivate let generation: UInt64
 }
 
-/// The waiters: in order of arrival, and of each client in order of arrival; doubly linked lists threaded through an array.
+/// The waiters: in order of arrival, and of each client in order of arrival; doubly linked lists threaded through an
+/// array.
 ///
-/// Each client has a list for its usual requests and one for its long ones, and a heap for each kind has the lists by their turns.
-/// When overload begins, those who came too early to be answered in time are set aside, in two further lists without turns.
+/// Each client has a list for its usual requests and one for its long ones, and a heap for each kind has the lists by
+/// their turns. When overload begins, those who came too early to be answered in time are set aside, in two further
+/// lists without turns.
 ///
-/// Leaving from the middle is O(1), or O(log n) for a client's last; entries are reused, and nothing is allocated once the array has
-/// grown to the longest queue so far. A waiter goes through these stages:
+/// Leaving from the middle is O(1), or O(log n) for a client's last; entries are reused, and nothing is allocated once
+/// the array has grown to the longest queue so far. A waiter goes through these stages:
 ///
 ///     free ──append──▶ arriving ──attach──▶ suspended ──resolve──▶ free     (its `Waiter` is handed out to be resumed)
 ///      ▲                  └──resolve──▶ resolved ──attach──┐
@@ -108,7 +110,8 @@ package struct WaiterQueue<Waiter> {
     /// The last of those set aside.
     package var newestAside: WaiterTicket? { ticket(at: lists[0].tail) ?? ticket(at: lists[1].tail) }
 
-    /// Waiters of a client that are not set aside, and how many clients have any (one with long and usual ones counts twice).
+    /// Waiters of a client that are not set aside, and how many clients have any (one with long and usual ones counts
+    /// twice).
     package func waiting(of client: Int) -> Int {
         let first = Self.list(client, isLong: false)
         return first + 1 < lists.count ? lists[first].count + lists[first + 1].count : 0
@@ -196,8 +199,8 @@ package struct WaiterQueue<Waiter> {
         return waiter
     }
 
-    /// The waiters, found by walking the lists both ways: those set aside, then the others from the oldest to the newest; nil if the
-    /// ways differ, or the lists do not have the members that they count. For tests: O(n).
+    /// The waiters, found by walking the lists both ways: those set aside, then the others from the oldest to the
+    /// newest; nil if the ways differ, or the lists do not have the members that they count. For tests: O(n).
     package var tickets: [WaiterTicket]? {
         guard let inOrder = walk(all, \.inOrder) else { return nil }
         var inLists: [[WaiterTicket]] = []

@@ -1,12 +1,13 @@
 import Synchronization
 import SystemSupport
 
-/// The bytes of answers that clients have not read yet, over all event loops: those that wait in this process, and those
-/// that the kernel holds for them.
+/// The bytes of answers that clients have not read yet, over all event loops: those that wait in this process, and
+/// those that the kernel holds for them.
 ///
-/// An answer that does not fit is not refused, because it exists already. Instead, the connection that has made no progress for longest is closed:
-/// see `EventLoop.shed`. What was given to the kernel counts once a loop has measured the socket. Each loop does so before it has given
-/// more than `unseen` since, which are kept free for it: the bound is strict.
+/// An answer that does not fit is not refused, because it exists already. Instead, the connection that has made no
+/// progress for longest is closed: see `EventLoop.shed`. What was given to the kernel counts once a loop has measured
+/// the socket. Each loop does so before it has given more than `unseen` since, which are kept free for it: the bound is
+/// strict.
 final class AnswerBudget: Sendable {
     private let bound: Atomic<Int>
     private let count = Atomic<Int>(0)

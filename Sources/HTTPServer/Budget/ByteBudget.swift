@@ -3,11 +3,10 @@ internal import SystemSupport
 
 /// The memory of all bodies together, over all event loops: resident bytes, not announced ones.
 ///
-/// Bodies take memory as their bytes arrive. This alone could fill the budget with bodies that are
-/// incomplete and wait for more. So one body at a time, the first that found no memory, may use a reserve that holds one
-/// body of the maximum size: it can always be completed, is then handled, and releases its memory. The limit is strict,
-/// and one connection always makes progress, provided that a slow sender does not keep the reserve: see
-/// `EventLoop.relieve`.
+/// Bodies take memory as their bytes arrive. This alone could fill the budget with bodies that are incomplete and wait
+/// for more. So one body at a time, the first that found no memory, may use a reserve that holds one body of the
+/// maximum size: it can always be completed, is then handled, and releases its memory. The limit is strict, and one
+/// connection always makes progress, provided that a slow sender does not keep the reserve: see `EventLoop.relieve`.
 ///
 /// Small and short requests for memory still succeed when the others have none left:
 ///
@@ -19,8 +18,8 @@ internal import SystemSupport
 /// | a body whose last byte has arrived | that, and half of the reserve |
 /// | what has come of bodies with their heads, and waits for room | an eighth of everything |
 ///
-/// The share of the reserve of a body that overdraws does not count there: it may use everything. Nor does the last row count in the first
-/// two.
+/// The share of the reserve of a body that overdraws does not count there: it may use everything. Nor does the last row
+/// count in the first two.
 package final class ByteBudget: Sendable {
     private struct State {
         var used = 0
@@ -63,7 +62,8 @@ package final class ByteBudget: Sendable {
     /// Bodies up to this length are small.
     private var small: Int { max(64 << 10, total.load(ordering: .relaxed) / 256) }
 
-    /// Changes the limits. Bytes in use stay in use: above a lower limit nothing is granted until enough has been released.
+    /// Changes the limits. Bytes in use stay in use: above a lower limit nothing is granted until enough has been
+    /// released.
     package func use(total: Int, largest: Int) {
         self.largest.store(largest, ordering: .relaxed)
         guard self.total.exchange(total, ordering: .relaxed) < total else { return }
@@ -85,7 +85,8 @@ package final class ByteBudget: Sendable {
     /// True if a connection was refused since bytes were last released.
     package var isShort: Bool { state.withLock { $0.isShort } }
 
-    /// The number of times that bytes were released while a connection waited for them: shows whether there is progress.
+    /// The number of times that bytes were released while a connection waited for them: shows whether there is
+    /// progress.
     package var releases: Int { state.withLock { $0.releases } }
 
     /// The claim of a body: how much of the budget it may use.
@@ -96,17 +97,19 @@ package final class ByteBudget: Sendable {
         case large
         /// Its length is known, and small.
         case small
-        /// Its last byte has arrived: it no longer depends on its client, and releases its bytes when it has been handled.
+        /// Its last byte has arrived: it no longer depends on its client, and releases its bytes when it has been
+        /// handled.
         case arrived
     }
 
-    /// The claim of a body of at most `length` bytes, as long as its last byte has not arrived. `hasBegun`: some of it is held.
+    /// The claim of a body of at most `length` bytes, as long as its last byte has not arrived. `hasBegun`: some of it
+    /// is held.
     package func claim(ofLength length: Int, hasBegun: Bool) -> Claim {
         length <= small ? .small : hasBegun ? .large : .beginning
     }
 
-    /// Takes `bytes` for a body. False: there is no room now; the subscribers are called when there is, unless the body does not
-    /// need the bytes (`isOptional`).
+    /// Takes `bytes` for a body. False: there is no room now; the subscribers are called when there is, unless the body
+    /// does not need the bytes (`isOptional`).
     package func take(
         _ bytes: Int, for claim: Claim, isOptional: Bool = false, body: ObjectIdentifier
     ) -> Bool {
@@ -192,8 +195,8 @@ package final class ByteBudget: Sendable {
         giveBack(bytes, of: body, isEnd: true)
     }
 
-    /// Calls `release`, from any thread, whenever there is room again after a refusal, and `shortage` at the first refusal
-    /// after that.
+    /// Calls `release`, from any thread, whenever there is room again after a refusal, and `shortage` at the first
+    /// refusal after that.
     package func listen(
         shortage: @escaping @Sendable () -> Void = {}, release: @escaping @Sendable () -> Void
     ) {

@@ -18,11 +18,12 @@ public struct HTTPServerConfiguration: Sendable {
 
     /// Limits of a request's head, its trailers and its chunk extensions.
     public var wireLimits = WireLimits()
-    /// Bytes of one body. `HTTPResponder.admit` may set less for a request, never more. A refused body of at most this length is
-    /// skipped and the connection kept: reading it without a copy costs less, on both sides, than another connection.
+    /// Bytes of one body. `HTTPResponder.admit` may set less for a request, never more. A refused body of at most this
+    /// length is skipped and the connection kept: reading it without a copy costs less, on both sides, than another
+    /// connection.
     public var maxBodyBytes = 20 << 20
-    /// Memory of all bodies together, received or being received. At the limit sockets are not read, and the slowest bodies are
-    /// refused.
+    /// Memory of all bodies together, received or being received. At the limit sockets are not read, and the slowest
+    /// bodies are refused.
     public var maxTotalBodyBytes = 256 << 20
     /// Bytes of all answers that clients have not read yet, with those that the kernel holds for them. At the limit the
     /// connections that have read nothing for longest are reset.
@@ -54,15 +55,15 @@ public struct HTTPServerConfiguration: Sendable {
     public var lingerTotal: Duration = .seconds(30)
     /// The maximum number of bytes of a refused body that are read and discarded, so that its sender reads the answer.
     public var lingerBytes = 256 << 20
-    /// True if a client that has closed its sending side while its HTTP/1.1 request runs is sent 102 (Processing), once, so
-    /// that the answer to it shows whether there still is a client; HTTP/1.0 clients are taken to be gone. If false, such a
-    /// client counts as there.
+    /// True if a client that has closed its sending side while its HTTP/1.1 request runs is sent 102 (Processing),
+    /// once, so that the answer to it shows whether there still is a client; HTTP/1.0 clients are taken to be gone. If
+    /// false, such a client counts as there.
     public var probesHalfClosed = true
 
-    /// The maximum number of connections, in equal shares for the event loops (at least one each). At the limit, connections are closed
-    /// in this order: answered ones that only continue to send; those idle for longest; those that have been sending a head
-    /// for longest; the slowest bodies, and readers that read nothing. If there is none, new connections wait in the
-    /// kernel's backlog.
+    /// The maximum number of connections, in equal shares for the event loops (at least one each). At the limit,
+    /// connections are closed in this order: answered ones that only continue to send; those idle for longest; those
+    /// that have been sending a head for longest; the slowest bodies, and readers that read nothing. If there is none,
+    /// new connections wait in the kernel's backlog.
     public var maxConnections = 4096
     /// Requests answered on one connection before it is closed.
     public var maxRequestsPerConnection = 100_000

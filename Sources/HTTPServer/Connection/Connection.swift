@@ -2,8 +2,8 @@ import HTTPWire
 
 /// One accepted socket and what is kept for it. Confined to its event loop.
 ///
-/// An idle one holds this object and nothing else: buffers, parser and body exist only while a request is half received,
-/// handled or half answered.
+/// An idle one holds this object and nothing else: buffers, parser and body exist only while a request is half
+/// received, handled or half answered.
 final class Connection {
     let descriptor: Int32
     /// Told apart from earlier connections with the same descriptor by this.
@@ -38,8 +38,8 @@ final class Connection {
     /// As many of them are the beginning of a body that came with its head.
     var beginning = 0
 
-    /// The time when the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is. Of
-    /// a connection that is idle or has half a head: when it became idle.
+    /// The time when the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it
+    /// is. Of a connection that is idle or has half a head: when it became idle.
     var progressAt: UInt64 = 0
     /// The bytes that came, or were taken, since then.
     var sinceProgress = 0

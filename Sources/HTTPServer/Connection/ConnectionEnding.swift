@@ -13,8 +13,8 @@ package enum ConnectionEnding: Sendable, Hashable {
     /// Another connection needed the room.
     case evicted
 
-    /// True if the socket is closed with RST if it holds answers: the kernel drops them instead of keeping them for a client
-    /// that does not read. Never of one that ends normally: its client may be reading.
+    /// True if the socket is closed with RST if it holds answers: the kernel drops them instead of keeping them for a
+    /// client that does not read. Never of one that ends normally: its client may be reading.
     var dropsAnswers: Bool {
         switch self {
         case .clientGone, .slowReader, .evicted: true

@@ -1,5 +1,5 @@
-/// The state of one connection as a pure value: each event, with its time, returns the next action. It has no socket, no bytes
-/// and no clock.
+/// The state of one connection as a pure value: each event, with its time, returns the next action. It has no socket,
+/// no bytes and no clock.
 ///
 /// ```
 ///                                   refused or answered at once, fault
@@ -33,12 +33,12 @@
 /// | closed | nothing | |
 ///
 /// The client's FIN ends idle and lingering, is answered 400 in head and body, and does not end handling: it may be a
-/// half-close. HTTP/1.1 is probed with 102, once; a client that still exists reads it and waits on, the kernel of one that
-/// does not answers RST, which ends every phase. HTTP/1.0 knows no interim responses, so there FIN is taken for the end. Without
-/// `probesHalfClosed` nothing is sent, and who has half-closed counts as there.
+/// half-close. HTTP/1.1 is probed with 102, once; a client that still exists reads it and waits on, the kernel of one
+/// that does not answers RST, which ends every phase. HTTP/1.0 knows no interim responses, so there FIN is taken for
+/// the end. Without `probesHalfClosed` nothing is sent, and who has half-closed counts as there.
 ///
-/// A connection that ends normally is not closed before its client has taken what the socket holds: a closed socket that still holds
-/// an answer cannot be seen or counted any more.
+/// A connection that ends normally is not closed before its client has taken what the socket holds: a closed socket
+/// that still holds an answer cannot be seen or counted any more.
 package struct ConnectionMachine: Sendable {
     /// The phase of the connection's life; see the type's table.
     package enum Phase: Sendable, Hashable {
@@ -71,7 +71,8 @@ package struct ConnectionMachine: Sendable {
         var end: UInt64
         /// The body's bytes since the window was opened.
         var windowBytes: UInt64 = 0
-        /// The time when a body that has found no room since its last byte came is given up; 0 if it has not waited since.
+        /// The time when a body that has found no room since its last byte came is given up; 0 if it has not waited
+        /// since.
         var waitEnd: UInt64 = 0
     }
 
@@ -101,9 +102,9 @@ package struct ConnectionMachine: Sendable {
     package private(set) var bodyBytes: UInt64 = 0
 
     private var traits = RequestTraits()
-    /// True if the client is certain to send the body of a request that is answered without it. One that expects 100 (Continue)
-    /// may or may not: it need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be the body or another
-    /// request. Nothing but bytes of the body that have already arrived decides.
+    /// True if the client is certain to send the body of a request that is answered without it. One that expects 100
+    /// (Continue) may or may not: it need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be
+    /// the body or another request. Nothing but bytes of the body that have already arrived decides.
     private var bodyIsCertain = false
     /// The connection was idle when the server began to shut down.
     private var isDraining = false
@@ -130,8 +131,8 @@ package struct ConnectionMachine: Sendable {
         if answeredRequests > 0 { deadline = now &+ policy.headerTimeout }
     }
 
-    /// The head is complete and the application accepts the request, with a body of at most `maxBody` bytes. `buffered`: bytes
-    /// of the body have already arrived, so that 100 (Continue) has no purpose (RFC 9110, 10.1.1).
+    /// The head is complete and the application accepts the request, with a body of at most `maxBody` bytes.
+    /// `buffered`: bytes of the body have already arrived, so that 100 (Continue) has no purpose (RFC 9110, 10.1.1).
     package mutating func headAccepted(
         _ traits: RequestTraits, maxBody: UInt64, buffered: Bool, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
@@ -145,23 +146,24 @@ package struct ConnectionMachine: Sendable {
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
     }
 
-    /// The head is complete and the application has answered it at once: `answered` is next. A body of at most `maxBody` bytes is
-    /// skipped, so that the connection can be kept. `buffered`: bytes of the body have already arrived.
+    /// The head is complete and the application has answered it at once: `answered` is next. A body of at most
+    /// `maxBody` bytes is skipped, so that the connection can be kept. `buffered`: bytes of the body have already
+    /// arrived.
     package mutating func headRefused(_ traits: RequestTraits, maxBody: UInt64, buffered: Bool = false) {
         guard begin(traits) else { return }
         self.maxBody = maxBody
         if buffered { bodyIsCertain = true }
     }
 
-    /// The head is malformed or will not be completed; `isHead`: the method of the request is known to be HEAD. The answer to
-    /// the fault is next.
+    /// The head is malformed or will not be completed; `isHead`: the method of the request is known to be HEAD. The
+    /// answer to the fault is next.
     package mutating func headFailed(isHead: Bool) {
         if case .head(isTaken: true) = state { return }
         _ = begin(RequestTraits(isHead: isHead))
     }
 
-    /// `count` bytes of the body arrived (without its coding). `announced`: the number of bytes that are still to come of the
-    /// same chunk.
+    /// `count` bytes of the body arrived (without its coding). `announced`: the number of bytes that are still to come
+    /// of the same chunk.
     package mutating func bodyReceived(_ count: UInt64, announced: UInt64 = 0) -> ConnectionAction {
         guard case .body(var time) = state else { return .wait }
         bodyBytes &+= count
@@ -188,7 +190,8 @@ package struct ConnectionMachine: Sendable {
         deadline = time.waitEnd
     }
 
-    /// There is room again. The measurement of the client's rate starts again, because the client did not cause the pause.
+    /// There is room again. The measurement of the client's rate starts again, because the client did not cause the
+    /// pause.
     package mutating func budgetFreed(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard case .waiting(var time, let since) = state else { return .wait }
         time.end = time.end &+ (now &- since)
@@ -357,8 +360,8 @@ package struct ConnectionMachine: Sendable {
 
     /// The server shuts down: an idle connection is closed.
     ///
-    /// But not where an answer has just been sent: the client may be sending its next request, which would find the connection
-    /// closed (RFC 9112, 9.5). It has a moment for it, and is answered with `Connection: close`.
+    /// But not where an answer has just been sent: the client may be sending its next request, which would find the
+    /// connection closed (RFC 9112, 9.5). It has a moment for it, and is answered with `Connection: close`.
     package mutating func drain(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard case .idle = state else { return .wait }
         isDraining = true

@@ -1,7 +1,7 @@
 /// The limits of a connection, in nanoseconds and bytes.
 ///
-/// The event loop counts time in nanoseconds of `CLOCK_MONOTONIC` as `UInt64`: it adds and compares them for each request, and
-/// `Duration` computes with 128 bits. Outside this module times are `MonotonicInstant`.
+/// The event loop counts time in nanoseconds of `CLOCK_MONOTONIC` as `UInt64`: it adds and compares them for each
+/// request, and `Duration` computes with 128 bits. Outside this module times are `MonotonicInstant`.
 package struct ConnectionPolicy: Sendable {
     package var headerTimeout: UInt64
     package var idleTimeout: UInt64

@@ -5,7 +5,8 @@ import SystemSupport
 public enum HTTPServerError: Error, Sendable, Hashable {
     /// An address could not be listened on.
     case listen(address: String, errno: Int32)
-    /// The path of a Unix-domain socket is taken: by a file that is not a socket, or by a socket that a process listens on.
+    /// The path of a Unix-domain socket is taken: by a file that is not a socket, or by a socket that a process listens
+    /// on.
     case pathInUse(String, reason: String)
     /// systemd passed no (such) socket.
     case noPassedSocket(String)

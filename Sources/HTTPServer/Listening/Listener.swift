@@ -13,8 +13,8 @@ struct Listener: Sendable {
     /// True if it was passed by a service manager, which keeps it, with all who wait on it, for the next process.
     var isPassed = false
 
-    /// Binds everything that the configuration names. The result has one list per event loop: TCP addresses get a socket
-    /// for each loop (SO_REUSEPORT spreads the connections), the others are shared.
+    /// Binds everything that the configuration names. The result has one list per event loop: TCP addresses get a
+    /// socket for each loop (SO_REUSEPORT spreads the connections), the others are shared.
     static func open(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) -> [[Listener]] {
         let loops = max(1, configuration.eventLoops)
         let backlog = Int32(clamping: max(1, configuration.backlog))
@@ -52,7 +52,8 @@ struct Listener: Sendable {
         return perLoop
     }
 
-    /// From now on no new connection can begin; one that has begun is still accepted. Before `close`, so that none is reset.
+    /// From now on no new connection can begin; one that has begun is still accepted. Before `close`, so that none is
+    /// reset.
     static func stopHandshakes(_ perLoop: [[Listener]]) {
         for listener in perLoop.joined() where !listener.isPassed {
             listener.file?.remove()
@@ -60,9 +61,9 @@ struct Listener: Sendable {
         }
     }
 
-    /// True if handshakes may be under way that cannot be seen here. The kernel reports a handshake to a process only when it
-    /// is over; between two hosts it lasts a round trip. On the loopback interface, and for a Unix-domain socket, it is over
-    /// before `connect` returns, and a passed socket stays open for the next process.
+    /// True if handshakes may be under way that cannot be seen here. The kernel reports a handshake to a process only
+    /// when it is over; between two hosts it lasts a round trip. On the loopback interface, and for a Unix-domain
+    /// socket, it is over before `connect` returns, and a passed socket stays open for the next process.
     static func mayHaveHandshakes(_ perLoop: [[Listener]]) -> Bool {
         perLoop.joined().contains { listener in
             guard !listener.isPassed, listener.file == nil else { return false }
@@ -81,11 +82,11 @@ struct Listener: Sendable {
         }
     }
 
-    /// Bounds what the kernel holds of answers for each connection; accepted sockets inherit it. What has been sent and not
-    /// acknowledged counts for the first bound only, so that distant clients are not slowed down by the second.
+    /// Bounds what the kernel holds of answers for each connection; accepted sockets inherit it. What has been sent and
+    /// not acknowledged counts for the first bound only, so that distant clients are not slowed down by the second.
     ///
-    /// Sockets that are closed while they hold answers, as at the end of the process, are the kernel's: it drops them when their
-    /// clients have taken nothing for twice the time that they are given before.
+    /// Sockets that are closed while they hold answers, as at the end of the process, are the kernel's: it drops them
+    /// when their clients have taken nothing for twice the time that they are given before.
     private static func boundSending(_ listener: Listener, _ configuration: HTTPServerConfiguration) {
         let bytes = Int32(clamping: max(configuration.sendBufferBytes, 4096))
         csys_set_send_buffer(listener.descriptor, bytes)

@@ -8,8 +8,8 @@ struct UnixSocketFile: Sendable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// Listens at `path`. A socket file that no process listens on is a left-over and is replaced; one that a process listens
-    /// on, or a file of another kind, is an error.
+    /// Listens at `path`. A socket file that no process listens on is a left-over and is replaced; one that a process
+    /// listens on, or a file of another kind, is an error.
     static func listen(
         path: String, mode: UInt32, owner: String?, backlog: Int32
     ) throws(HTTPServerError) -> (descriptor: Int32, file: UnixSocketFile) {

@@ -29,8 +29,8 @@ extension EventLoop {
         }
     }
 
-    /// Accepts waiting connections, a bounded number per turn, so that a flood of new ones does not starve the others. Returns
-    /// whether more may be waiting.
+    /// Accepts waiting connections, a bounded number per turn, so that a flood of new ones does not starve the others.
+    /// Returns whether more may be waiting.
     @discardableResult
     func listenerReady(_ index: Int, events: UInt32) -> Bool {
         guard index < context.listeners.count, acceptPause == nil, !isDraining else { return false }
@@ -69,7 +69,8 @@ extension EventLoop {
         case ECONNABORTED, EINTR, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, ENETUNREACH:
             return true  // this connection's trouble only (accept(2), error handling)
         case EMFILE, ENFILE:
-            // The kernel looks for a descriptor before it looks for a connection: only the first time is one known to wait.
+            // The kernel looks for a descriptor before it looks for a connection: only the first time is one known to
+            // wait.
             guard turn == 0 else { return false }
             if evictOne() { return true }
             return refuseOne(listener)
@@ -82,8 +83,8 @@ extension EventLoop {
         }
     }
 
-    /// There is no descriptor left for the connection at the head of the queue. Left there, it would wake the loop for ever;
-    /// so the reserve is given up for it, and the client gets a refusal at once.
+    /// There is no descriptor left for the connection at the head of the queue. Left there, it would wake the loop for
+    /// ever; so the reserve is given up for it, and the client gets a refusal at once.
     private func refuseOne(_ listener: Listener) -> Bool {
         context.counters.refused.add()
         guard reserve >= 0 else {

@@ -148,8 +148,8 @@ extension EventLoop {
         answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
     }
 
-    /// Closes a connection that starts with something else than the PROXY header that is expected. It is not answered: who does not
-    /// send the header may not speak HTTP either.
+    /// Closes a connection that starts with something else than the PROXY header that is expected. It is not answered:
+    /// who does not send the header may not speak HTTP either.
     func refuseProxyHeader(_ connection: Connection) {
         let label = "proxy_header", never = MonotonicInstant(nanoseconds: 0)
         countFault(label, isTimeout: false)

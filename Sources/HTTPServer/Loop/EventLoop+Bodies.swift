@@ -2,7 +2,8 @@ import CSystem
 import HTTPWire
 
 extension EventLoop {
-    /// Receives more of a body: first the bytes that came with the head, then directly from the socket into the buffer of the body.
+    /// Receives more of a body: first the bytes that came with the head, then directly from the socket into the buffer
+    /// of the body.
     func receiveBody(_ connection: Connection) {
         guard let exchange = connection.exchange else { return }
         if exchange.decoder != nil {
@@ -145,8 +146,8 @@ extension EventLoop {
         return result?.done ?? false
     }
 
-    /// There is room again: those who wait continue. One who finds too little waits on, at the end: no connection gets more than a turn
-    /// before the others had theirs.
+    /// There is room again: those who wait continue. One who finds too little waits on, at the end: no connection gets
+    /// more than a turn before the others had theirs.
     func feedStarved() {
         guard starved.isAsking else { return }
         let end = csys_monotonic() &+ Self.feedingTime

@@ -3,8 +3,8 @@ import HTTPWire
 import SystemSupport
 
 extension EventLoop {
-    /// Brings timers and queues in line with the connection's phase. Called when an event was dealt with, not at each step
-    /// of it: a request that comes, runs and is answered within one event touches neither.
+    /// Brings timers and queues in line with the connection's phase. Called when an event was dealt with, not at each
+    /// step of it: a request that comes, runs and is answered within one event touches neither.
     func synchronize(_ connection: Connection) {
         let id = connection.descriptor
         guard connection.machine.phase != .closed else { return }
@@ -36,8 +36,8 @@ extension EventLoop {
         if isDraining { checkEmpty() }
     }
 
-    /// Puts a connection that waits for nothing but its client's bytes back among those that can be closed for others, once the
-    /// client has taken all of its answers: until then, `synchronize` has left it out.
+    /// Puts a connection that waits for nothing but its client's bytes back among those that can be closed for others,
+    /// once the client has taken all of its answers: until then, `synchronize` has left it out.
     func rest(_ connection: Connection) {
         guard connection.queued == 0 else { return }
         switch connection.machine.phase {
@@ -59,9 +59,9 @@ extension EventLoop {
         synchronize(connection)
     }
 
-    /// Looks at the socket of a connection whose deadline has passed before its client counts as late: what it has sent, or
-    /// taken, may not have been announced yet. It is so after the process stood still (SIGCONT ends epoll_wait without events),
-    /// and where more events are due than one turn fetches.
+    /// Looks at the socket of a connection whose deadline has passed before its client counts as late: what it has
+    /// sent, or taken, may not have been announced yet. It is so after the process stood still (SIGCONT ends epoll_wait
+    /// without events), and where more events are due than one turn fetches.
     private func lookOnceMore(_ connection: Connection) {
         guard let deadline = connection.machine.deadline, now >= deadline else { return }
         switch connection.machine.phase {
@@ -170,7 +170,8 @@ extension EventLoop {
         }
     }
 
-    /// Closes what is idle, a moment later where an answer has just been sent; `whenEmpty` is called once no request is in progress.
+    /// Closes what is idle, a moment later where an answer has just been sent; `whenEmpty` is called once no request is
+    /// in progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
         for case let connection? in connections {
             // A request may have arrived that has not been announced yet: the socket is looked at.

@@ -17,8 +17,8 @@ extension EventLoop {
         if events & CSYS_EPOLL_OUT != 0, !connection.output.isEmpty { flush(connection) }
         switch connection.machine.phase {
         case .body: unfinished.append(connection.descriptor)
-        // A body whose last byte has come may find room that it did not have before. Chunked ones are only looked at when there
-        // is room: each look reads them from their beginning.
+        // A body whose last byte has come may find room that it did not have before. Chunked ones are only looked at
+        // when there is room: each look reads them from their beginning.
         case .waiting where connection.exchange?.decoder == nil:
             if connection.readable, restHasArrived(connection) { feed(connection) }
         case .skipping, .lingering: discarding.append(connection.descriptor)
@@ -43,8 +43,8 @@ extension EventLoop {
         static let later = TimeSlice(heads: 64, time: 250_000)
     }
 
-    /// Goes on with a connection until it has to wait for something, or its time slice is over. `start`: the time now, 0 if the
-    /// clock was not asked; most have nothing left to do before it is.
+    /// Goes on with a connection until it has to wait for something, or its time slice is over. `start`: the time now,
+    /// 0 if the clock was not asked; most have nothing left to do before it is.
     func advance(_ connection: Connection, _ kind: TimeSlice = .first, from start: UInt64 = 0) {
         timeSlice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
         while true {
@@ -127,8 +127,8 @@ extension EventLoop {
     private func receiveHead(_ connection: Connection) {
         let kept = connection.leftover.count
         if kept > 0 { connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) } }
-        // What comes of a body together with its head has to be kept until there is room: less still where room is scarce, so that
-        // thousands can wait.
+        // What comes of a body together with its head has to be kept until there is room: less still where room is
+        // scarce, so that thousands can wait.
         let size = context.budget.isHalfTaken ? headSize / 4 : headSize
         let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ size)])
         guard let received = receive(connection, into: room) else { return }

@@ -10,8 +10,8 @@ extension EventLoop {
     /// The time in which nothing comes free after which bodies that wait themselves are given up, in nanoseconds.
     private static let stuckAfter: UInt64 = 2_000_000_000
 
-    /// A client has brought `count` bytes of its body, or taken as many of its answer: with a whole piece it goes to the end
-    /// of the queue, whose first is therefore the slowest.
+    /// A client has brought `count` bytes of its body, or taken as many of its answer: with a whole piece it goes to
+    /// the end of the queue, whose first is therefore the slowest.
     func progress(_ connection: Connection, _ count: Int, in queue: inout IndexQueue) {
         connection.sinceProgress += count
         guard connection.sinceProgress >= Self.piece else { return }
@@ -38,9 +38,9 @@ extension EventLoop {
 
     // MARK: The byte budget
 
-    /// While there is no room for bodies, the slowest are refused, a few at a time; the longer there is none, the sooner a body
-    /// counts as slow. If nothing is released although none is slow, all wait for each other: the one that has waited longest with
-    /// its own bytes is refused.
+    /// While there is no room for bodies, the slowest are refused, a few at a time; the longer there is none, the
+    /// sooner a body counts as slow. If nothing is released although none is slow, all wait for each other: the one
+    /// that has waited longest with its own bytes is refused.
     func relieve() {
         guard let time = reliefAt, now >= time else { return }
         guard context.budget.isShort else {
@@ -96,11 +96,11 @@ extension EventLoop {
 
     // MARK: Connections
 
-    /// Closes a connection that is worth less than a new one: who has been answered and only sends on; else the one that is
-    /// idle for longest; else the one that has been sending a head for longest; else a body that hardly comes, or a reader
-    /// that takes nothing. Where there are such bodies or readers, no connection is closed that began, or was answered, within the last
-    /// second: the next request may be on its way. A client that has not taken its answer counts as a reader in all of these states. Tells
-    /// whether there was one.
+    /// Closes a connection that is worth less than a new one: who has been answered and only sends on; else the one
+    /// that is idle for longest; else the one that has been sending a head for longest; else a body that hardly comes,
+    /// or a reader that takes nothing. Where there are such bodies or readers, no connection is closed that began, or
+    /// was answered, within the last second: the next request may be on its way. A client that has not taken its answer
+    /// counts as a reader in all of these states. Tells whether there was one.
     func evictOne() -> Bool {
         if let connection = first(of: \.leaving) {
             evict(connection)
@@ -154,7 +154,8 @@ extension EventLoop {
         return nil
     }
 
-    /// The first of a queue whose client has taken all of its answers. Those before it leave the queue: they are readers.
+    /// The first of a queue whose client has taken all of its answers. Those before it leave the queue: they are
+    /// readers.
     private func first(of queue: ReferenceWritableKeyPath<EventLoop, IndexQueue>) -> Connection? {
         while let id = self[keyPath: queue].first, let connection = connections[Int(id)] {
             _ = measure(connection)
@@ -174,8 +175,8 @@ extension EventLoop {
 
     // MARK: Heads
 
-    /// Counts the beginnings of heads and what is read ahead beside the bodies, where it is not little. Where there is no room
-    /// for it, the request is refused.
+    /// Counts the beginnings of heads and what is read ahead beside the bodies, where it is not little. Where there is
+    /// no room for it, the request is refused.
     func countHead(_ connection: Connection) {
         var held = connection.leftover.count + (connection.exchange?.headBytes ?? 0)
         if held <= Self.smallHead { held = 0 }

@@ -1,7 +1,7 @@
 import CSystem
 
-/// The bytes of answers that the sockets of a loop may hold: the kernel keeps them until their clients have taken them, and
-/// does not say when that is.
+/// The bytes of answers that the sockets of a loop may hold: the kernel keeps them until their clients have taken them,
+/// and does not say when that is.
 struct UnreadAnswers {
     /// Connections whose sockets were given something since they were measured, or held something then.
     var sent: [Int32] = []
@@ -34,9 +34,9 @@ struct UnreadAnswers {
 
 /// Answers that clients have not taken: counted, those in the kernel too, and bounded.
 ///
-/// No request costs a system call for it. What was given to a socket is added up, and the sockets are measured (SIOCOUTQ) when a
-/// second has passed or much has come together. A client that takes nothing for the write timeout, or holds up too much, is closed with RST,
-/// which makes the kernel drop what it holds.
+/// No request costs a system call for it. What was given to a socket is added up, and the sockets are measured
+/// (SIOCOUTQ) when a second has passed or much has come together. A client that takes nothing for the write timeout, or
+/// holds up too much, is closed with RST, which makes the kernel drop what it holds.
 extension EventLoop {
     private static let measureInterval: UInt64 = 1_000_000_000
     /// The number of sockets that are measured in one turn, which takes some tenths of a millisecond.
@@ -132,7 +132,8 @@ extension EventLoop {
     }
 
     /// Closes who has taken nothing for longest while more is held for all clients together than may be.
-    /// - Parameter asking: false where another loop has asked for it: then those that are about to take their answers are spared.
+    /// - Parameter asking: false where another loop has asked for it: then those that are about to take their answers
+    ///   are spared.
     func shed(asking: Bool = true) {
         var spared = 0
         for _ in 0..<Self.measuredPerTurn {
@@ -154,7 +155,8 @@ extension EventLoop {
         }
     }
 
-    /// True if no other loop has a connection that is rather to be closed. The first call asks them, and they answer by mail.
+    /// True if no other loop has a connection that is rather to be closed. The first call asks them, and they answer by
+    /// mail.
     private func othersHaveShed() -> Bool {
         switch unread.others {
         case .unasked:
@@ -167,8 +169,8 @@ extension EventLoop {
         }
     }
 
-    /// True for little that was sent, or taken in part, just now: it is on its way to a client that reads, as far as can be
-    /// known, and others are closed first.
+    /// True for little that was sent, or taken in part, just now: it is on its way to a client that reads, as far as
+    /// can be known, and others are closed first.
     func takesLittle(_ reader: Connection) -> Bool {
         reader.answerCharged < Self.piece && now &- reader.tookAt < Self.slowAfter
     }

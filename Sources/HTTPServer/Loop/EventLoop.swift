@@ -3,20 +3,22 @@ import Glibc
 import HTTPWire
 import SystemSupport
 
-/// One thread, one epoll: accepts, receives, parses, answers and times out, and never blocks anywhere but in epoll_wait.
+/// One thread, one epoll: accepts, receives, parses, answers and times out, and never blocks anywhere but in
+/// epoll_wait.
 ///
 /// Connections are registered **edge-triggered**, once, for everything (`IN`, `OUT`, `RDHUP`): no request costs an
-/// epoll_ctl call. A connection that is not to be read at the moment (its body waits for room, its read-ahead is full) is
-/// just not read; epoll says nothing more about bytes that it has announced, yet still announces FIN and RST, which is how
-/// a vanished client is noticed while its request runs. The price, that an edge must be used up, is paid without further
-/// calls: a read that returns less than it had room for has emptied a stream socket (epoll(7), question 9), unless FIN was
-/// announced, which a further read then confirms. Listeners are level-triggered: they are few, and a backlog that is
-/// left for the next turn must not be forgotten.
+/// epoll_ctl call. A connection that is not to be read at the moment (its body waits for room, its read-ahead is full)
+/// is just not read; epoll says nothing more about bytes that it has announced, yet still announces FIN and RST, which
+/// is how a vanished client is noticed while its request runs. The price, that an edge must be used up, is paid without
+/// further calls: a read that returns less than it had room for has emptied a stream socket (epoll(7), question 9),
+/// unless FIN was announced, which a further read then confirms. Listeners are level-triggered: they are few, and a
+/// backlog that is left for the next turn must not be forgotten.
 ///
-/// **Fair scheduling.** What an event brings is served at once for a short time slice (`TimeSlice.first`), so that a client that
-/// asks for little is never behind those that ask for much. Connections with more left wait in a queue and get longer time slices
-/// in turn (round robin). The queue gets a millisecond of each turn; connections that have been answered and only send on get a
-/// quarter of one. So the time between two calls of epoll_wait is bounded, whatever the clients do.
+/// **Fair scheduling.** What an event brings is served at once for a short time slice (`TimeSlice.first`), so that a
+/// client that asks for little is never behind those that ask for much. Connections with more left wait in a queue and
+/// get longer time slices in turn (round robin). The queue gets a millisecond of each turn; connections that have been
+/// answered and only send on get a quarter of one. So the time between two calls of epoll_wait is bounded, whatever the
+/// clients do.
 ///
 /// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Sending`,
 /// `+Unread`, `+Closing`, `+Relief`.
@@ -28,13 +30,13 @@ final class EventLoop {
     var openCount = 0
     var lastRegistration: UInt32 = 0
 
-    /// Heads are received here, whichever connection they are of; what is not consumed is copied out. It always has room for
-    /// what a connection may keep, and for `receiveSize` bytes more.
+    /// Heads are received here, whichever connection they are of; what is not consumed is copied out. It always has
+    /// room for what a connection may keep, and for `receiveSize` bytes more.
     let scratch: UnsafeMutableRawBufferPointer
     /// Room in `scratch` for what is received in one go, beside the beginning of a head that was kept.
     let receiveSize = 64 << 10
-    /// The same where a head is expected. What comes of a body with it is copied twice until it is where it stays, and takes memory
-    /// before there is room for the body: little of it is received, and the rest straight into the body.
+    /// The same where a head is expected. What comes of a body with it is copied twice until it is where it stays, and
+    /// takes memory before there is room for the body: little of it is received, and the rest straight into the body.
     let headSize = 16 << 10
     var answers: ResponseRenderer
     /// Parses heads that arrive whole; one that does not takes the parser with it.
@@ -98,9 +100,9 @@ final class EventLoop {
         reserve = csys_open_reserve()
     }
 
-    /// The most bytes that a connection keeps between two reads: the largest head but its last byte, or what is read ahead
-    /// while a request runs. Never less than 192 KiB, which the usual limits stay far below. (`WireLimits`: no limit of bytes
-    /// counts for more than 2^28.)
+    /// The most bytes that a connection keeps between two reads: the largest head but its last byte, or what is read
+    /// ahead while a request runs. Never less than 192 KiB, which the usual limits stay far below. (`WireLimits`: no
+    /// limit of bytes counts for more than 2^28.)
     private static func largestLeftover(_ configuration: HTTPServerConfiguration) -> Int {
         func bounded(_ bytes: Int) -> Int { min(max(bytes, 0), 1 << 28) }
         let limits = configuration.wireLimits
@@ -157,8 +159,8 @@ final class EventLoop {
         }
     }
 
-    /// Answers messages after a failure, until the loop is stopped: the server's shutdown waits for an answer of every loop,
-    /// and gets it as from one without connections.
+    /// Answers messages after a failure, until the loop is stopped: the server's shutdown waits for an answer of every
+    /// loop, and gets it as from one without connections.
     private func answerMail() {
         var messages: [LoopMessage] = []
         while !isStopped {

@@ -12,8 +12,8 @@ enum LoopMessage: Sendable {
     case othersShed
     /// Accept pending connections, and call back with the number of connections without a request yet.
     case countNewcomers(@Sendable (Int) -> Void)
-    /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when no
-    /// connection has a request.
+    /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when
+    /// no connection has a request.
     case drain(disarmed: @Sendable () -> Void, whenEmpty: @Sendable () -> Void)
     /// Close everything and end the loop; call back with the number of lost requests.
     case stop(done: @Sendable (Int) -> Void)

@@ -5,8 +5,8 @@ import SystemSupport
 /// The queue of messages to an event loop, and the eventfd that wakes it.
 ///
 /// The eventfd is written only if the loop is asleep or about to be, and a turn of the loop without mail takes no lock:
-/// a thread that posts counts first and looks at `asleep` then, and the loop sets `asleep` first and looks at the count then
-/// (both sequentially consistent), so that at least one of them sees the other.
+/// a thread that posts counts first and looks at `asleep` then, and the loop sets `asleep` first and looks at the count
+/// then (both sequentially consistent), so that at least one of them sees the other.
 final class Mailbox: Sendable {
     private let messages = Guarded<[LoopMessage]>([])
     private let count = Atomic<Int>(0)
@@ -26,8 +26,8 @@ final class Mailbox: Sendable {
 
     /// Delivers a message, from any thread.
     func post(_ message: LoopMessage) {
-        // Counted with the lock held, so that the count is never less than what is there: a poster that loses its processor
-        // in between would hide the messages of others.
+        // Counted with the lock held, so that the count is never less than what is there: a poster that loses its
+        // processor in between would hide the messages of others.
         messages.withLock {
             $0.append(message)
             count.add(1, ordering: .sequentiallyConsistent)

@@ -2,7 +2,8 @@
 ///
 /// Setting and clearing cost a few stores and no allocation, so that even a flood of short connections leaves nothing
 /// behind. A deadline that moves later is not moved here at all: `expire` hands the entry out at its old time, and the
-/// owner sets it again for what is left (a kept-alive connection touches the wheel once in 75 seconds, not per request).
+/// owner sets it again for what is left (a kept-alive connection touches the wheel once in 75 seconds, not per
+/// request).
 package struct TimerWheel: Sendable {
     private static let none: Int32 = -1
     private let tick: UInt64

@@ -1,8 +1,10 @@
-/// The connections whose bodies wait for room in the byte budget, and the order in which they are asked when there is some.
+/// The connections whose bodies wait for room in the byte budget, and the order in which they are asked when there is
+/// some.
 ///
-/// Bodies that need little (`ByteBudget.Claim.small`, `.arrived`), large ones that have begun, and large ones that have not, wait in
-/// three queues, each in the order in which they came, and are asked in turn: one that needs little is not behind a thousand large
-/// ones, one that goes on not behind a thousand that would begin, and no kind shuts out the others.
+/// Bodies that need little (`ByteBudget.Claim.small`, `.arrived`), large ones that have begun, and large ones that have
+/// not, wait in three queues, each in the order in which they came, and are asked in turn: one that needs little is not
+/// behind a thousand large ones, one that goes on not behind a thousand that would begin, and no kind shuts out the
+/// others.
 package struct WaitingBodies: Sendable {
     /// The queues: of bodies that need little, of large ones that have begun, and of those that have not.
     private var queues = [IndexQueue(), IndexQueue(), IndexQueue()]
@@ -13,8 +15,8 @@ package struct WaitingBodies: Sendable {
     /// The queue that the last one came from.
     private var last = 2
 
-    /// The most of one kind that are asked though there is too little: many, for the one that may overdraw may be any of them, and
-    /// if there is no room for one body there may be for a smaller one.
+    /// The most of one kind that are asked though there is too little: many, for the one that may overdraw may be any
+    /// of them, and if there is no room for one body there may be for a smaller one.
     private static let mostRefused = 32
 
     /// No body waits.
@@ -63,7 +65,8 @@ package struct WaitingBodies: Sendable {
         if refused[last] >= Self.mostRefused { toAsk[last] = 0 }
     }
 
-    /// The first for whom `condition` holds: of the large ones that have begun, else of those that have not, else of the others.
+    /// The first for whom `condition` holds: of the large ones that have begun, else of those that have not, else of
+    /// the others.
     package func first(where condition: (Int32) -> Bool) -> Int32? {
         for queue in [1, 2, 0] {
             var id = queues[queue].first

@@ -24,8 +24,9 @@ public final class HTTPBody: @unchecked Sendable {
     private let longest: Int
     private let budget: ByteBudget?
 
-    /// Larger buffers are mapped: all but a few go back to the kernel the moment they are released, they take memory only as
-    /// they are written to, and they grow by moving page tables instead of bytes. Up to it, the heap is quicker.
+    /// Larger buffers are mapped: all but a few go back to the kernel the moment they are released, they take memory
+    /// only as they are written to, and they grow by moving page tables instead of bytes. Up to it, the heap is
+    /// quicker.
     private static let heapMost = 16 << 10
     private static let page = 4096
 
@@ -77,8 +78,8 @@ public final class HTTPBody: @unchecked Sendable {
     /// The claim on the budget until its last byte has arrived.
     package var claim: ByteBudget.Claim { budget?.claim(ofLength: longest, hasBegun: charged > 0) ?? .small }
 
-    /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes. `hasArrived`: the
-    /// last byte of the body has.
+    /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes.
+    /// `hasArrived`: the last byte of the body has.
     ///
     /// - Returns: how many of them may come now: 0 if the body has to wait for the budget; nil if the machine has no
     ///   memory.

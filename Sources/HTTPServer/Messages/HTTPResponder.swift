@@ -1,17 +1,17 @@
 public import HTTPWire
 
-/// Answers one request. Runs in its own task, which is cancelled when the client disconnects or the time of a shutdown is up;
-/// its result is then discarded.
+/// Answers one request. Runs in its own task, which is cancelled when the client disconnects or the time of a shutdown
+/// is up; its result is then discarded.
 public typealias RequestHandler = @Sendable (HTTPRequest) async -> HTTPResponse
 
 /// The decision on a request when its head has arrived.
 public enum BodyAdmission: Sendable {
-    /// Receive the body, of at most this many bytes, and call the handler with the request. What `admit` has decided is in the
-    /// handler, so that nothing is decided twice.
+    /// Receive the body, of at most this many bytes, and call the handler with the request. What `admit` has decided is
+    /// in the handler, so that nothing is decided twice.
     case accept(maxBytes: Int, handler: RequestHandler)
-    /// Answer now, an error or an answer that is at hand (`/healthz`): the cost is two system calls, without a task. The body, if there
-    /// is one, is not kept: a short one is skipped, a longer one ends the connection, and one that waits for 100 (Continue) is never
-    /// sent.
+    /// Answer now, an error or an answer that is at hand (`/healthz`): the cost is two system calls, without a task.
+    /// The body, if there is one, is not kept: a short one is skipped, a longer one ends the connection, and one that
+    /// waits for 100 (Continue) is never sent.
     case answer(HTTPResponse)
 }
 

@@ -3,17 +3,17 @@ import SystemSupport
 
 /// Mapped memory for bodies. Some of it is kept for later bodies.
 ///
-/// Fresh pages cost a fault each: for a body of half a megabyte that is a tenth of all that a request costs. What is kept is
-/// little, whatever the clients do; the rest is returned to the kernel at once. Data of earlier bodies cannot be
-/// read: a body gives access only to the bytes that were written to it.
+/// Fresh pages cost a fault each: for a body of half a megabyte that is a tenth of all that a request costs. What is
+/// kept is little, whatever the clients do; the rest is returned to the kernel at once. Data of earlier bodies cannot
+/// be read: a body gives access only to the bytes that were written to it.
 enum MappedBuffers {
     /// Bytes that are kept in all, so that a server at rest holds no more than this.
     private static let most = 4 << 20
 
     private struct Kept: @unchecked Sendable {
-        // Safe to send, though pointers are not: a value of this type is only ever inside `kept`, and is read and changed with
-        // its lock held. A buffer in it has no other owner: who gives one has no reference to it any more (`HTTPBody.deinit`),
-        // and who takes one, or unmaps it, has removed it here before the lock is released.
+        // Safe to send, though pointers are not: a value of this type is only ever inside `kept`, and is read and
+        // changed with its lock held. A buffer in it has no other owner: who gives one has no reference to it any more
+        // (`HTTPBody.deinit`), and who takes one, or unmaps it, has removed it here before the lock is released.
 
         /// By class of size, the one kept for longest first.
         var buffers: [[MappedBuffer]] = Array(repeating: [], count: 64)
@@ -87,8 +87,8 @@ enum MappedBuffers {
 
 /// Mapped memory, and how much of its beginning may be resident: what was ever written to.
 struct MappedBuffer: @unchecked Sendable {
-    // Safe to send: the members never change, and the memory has one owner at a time. It moves from a body's deinit through
-    // the lock of `MappedBuffers.kept` to the next body, and the one who hands it on does not touch it again.
+    // Safe to send: the members never change, and the memory has one owner at a time. It moves from a body's deinit
+    // through the lock of `MappedBuffers.kept` to the next body, and the one who hands it on does not touch it again.
     let base: UnsafeMutableRawPointer
     let capacity: Int
     let resident: Int

@@ -39,9 +39,9 @@ package struct RequestIdentifier: Sendable {
     /// Base 32 as Crockford has it, lower case: no letters that are read for another.
     private static let alphabet: StaticString = "0123456789abcdefghjkmnpqrstvwxyz"
 
-    /// True if a client's identifier is taken over: 1 to 128 letters, digits and `-._~:/+=@`. That covers UUIDs, W3C trace
-    /// contexts, Base64 and AWS' `Root=1-…`, and has nothing that would need escaping in a log line, in JSON or in a shell's
-    /// double quotes.
+    /// True if a client's identifier is taken over: 1 to 128 letters, digits and `-._~:/+=@`. That covers UUIDs, W3C
+    /// trace contexts, Base64 and AWS' `Root=1-…`, and has nothing that would need escaping in a log line, in JSON or
+    /// in a shell's double quotes.
     package static func isSane(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count) else { return false }
         return text.utf8.allSatisfy { byte in

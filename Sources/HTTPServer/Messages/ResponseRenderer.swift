@@ -1,8 +1,8 @@
 import CSystem
 import HTTPWire
 
-/// Renders answers into one buffer, which all connections of a loop share. Bytes that the socket does not accept at once are
-/// copied, which is rare.
+/// Renders answers into one buffer, which all connections of a loop share. Bytes that the socket does not accept at
+/// once are copied, which is rare.
 struct ResponseRenderer {
     /// The bytes that are rendered and not yet sent.
     private(set) var bytes: [UInt8] = []

@@ -33,8 +33,8 @@ public struct ExchangeRecord: Sendable {
     public var requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public var remote: String
-    /// The sender of the request: the peer, or the address that trusted proxies name (``HTTPServerConfiguration/trustedProxies``): an address,
-    /// with its port if it is known.
+    /// The sender of the request: the peer, or the address that trusted proxies name
+    /// (``HTTPServerConfiguration/trustedProxies``): an address, with its port if it is known.
     public var client: String
     /// The method; nil if no head was parsed.
     public var method: HTTPMethod?

@@ -49,8 +49,8 @@ public final class HTTPServer: Sendable {
         connectionLimit = ConnectionLimit(configuration.maxConnections, loops: configuration.eventLoops)
     }
 
-    /// Changes the limits after a change of the memory that the process may use. The rest of the configuration does not change.
-    /// Accepted requests are answered.
+    /// Changes the limits after a change of the memory that the process may use. The rest of the configuration does not
+    /// change. Accepted requests are answered.
     public func use(maxBodyBytes: Int, maxTotalBodyBytes: Int, maxTotalAnswerBytes: Int, maxConnections: Int) {
         budget.use(total: maxTotalBodyBytes, largest: maxBodyBytes)
         answers.use(total: maxTotalAnswerBytes)
@@ -115,14 +115,14 @@ public final class HTTPServer: Sendable {
         return statistics
     }
 
-    /// Continues to serve, including new connections, but closes each connection after its next answer, so that clients and load balancers
-    /// move elsewhere before `shutdown(within:)` is called.
+    /// Continues to serve, including new connections, but closes each connection after its next answer, so that clients
+    /// and load balancers move elsewhere before `shutdown(within:)` is called.
     public func beginLameDuck() {
         lameDuck.set()
     }
 
-    /// Stops accepting, closes idle connections, and closes the others after their answers. When the time is up, handlers that still run
-    /// are cancelled and their connections closed. Returns when all sockets are closed.
+    /// Stops accepting, closes idle connections, and closes the others after their answers. When the time is up,
+    /// handlers that still run are cancelled and their connections closed. Returns when all sockets are closed.
     public func shutdown(within time: Duration) async -> ShutdownReport {
         lameDuck.set()
         let (loops, listeners) = state.withLock { state in
@@ -133,8 +133,8 @@ public final class HTTPServer: Sendable {
             return (state.stopped ? [] : state.loops, state.listeners)
         }
         let group = LoopGroup(loops)
-        // Closing a socket resets every connection that the kernel has accepted and the server has not: so no new one is let
-        // in first, and who is on the way has a moment to arrive with the first request.
+        // Closing a socket resets every connection that the kernel has accepted and the server has not: so no new one
+        // is let in first, and who is on the way has a moment to arrive with the first request.
         let start = ContinuousClock.now
         Listener.stopHandshakes(listeners)
         await group.letArrive(within: min(time, Self.arrivalTime), atOnce: !Listener.mayHaveHandshakes(listeners))
@@ -149,8 +149,8 @@ public final class HTTPServer: Sendable {
 
     // MARK: Failure
 
-    /// Returns when the server cannot continue: a listening socket or an event loop failed, and the process should exit with an
-    /// error and be restarted. Returns `.stopped` after a shutdown, or when the calling task is cancelled.
+    /// Returns when the server cannot continue: a listening socket or an event loop failed, and the process should exit
+    /// with an error and be restarted. Returns `.stopped` after a shutdown, or when the calling task is cancelled.
     public func waitUntilFailure() async -> HTTPServerError {
         let id = state.withLock { state in
             state.lastWaiter += 1

@@ -1,9 +1,9 @@
 /// Decodes the chunked coding of a request body (RFC 9112 section 7.1), in place: the data is returned as slices of the
 /// input bytes.
 ///
-/// A state machine of single bytes outside the data, so it stops and continues anywhere, keeps nothing of what it was fed, and
-/// consumes all of it until the body is done. Trailer fields are checked and bounded, and dropped: a sender may not put
-/// anything there that matters to framing or routing (RFC 9110 section 6.5.1), and nothing here reads them.
+/// A state machine of single bytes outside the data, so it stops and continues anywhere, keeps nothing of what it was
+/// fed, and consumes all of it until the body is done. Trailer fields are checked and bounded, and dropped: a sender
+/// may not put anything there that matters to framing or routing (RFC 9110 section 6.5.1), and nothing here reads them.
 public struct ChunkedDecoder: Sendable {
     private enum Phase: Sendable {
         case sizeStart, size, extensionBlank, sizeFeed
@@ -35,8 +35,8 @@ public struct ChunkedDecoder: Sendable {
     /// True when the last chunk and the trailer section have been read.
     public var isDone: Bool { phase == .done }
 
-    /// Bytes of data that the current chunk has still to bring, as far as its size has come: it can only become more until
-    /// the data begins. The limit of the body is checked with this, before the data comes.
+    /// Bytes of data that the current chunk has still to bring, as far as its size has come: it can only become more
+    /// until the data begins. The limit of the body is checked with this, before the data comes.
     public var announced: UInt64 {
         switch phase {
         case .data, .size, .sizeFeed, .extensionBlank, .extensionNameStart, .extensionName, .extensionNameEnd,

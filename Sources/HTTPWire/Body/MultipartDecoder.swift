@@ -1,13 +1,14 @@
 /// Decodes a `multipart/form-data` body (RFC 7578, RFC 2046 section 5.1), incrementally or all at once.
 ///
-/// It copies nothing: a part's data is emitted as ranges of the bytes that were fed. Within one feed the data of a part is
-/// one range, so a body that lies in one buffer is decoded without moving a byte of it.
+/// It copies nothing: a part's data is emitted as ranges of the bytes that were fed. Within one feed the data of a part
+/// is one range, so a body that lies in one buffer is decoded without moving a byte of it.
 public struct MultipartDecoder: Sendable {
     /// The findings of a decoder, in the order of the bytes.
     public enum Event: Sendable, Hashable {
         /// A part's header is complete.
         case partBegin(PartHeaders)
-        /// More of the part's data: offsets in the bytes of this feed, never an empty range. None comes for an empty part.
+        /// More of the part's data: offsets in the bytes of this feed, never an empty range. None comes for an empty
+        /// part.
         case data(Range<Int>)
         /// The part is complete.
         case partEnd
@@ -37,8 +38,8 @@ public struct MultipartDecoder: Sendable {
 
     /// A decoder for one body.
     ///
-    /// - Parameter boundary: as `boundary(contentType:)` returns it; one that RFC 2046 does not allow fails at the first
-    ///   feed.
+    /// - Parameter boundary: as `boundary(contentType:)` returns it; one that RFC 2046 does not allow fails at the
+    ///   first feed.
     public init(boundary: [UInt8], limits: WireLimits = WireLimits()) {
         delimiter = [ASCII.carriageReturn, ASCII.lineFeed, ASCII.hyphen, ASCII.hyphen] + boundary
         self.limits = limits
@@ -51,8 +52,8 @@ public struct MultipartDecoder: Sendable {
     /// - Parameters:
     ///   - bytes: everything that is not consumed yet, with more at its end.
     ///   - emit: called with each event; what it throws ends the decoding.
-    /// - Returns: how many bytes are spent. The others (less than a boundary, or a part's header line that is not complete)
-    ///   must start the next feed.
+    /// - Returns: how many bytes are spent. The others (less than a boundary, or a part's header line that is not
+    ///   complete) must start the next feed.
     /// - Throws: what is wrong, and the same again at every later call.
     @discardableResult
     public mutating func feed(
@@ -84,8 +85,8 @@ public struct MultipartDecoder: Sendable {
         let byte = bytes[index]
         switch phase {
         case .start, .bodyStart:
-            // A boundary line stands here without the CR LF that starts all later ones: at the body's start, and where a
-            // part has a header and no body, whose CR LF was the header's end.
+            // A boundary line stands here without the CR LF that starts all later ones: at the body's start, and where
+            // a part has a header and no body, whose CR LF was the header's end.
             switch match(bytes, at: index, from: 2) {
             case .incomplete: return false
             case .no: phase = phase == .start ? .preamble : .body

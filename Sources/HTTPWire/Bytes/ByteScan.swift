@@ -2,8 +2,8 @@
 ///
 /// Words and not `SIMD16`: Swift 6.3 compiles the comparisons of its vectors lane by lane, 40 times slower than this.
 ///
-/// Each test returns a word in which bit 7 of a byte is set where that byte is a hit. Bytes above a hit may be set wrongly
-/// (a borrow or a carry runs upwards), the lowest one set never is; and the lowest byte is the first in memory.
+/// Each test returns a word in which bit 7 of a byte is set where that byte is a hit. Bytes above a hit may be set
+/// wrongly (a borrow or a carry runs upwards), the lowest one set never is; and the lowest byte is the first in memory.
 enum ByteScan {
     /// The first byte in `from..<to` that is a control byte (below 0x20, HTAB included, or DEL), or `to`.
     @inline(__always)
@@ -24,8 +24,8 @@ enum ByteScan {
         first(bytes, from: from, to: to) { equal(0x0D, $0) }
     }
 
-    /// The first byte in `from..<to` that is neither a letter nor a hyphen, which is what most field names are made of, or
-    /// `to`.
+    /// The first byte in `from..<to` that is neither a letter nor a hyphen, which is what most field names are made of,
+    /// or `to`.
     @inline(__always)
     static func firstNotNameLetter(_ bytes: UnsafeRawBufferPointer, from: Int, to: Int) -> Int {
         first(bytes, from: from, to: to) { word in

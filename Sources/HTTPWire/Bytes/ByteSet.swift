@@ -1,5 +1,5 @@
-/// A set of ASCII bytes, as a mask of 128 bits: two registers, no table in memory and no lazily initialised global on the
-/// parser's way.
+/// A set of ASCII bytes, as a mask of 128 bits: two registers, no table in memory and no lazily initialised global on
+/// the parser's way.
 struct ByteSet: Sendable {
     /// Bit n: the byte n is a member.
     let low: UInt64

@@ -11,7 +11,8 @@ public struct WireLimits: Sendable, Hashable {
     public var methodBytes = 32
     /// All chunk extensions of one body together, the semicolons included (RFC 9112 section 7.1.1). Default 1,024.
     public var chunkExtensionBytes = 1_024
-    /// All trailer lines of one body with their CR LF and the empty line that ends them (RFC 9112 section 7.1.2); over it
+    /// All trailer lines of one body with their CR LF and the empty line that ends them (RFC 9112 section 7.1.2); over
+    /// it
     /// 431. Default 4,096.
     public var trailerBytes = 4_096
     /// Parts of one multipart body. Default 64.

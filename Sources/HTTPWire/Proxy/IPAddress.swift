@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// An IPv4 or IPv6 address. An IPv4 address that is mapped into IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is the same
-/// as the IPv4 address itself.
+/// An IPv4 or IPv6 address. An IPv4 address that is mapped into IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is
+/// the same as the IPv4 address itself.
 public struct IPAddress: Sendable, Hashable {
     /// 4 or 16 bytes, the most significant first.
     let bytes: [UInt8]

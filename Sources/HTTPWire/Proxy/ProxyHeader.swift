@@ -1,4 +1,5 @@
-/// The header that a proxy sends before the first request of a connection: the PROXY protocol, by HAProxy's specification.
+/// The header that a proxy sends before the first request of a connection: the PROXY protocol, by HAProxy's
+/// specification.
 ///
 /// Version 1 (section 2.1) is a line of text, read by `ProxyHeader+Text.swift`. Version 2 (section 2.2) is binary:
 ///
@@ -18,8 +19,8 @@ public struct ProxyHeader: Sendable, Hashable {
         case two = "v2"
     }
 
-    /// The client, where the header names one by its address: not for the proxy's own connections (LOCAL), not for clients of
-    /// a Unix-domain socket, and not where the proxy does not know it (UNKNOWN).
+    /// The client, where the header names one by its address: not for the proxy's own connections (LOCAL), not for
+    /// clients of a Unix-domain socket, and not where the proxy does not know it (UNKNOWN).
     public let source: IPEndpoint?
 
     /// The reading of the bytes at the start of a connection.
@@ -39,7 +40,8 @@ public struct ProxyHeader: Sendable, Hashable {
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
 
-    /// Reads a header from all bytes of a connection so far. Bytes that cannot become one are malformed as soon as that is known.
+    /// Reads a header from all bytes of a connection so far. Bytes that cannot become one are malformed as soon as that
+    /// is known.
     public static func parse(_ bytes: UnsafeRawBufferPointer, _ version: Version) -> Result {
         switch version {
         case .one: parseText(bytes)

@@ -1,4 +1,5 @@
-/// The proxies that are trusted to name the client, and the fields in which they do so: `Forwarded` (RFC 7239) and `X-Forwarded-For`.
+/// The proxies that are trusted to name the client, and the fields in which they do so: `Forwarded` (RFC 7239) and
+/// `X-Forwarded-For`.
 ///
 /// Each proxy appends the address of its client. Entries before that may be forged, so the fields are read
 /// from the end, as long as the proxies are trusted: the client is the last address that is not a trusted proxy.
@@ -14,8 +15,8 @@ public struct TrustedProxies: Sendable, Hashable {
         self.isUnixTrusted = isUnixTrusted
     }
 
-    /// Reads addresses (`192.0.2.1`), networks (`10.0.0.0/8`), and `unix` for all who come over a Unix-domain socket; nil if
-    /// any of them is invalid.
+    /// Reads addresses (`192.0.2.1`), networks (`10.0.0.0/8`), and `unix` for all who come over a Unix-domain socket;
+    /// nil if any of them is invalid.
     public init?(_ texts: [String]) {
         var networks: [IPNetwork] = []
         for text in texts where text != "unix" {
@@ -43,7 +44,8 @@ public struct TrustedProxies: Sendable, Hashable {
         guard !isEmpty, trust(peer) else { return peer }
         let standard = head.contains("forwarded") ? Self.forwarded(head.values(of: "forwarded")) : nil
         let usual = head.contains("x-forwarded-for") ? Self.forwardedFor(head.values(of: "x-forwarded-for")) : nil
-        // A proxy that writes one of the fields passes the other on as a client has sent it: where they differ, neither counts.
+        // A proxy that writes one of the fields passes the other on as a client has sent it: where they differ, neither
+        // counts.
         switch (standard.map(lastUntrusted), usual.map(lastUntrusted)) {
         case (nil, nil): return peer
         case (let client?, nil), (nil, let client?): return client?.description ?? peer
@@ -51,8 +53,8 @@ public struct TrustedProxies: Sendable, Hashable {
         }
     }
 
-    /// The last of some hops that is not trusted, or the first of all. A hop that is not an address ends the search: nil if none
-    /// comes after it.
+    /// The last of some hops that is not trusted, or the first of all. A hop that is not an address ends the search:
+    /// nil if none comes after it.
     private func lastUntrusted(_ hops: [IPEndpoint?]) -> IPEndpoint? {
         var client: IPEndpoint?
         for hop in hops.reversed() {
@@ -75,8 +77,8 @@ public struct TrustedProxies: Sendable, Hashable {
         }
     }
 
-    /// The hops of `Forwarded: for=ADDRESS;proto=https, for="[2001:db8::1]:80"`; nil for one that has no address (`unknown`,
-    /// `_hidden`), and nothing but nil if the field is malformed.
+    /// The hops of `Forwarded: for=ADDRESS;proto=https, for="[2001:db8::1]:80"`; nil for one that has no address
+    /// (`unknown`, `_hidden`), and nothing but nil if the field is malformed.
     static func forwarded(_ values: [String]) -> [IPEndpoint?] {
         var hops: [IPEndpoint?] = []
         for value in values {

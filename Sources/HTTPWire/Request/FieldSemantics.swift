@@ -82,8 +82,8 @@ struct FieldSemantics: Sendable {
         isChunked = true
     }
 
-    /// 501 for well-formed codings that are only not known here (RFC 9112 section 6.1), 400 where chunked is there but not
-    /// once and last, or what is there is no list of codings (section 6.3). The connection is closed after either.
+    /// 501 for well-formed codings that are only not known here (RFC 9112 section 6.1), 400 where chunked is there but
+    /// not once and last, or what is there is no list of codings (section 6.3). The connection is closed after either.
     private func refusal(of value: ByteSlice) -> WireError {
         var codings = 0
         var chunked = 0

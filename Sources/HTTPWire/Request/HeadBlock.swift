@@ -1,7 +1,7 @@
 /// Everything about one head in one allocation: the record, the table of its field lines, and its text.
 ///
-/// An array, and not a class with a tail, because an array is `Sendable` and bounds-checked without a word of proof; and
-/// one reference, so that a head is three words wherever it is passed.
+/// An array, and not a class with a tail, because an array is `Sendable` and bounds-checked without a word of proof;
+/// and one reference, so that a head is three words wherever it is passed.
 struct HeadBlock: Sendable {
     private let storage: [UInt8]
 

@@ -1,7 +1,7 @@
 /// The head of one request: request line and field lines, checked.
 ///
-/// One allocation holds a copy of the text and a table of the positions of the fields; looking up a field allocates the `String` that
-/// is returned, and nothing else.
+/// One allocation holds a copy of the text and a table of the positions of the fields; looking up a field allocates the
+/// `String` that is returned, and nothing else.
 public struct RequestHead: Sendable {
     /// The method, a token of at most `WireLimits.methodBytes`; never CONNECT.
     public let method: HTTPMethod
@@ -24,15 +24,16 @@ public struct RequestHead: Sendable {
     /// True if the connection may serve another request, by version and Connection (RFC 9112 section 9.3).
     public var keepAlive: Bool { block.record.keepAlive }
 
-    /// True if the client waits for `100 Continue` before it sends its body: HTTP/1.1, `Expect: 100-continue` and a body
-    /// that is not announced as empty (RFC 9110 section 10.1.1).
+    /// True if the client waits for `100 Continue` before it sends its body: HTTP/1.1, `Expect: 100-continue` and a
+    /// body that is not announced as empty (RFC 9110 section 10.1.1).
     public var expectsContinue: Bool { block.record.expectsContinue }
 
     /// The number of field lines.
     public var fieldCount: Int { block.fieldCount }
 
-    /// The host that is asked, with its port if one was given: from the target in absolute form, which overrides the Host
-    /// field (RFC 9112 section 3.2.2), else from Host. Nil only in HTTP/1.0, and empty if the client knows no host.
+    /// The host that is asked, with its port if one was given: from the target in absolute form, which overrides the
+    /// Host field (RFC 9112 section 3.2.2), else from Host. Nil only in HTTP/1.0, and empty if the client knows no
+    /// host.
     public var authority: String? { target.authority ?? value(of: "host") }
 
     /// The value of the first field of that name (in any case), without the whitespace round it; nil if there is none.

@@ -44,8 +44,8 @@ public struct RequestParser: Sendable {
         self.limits = limits
     }
 
-    /// True if any byte of a request has come: to distinguish an idle connection from a slow client. An empty line before a
-    /// request does not count.
+    /// True if any byte of a request has come: to distinguish an idle connection from a slow client. An empty line
+    /// before a request does not count.
     public var isAtStart: Bool {
         switch phase {
         case .emptyLine, .emptyLineFeed: true
@@ -65,8 +65,8 @@ public struct RequestParser: Sendable {
 
     /// Goes on with the head of a request.
     ///
-    /// - Parameter bytes: everything received and not yet consumed; after `.needMore`, the same bytes again with more at
-    ///   the end (they may have moved in memory). Not kept.
+    /// - Parameter bytes: everything received and not yet consumed; after `.needMore`, the same bytes again with more
+    ///   at the end (they may have moved in memory). Not kept.
     /// - Returns: the head once it is complete; the parser is then ready for the next request.
     /// - Throws: what is wrong, and the same again at every later call.
     public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> ParseResult {

@@ -1,8 +1,8 @@
 /// The target of a request (RFC 9112 section 3.2), checked when the request line was parsed.
 ///
-/// The path is decoded exactly once, after it was split into segments. Encoded characters that decoding would turn into syntax are
-/// refused: `%2F`, `%5C`, `%00` and other control characters, `.` and `..` segments however they are spelt, and bytes that
-/// are not UTF-8. So no two servers in a row can disagree on the resource.
+/// The path is decoded exactly once, after it was split into segments. Encoded characters that decoding would turn into
+/// syntax are refused: `%2F`, `%5C`, `%00` and other control characters, `.` and `..` segments however they are spelt,
+/// and bytes that are not UTF-8. So no two servers in a row can disagree on the resource.
 public struct RequestTarget: Sendable {
     /// The form in which the target came.
     public enum Form: Sendable, Hashable, BitwiseCopyable {
@@ -61,8 +61,8 @@ public struct RequestTarget: Sendable {
             ? nil : block.string(layout.authorityStart, layout.authorityEnd)
     }
 
-    /// The query's `name=value` pairs, percent-decoded, `+` being a space, in order; empty pairs are left out and a name
-    /// without `=` has an empty value. The escapes were checked when the request line was parsed.
+    /// The query's `name=value` pairs, percent-decoded, `+` being a space, in order; empty pairs are left out and a
+    /// name without `=` has an empty value. The escapes were checked when the request line was parsed.
     public func queryItems() -> [(name: String, value: String)] {
         let layout = layout
         guard layout.queryStart != 0 else { return [] }

@@ -2,8 +2,8 @@
 public enum HTTPDate {
     /// `Sun, 06 Nov 1994 08:49:37 GMT`: 29 bytes.
     ///
-    /// - Parameter unixSeconds: seconds since 1970 in UTC, leap seconds not counted; clamped to the years 0 to 9999, which
-    ///   is what four digits hold.
+    /// - Parameter unixSeconds: seconds since 1970 in UTC, leap seconds not counted; clamped to the years 0 to 9999,
+    ///   which is what four digits hold.
     public static func append(unixSeconds: Int64, to out: inout [UInt8]) {
         let seconds = min(max(unixSeconds, -62_167_219_200), 253_402_300_799)
         let days = floorDivide(seconds, 86_400)

@@ -1,7 +1,7 @@
 /// Writes the heads of responses (RFC 9112 sections 4 and 5) behind the bytes that a buffer already holds.
 ///
-/// A field whose name is not a token, or whose value holds a control character other than HTAB (CR, LF and NUL among them),
-/// is left out, so that nothing that came from a client can split a response. `isValid` says whether it was.
+/// A field whose name is not a token, or whose value holds a control character other than HTAB (CR, LF and NUL among
+/// them), is left out, so that nothing that came from a client can split a response. `isValid` says whether it was.
 public enum ResponseSerializer {
     /// The status line and all fields of `head`, then the empty line.
     public static func append(_ head: ResponseHead, to out: inout [UInt8]) {

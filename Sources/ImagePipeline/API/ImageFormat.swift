@@ -6,7 +6,8 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     case png
     /// RFC 9649, lossy and lossless, with or without alpha. Of an animation, the first frame.
     case webp
-    /// ISO/IEC 23008-12 with HEVC: the primary item, with its own transforms. ICC profiles are ignored, as for all formats.
+    /// ISO/IEC 23008-12 with HEVC: the primary item, with its own transforms. ICC profiles are ignored, as for all
+    /// formats.
     case heic
     /// The same with AV1.
     case avif
@@ -19,7 +20,8 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     /// ISO/IEC 18181. Of an animation, the first frame.
     case jxl
 
-    /// True if it is decoded in a separate process (``PixelImage``), because its library is too large to be trusted with hostile pictures.
+    /// True if it is decoded in a separate process (``PixelImage``), because its library is too large to be trusted
+    /// with hostile pictures.
     public var isConfined: Bool {
         switch self {
         case .jpeg, .png, .webp: false

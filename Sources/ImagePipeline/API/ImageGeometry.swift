@@ -16,8 +16,8 @@ public struct ImageSize: Sendable, Hashable, Codable {
 public enum Centering: String, Sendable, Hashable, CaseIterable, Codable {
     /// Half a pixel is rounded to the even number, as torchvision and Pillow's `ImageOps` do.
     case halfEven = "half_even"
-    /// A crop begins at the pixel before the middle, as in Hugging Face's processors; a picture that is fitted is placed as in
-    /// Ultralytics' `LetterBox`.
+    /// A crop begins at the pixel before the middle, as in Hugging Face's processors; a picture that is fitted is
+    /// placed as in Ultralytics' `LetterBox`.
     case floor
 }
 

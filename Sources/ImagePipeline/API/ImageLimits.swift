@@ -2,11 +2,12 @@
 public struct ImageLimits: Sendable, Hashable {
     /// Stored width times height.
     public var maxPixels: Int
-    /// Memory in addition to the compressed bytes. Rows are streamed, so only pictures that must be decoded as a whole come near it:
-    /// progressive JPEG (2 bytes per coefficient), interlaced PNG and WebP (4 bytes per pixel that is kept).
+    /// Memory in addition to the compressed bytes. Rows are streamed, so only pictures that must be decoded as a whole
+    /// come near it: progressive JPEG (2 bytes per coefficient), interlaced PNG and WebP (4 bytes per pixel that is
+    /// kept).
     public var maxBytes: Int
-    /// The maximum number of scans of a JPEG. Progressive encoders write about ten; each is a pass over the whole picture. For large pictures
-    /// the limit is lower: see ``scans(ofPixels:)``.
+    /// The maximum number of scans of a JPEG. Progressive encoders write about ten; each is a pass over the whole
+    /// picture. For large pictures the limit is lower: see ``scans(ofPixels:)``.
     public var maxScans: Int
     /// Decode the available part of truncated or damaged data instead of refusing it.
     public var tolerateTruncation: Bool

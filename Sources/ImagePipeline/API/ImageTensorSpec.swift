@@ -1,8 +1,8 @@
 /// The tensor that a model takes for a picture, and how a picture is converted to it.
 ///
-/// The tensor has `height * width * channels` elements in `layout`; each is `pixel * scale + bias` for a pixel value of 0 to
-/// 255 after resampling (which rounds to whole levels, as in training pipelines that resize 8-bit pictures). For integer
-/// elements the result is rounded, halves away from zero, and clamped.
+/// The tensor has `height * width * channels` elements in `layout`; each is `pixel * scale + bias` for a pixel value of
+/// 0 to 255 after resampling (which rounds to whole levels, as in training pipelines that resize 8-bit pictures). For
+/// integer elements the result is rounded, halves away from zero, and clamped.
 public struct ImageTensorSpec: Sendable, Hashable, Codable {
     /// Columns of the tensor, at least 1.
     public var width: Int
@@ -24,10 +24,12 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var cropAndScale: CropAndScale
     /// The resampling filter.
     public var resampler: Resampler
-    /// With `centerCrop`: scale the picture so that its shorter side has this many pixels, then crop the tensor's size from
-    /// the center, like torchvision's `Resize(256)`, `CenterCrop(224)`. Nil: as much of the picture as the shape allows.
+    /// With `centerCrop`: scale the picture so that its shorter side has this many pixels, then crop the tensor's size
+    /// from the center, like torchvision's `Resize(256)`, `CenterCrop(224)`. Nil: as much of the picture as the shape
+    /// allows.
     public var resizeShorterSide: Int?
-    /// With `centerCrop`: scale both sides to this size, regardless of the picture's shape, then crop the tensor's size from the center.
+    /// With `centerCrop`: scale both sides to this size, regardless of the picture's shape, then crop the tensor's size
+    /// from the center.
     public var resizeExactly: ImageSize?
     /// With `centerCrop`: scale both sides by the same factor to a size, then crop the tensor's size from the center.
     public var resizeKeepingShape: ProportionalResize?
@@ -39,24 +41,28 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var alignment: FitAlignment
     /// The colour behind transparent pixels.
     public var background: RGBColor
-    /// The colour of the margin with `scaleFit`, and with `centerCrop` if the scaled picture is smaller than the tensor.
+    /// The colour of the margin with `scaleFit`, and with `centerCrop` if the scaled picture is smaller than the
+    /// tensor.
     public var fill: RGBColor
 
-    /// The minimum size of a JPEG that libjpeg decodes at reduced size, as a multiple of the needed pixels along each axis.
-    /// With 3, the default, results hardly differ from those of full decoding: no confidence in the
-    /// test data moves by more than 0.01. With 1.2 a large picture costs half as much and its pixels change by about a
-    /// level, to which sensitive models react (a SqueezeNet's confidence by 0.11). With infinity, JPEGs are always decoded in full.
-    /// From 2 on, a picture is also decoded in full if its first rows show that its colours would change (fine saturated patterns).
+    /// The minimum size of a JPEG that libjpeg decodes at reduced size, as a multiple of the needed pixels along each
+    /// axis. With 3, the default, results hardly differ from those of full decoding: no confidence in the test data
+    /// moves by more than 0.01. With 1.2 a large picture costs half as much and its pixels change by about a level, to
+    /// which sensitive models react (a SqueezeNet's confidence by 0.11). With infinity, JPEGs are always decoded in
+    /// full. From 2 on, a picture is also decoded in full if its first rows show that its colours would change (fine
+    /// saturated patterns).
     public var decodeMargin: Double
 
-    /// The sizes that the tensor may have, where it takes that of the picture; `width` and `height` are then the greatest.
+    /// The sizes that the tensor may have, where it takes that of the picture; `width` and `height` are then the
+    /// greatest.
     public var openSize: OpenSize?
     /// True if it was made for one picture, whose request has chosen how it is fitted.
     var isSettled = false
 
     /// Creates a specification.
     ///
-    /// Wide: all but the size have defaults. Empty `scale` and `bias` mean ones and zeros. `ImagePipeline.init` validates it.
+    /// Wide: all but the size have defaults. Empty `scale` and `bias` mean ones and zeros. `ImagePipeline.init`
+    /// validates it.
     public init(
         width: Int, height: Int, channelOrder: ChannelOrder = .rgb, layout: TensorLayout = .nhwc,
         element: PixelElement = .uint8, scale: [Float] = [], bias: [Float] = [],

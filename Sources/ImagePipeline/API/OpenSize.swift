@@ -1,15 +1,17 @@
 /// The sizes of the tensor of a model that takes pictures of their own size.
 ///
-/// A picture keeps its size if that is within the limits; otherwise both sides are scaled by the factor nearest to 1 that brings them there.
-/// Then each side becomes a multiple of a number: with `scaleFit` the next one, and the rest is margin; with `scaleFill` the nearest, and the
-/// picture is stretched; with `centerCrop` the one below, and the picture's edges are cut.
+/// A picture keeps its size if that is within the limits; otherwise both sides are scaled by the factor nearest to 1
+/// that brings them there. Then each side becomes a multiple of a number: with `scaleFit` the next one, and the rest is
+/// margin; with `scaleFill` the nearest, and the picture is stretched; with `centerCrop` the one below, and the
+/// picture's edges are cut.
 public struct OpenSize: Sendable, Hashable, Codable {
     /// The least and the greatest sides of the tensor; equal for a side that is not open.
     public var minimum: ImageSize, maximum: ImageSize
     /// The number that each side of the tensor is a multiple of.
     public var multiple: ImageSize
 
-    /// Sizes within limits. Sides of 0 or less, and limits that have no multiple between them, are refused by `validate`.
+    /// Sizes within limits. Sides of 0 or less, and limits that have no multiple between them, are refused by
+    /// `validate`.
     public init(
         minimum: ImageSize = ImageSize(width: 1, height: 1), maximum: ImageSize,
         multiple: ImageSize = ImageSize(width: 1, height: 1)

@@ -1,5 +1,5 @@
-/// A part of a displayed picture, in its pixels. The origin is the outer corner of the first pixel; sides need not fall between
-/// pixels, and may lie outside the picture.
+/// A part of a displayed picture, in its pixels. The origin is the outer corner of the first pixel; sides need not fall
+/// between pixels, and may lie outside the picture.
 public struct PictureBox: Sendable, Hashable {
     /// The left side.
     public var x: Double
@@ -18,8 +18,8 @@ public struct PictureBox: Sendable, Hashable {
         self.height = height
     }
 
-    /// The box with each side moved outwards by `margin` times the box's width or height, and the shorter side then widened about
-    /// its middle if it is to be a square.
+    /// The box with each side moved outwards by `margin` times the box's width or height, and the shorter side then
+    /// widened about its middle if it is to be a square.
     public func grown(by margin: Double, isSquare: Bool = false) -> PictureBox {
         var box = PictureBox(
             x: x - width * margin, y: y - height * margin, width: width * (1 + 2 * margin),

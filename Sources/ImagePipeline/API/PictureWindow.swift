@@ -1,5 +1,5 @@
-/// A part of a picture whose pixels are there, as if it had been cut out along whole pixels. What lies outside the picture is black, as
-/// in Pillow's `crop`.
+/// A part of a picture whose pixels are there, as if it had been cut out along whole pixels. What lies outside the
+/// picture is black, as in Pillow's `crop`.
 public struct PictureWindow: Sendable, Hashable {
     /// The column of the picture at which the part begins; may be less than 0.
     public let x: Int
@@ -43,11 +43,12 @@ public struct PictureWindow: Sendable, Hashable {
         box = PictureBox(x: 0, y: 0, width: Double(width), height: Double(height))
     }
 
-    /// The part of a pixel that a box has to touch: a side between two pixels may lie a little beside, because numbers are
-    /// rounded, and a filter would take in the next pixel as a whole.
+    /// The part of a pixel that a box has to touch: a side between two pixels may lie a little beside, because numbers
+    /// are rounded, and a filter would take in the next pixel as a whole.
     private static let sliver = 1e-6
 
-    /// The pixels that a part of an axis touches; nil where there are none, or it is too far from any picture: sums cannot become too large.
+    /// The pixels that a part of an axis touches; nil where there are none, or it is too far from any picture: sums
+    /// cannot become too large.
     private static func pixels(_ start: Double, _ end: Double) -> (start: Int, end: Int)? {
         guard abs(start) < 1e9, abs(end) < 1e9 else { return nil }
         let first = Int((start + sliver).rounded(.down)), last = Int((end - sliver).rounded(.up))

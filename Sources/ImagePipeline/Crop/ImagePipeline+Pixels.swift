@@ -1,7 +1,8 @@
 extension ImagePipeline {
     /// Decodes all pixels of a picture as it is displayed: upright, at its full size, with their opacity.
     ///
-    /// For those who make several tensors of one picture. Takes 4 bytes a pixel in addition to ``demand(_:)``. Synchronous.
+    /// For those who make several tensors of one picture. Takes 4 bytes a pixel in addition to ``demand(_:)``.
+    /// Synchronous.
     ///
     /// - Parameters:
     ///   - bytes: the whole picture; only read, and not kept.

@@ -1,6 +1,7 @@
 extension PixelImage {
-    /// Brings a picture that is upright to another by a transform. Points are pixels' centres, as in OpenCV's `warpAffine`; each pixel is
-    /// interpolated between the four around its source, and what lies outside the picture is black.
+    /// Brings a picture that is upright to another by a transform. Points are pixels' centres, as in OpenCV's
+    /// `warpAffine`; each pixel is interpolated between the four around its source, and what lies outside the picture
+    /// is black.
     ///
     /// - Parameters:
     ///   - transform: from this picture to the new one.

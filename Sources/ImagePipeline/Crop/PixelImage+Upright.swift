@@ -39,7 +39,8 @@ extension PixelImage {
         }
     }
 
-    /// The same for pixels of 4 bytes, in words: most pictures are upright colours, of which the compiler makes vectors.
+    /// The same for pixels of 4 bytes, in words: most pictures are upright colours, of which the compiler makes
+    /// vectors.
     private static func place(
         _ row: UnsafePointer<UInt8>, hasOpacity: Bool, count: Int, at first: UnsafeMutableRawPointer, step: Int
     ) {
@@ -60,8 +61,8 @@ extension PixelImage {
 }
 
 extension Orientation {
-    /// The way through a displayed picture when its stored rows are read, in displayed pixels: the first, the way to the next of
-    /// a row, and to the next row.
+    /// The way through a displayed picture when its stored rows are read, in displayed pixels: the first, the way to
+    /// the next of a row, and to the next row.
     fileprivate func steps(width: Int, height: Int) -> (first: Int, across: Int, down: Int) {
         let displayedWidth = transposes ? height : width
         let across = transposes ? displayedWidth : 1, down = transposes ? 1 : displayedWidth

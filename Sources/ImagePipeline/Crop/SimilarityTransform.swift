@@ -23,8 +23,8 @@ public struct SimilarityTransform: Sendable, Hashable {
     /// The translation down.
     public let ty: Double
 
-    /// The transform that brings points closest to others, by the sum of squared distances: Umeyama's without reflection, which
-    /// `skimage.transform.SimilarityTransform` and InsightFace estimate.
+    /// The transform that brings points closest to others, by the sum of squared distances: Umeyama's without
+    /// reflection, which `skimage.transform.SimilarityTransform` and InsightFace estimate.
     ///
     /// nil if the numbers of points differ, if there are fewer than two different ones, or if a result is not finite.
     public init?(from points: [PicturePoint], to others: [PicturePoint]) {
@@ -56,8 +56,8 @@ public struct SimilarityTransform: Sendable, Hashable {
         return PicturePoint(x: (a * x + b * y) / scale, y: (a * y - b * x) / scale)
     }
 
-    /// The eyes, the nose and the corners of the mouth in an aligned face of 112 by 112 pixels: the points of InsightFace's
-    /// `face_align.py`, in the order in which detectors give them (left and right as seen).
+    /// The eyes, the nose and the corners of the mouth in an aligned face of 112 by 112 pixels: the points of
+    /// InsightFace's `face_align.py`, in the order in which detectors give them (left and right as seen).
     public static let fivePoints = [
         PicturePoint(x: 38.2946, y: 51.6963), PicturePoint(x: 73.5318, y: 51.5014),
         PicturePoint(x: 56.0252, y: 71.7366),

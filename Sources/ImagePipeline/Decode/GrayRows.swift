@@ -1,5 +1,6 @@
-/// A colour JPEG's rows in gray: luma of the pixels as they are shown. What the file itself stores as luma is another number
-/// where its colours are out of the range that can be shown (as JPEG's rounding makes of saturated patterns), by up to 50 levels.
+/// A colour JPEG's rows in gray: luma of the pixels as they are shown. What the file itself stores as luma is another
+/// number where its colours are out of the range that can be shown (as JPEG's rounding makes of saturated patterns), by
+/// up to 50 levels.
 final class GrayRows: RowSource {
     let channels = 1
     private let source: JPEGRows

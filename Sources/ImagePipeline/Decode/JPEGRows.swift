@@ -18,11 +18,12 @@ final class JPEGRows: RowSource {
     /// Rows passed over together: whole rows of MCUs, whatever the sampling and the scale.
     private static let skippedBatch = 64
 
-    /// Columns beside the region that are decoded too: smooth chroma upsampling looks one chroma sample further, and takes the
-    /// edge of what is decoded for the edge of the picture.
+    /// Columns beside the region that are decoded too: smooth chroma upsampling looks one chroma sample further, and
+    /// takes the edge of what is decoded for the edge of the picture.
     private static let margin = 4
 
-    /// libjpeg-turbo writes rows that are aligned to its vectors past the caches; the very next thing here is to read them.
+    /// libjpeg-turbo writes rows that are aligned to its vectors past the caches; the very next thing here is to read
+    /// them.
     private static let misalignment = 4
 
     /// For a picture that the decoder has opened.

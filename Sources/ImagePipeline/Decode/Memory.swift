@@ -15,8 +15,8 @@ final class Memory {
         free(base)
     }
 
-    /// At least `count` bytes (contents undefined), with `slack` behind them that may be read and written by passes that work in
-    /// whole vectors. Valid until the next call.
+    /// At least `count` bytes (contents undefined), with `slack` behind them that may be read and written by passes
+    /// that work in whole vectors. Valid until the next call.
     func reserve(_ count: Int) throws(ImageError) -> UnsafeMutablePointer<UInt8> {
         let wanted = max(count, 1) + Self.slack
         if wanted > capacity || base == nil {
@@ -50,10 +50,10 @@ final class Memory {
     }
 
     static let slack = 64
-    /// A huge page. A picture of 250 MB in pages of 4 KiB costs 60,000 page faults, and as many pages to be given back, each in the
-    /// kernel and for some of it with all processors interrupted: requests of others wait for that.
+    /// A huge page. A picture of 250 MB in pages of 4 KiB costs 60,000 page faults, and as many pages to be given back,
+    /// each in the kernel and for some of it with all processors interrupted: requests of others wait for that.
     private static let hugePage = 2 << 20
-    /// Memory of this size has huge pages. It is not kept from one picture to the next, and malloc maps it by itself: its largest
-    /// M_MMAP_THRESHOLD is this.
+    /// Memory of this size has huge pages. It is not kept from one picture to the next, and malloc maps it by itself:
+    /// its largest M_MMAP_THRESHOLD is this.
     private static let huge = 32 << 20
 }

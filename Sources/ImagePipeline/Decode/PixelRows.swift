@@ -1,5 +1,5 @@
-/// The rows of a picture whose pixels are there, or of a part of it. They are copied where composing with the background, or turning to
-/// gray, changes them.
+/// The rows of a picture whose pixels are there, or of a part of it. They are copied where composing with the
+/// background, or turning to gray, changes them.
 final class PixelRows: RowSource {
     let channels: Int
     var hasOpacity: Bool { conversion.keepsOpacity }
@@ -41,8 +41,8 @@ final class PixelRows: RowSource {
         return RowBatch(base: conversion.apply(row, count: region.x.count, room: row), stride: 0, count: 1)
     }
 
-    /// The region's pixels of a row where they are: if all of them are in the picture, stay as they are, and are followed by as much memory
-    /// as passes that work in whole vectors read.
+    /// The region's pixels of a row where they are: if all of them are in the picture, stay as they are, and are
+    /// followed by as much memory as passes that work in whole vectors read.
     private func lentRow(_ line: Int) -> UnsafePointer<UInt8>? {
         let first = window.x + region.x.lowerBound, end = first + region.x.count
         guard !conversion.changes, first >= 0, end <= image.info.width, (0..<image.info.height).contains(line),

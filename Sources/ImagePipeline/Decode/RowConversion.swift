@@ -37,8 +37,8 @@ enum RowConversion {
         }
     }
 
-    /// Gray and alpha over a colour, to RGBX. The source stands at the end of the destination's memory or elsewhere: pixel by
-    /// pixel, what is read lies ahead of what is written.
+    /// Gray and alpha over a colour, to RGBX. The source stands at the end of the destination's memory or elsewhere:
+    /// pixel by pixel, what is read lies ahead of what is written.
     static func compositeGrayAlpha(
         _ source: UnsafePointer<UInt8>, to row: UnsafeMutablePointer<UInt8>, count: Int, over background: RGBColor
     ) {
@@ -81,8 +81,8 @@ enum RowConversion {
         }
     }
 
-    /// Adobe's CMYK, which stores 255 minus the ink, to RGBX, in place. All CMYK is taken to be of that kind, as Pillow does:
-    /// files that are not are hardly met, and cannot be recognised with certainty.
+    /// Adobe's CMYK, which stores 255 minus the ink, to RGBX, in place. All CMYK is taken to be of that kind, as Pillow
+    /// does: files that are not are hardly met, and cannot be recognised with certainty.
     static func rgbxFromInvertedCMYK(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
         for index in 0..<count {
             let pixel = row + index &* 4

@@ -2,29 +2,31 @@ import CJPEG
 
 /// The effect of decoding a JPEG at a part of its size on its colours, measured on its first rows.
 ///
-/// A full decode cuts what lies outside of 0 to 255 off each pixel, and then pixels are averaged; libjpeg's smaller sizes average
-/// first. Where chroma has fewer samples than luma, fine patterns of saturated colours (screenshots, drawings, test pictures)
-/// have many such pixels, and come out up to 20 levels brighter or darker. In photographs it is a tenth of a level.
+/// A full decode cuts what lies outside of 0 to 255 off each pixel, and then pixels are averaged; libjpeg's smaller
+/// sizes average first. Where chroma has fewer samples than luma, fine patterns of saturated colours (screenshots,
+/// drawings, test pictures) have many such pixels, and come out up to 20 levels brighter or darker. In photographs it
+/// is a tenth of a level.
 enum ScaleCheck {
-    /// Rows that are tried: those of one MCU. (At full size libjpeg reads two, since chroma is interpolated across their border.)
-    /// Pictures that are large enough to be decoded smaller have a hundred and more.
+    /// Rows that are tried: those of one MCU. (At full size libjpeg reads two, since chroma is interpolated across
+    /// their border.) Pictures that are large enough to be decoded smaller have a hundred and more.
     private static let rows = 16
 
-    /// Bytes before the first scan up to which a picture is tried: they are read twice more. Profiles and previews take a tenth of
-    /// it; a header can be millions of empty segments.
+    /// Bytes before the first scan up to which a picture is tried: they are read twice more. Profiles and previews take
+    /// a tenth of it; a header can be millions of empty segments.
     static let mostBeforePixels = 1 << 20
 
     /// The side of the blocks that are compared: a DCT block's, the finest that has a whole pixel at each scale.
     private static let block = 8
 
-    /// Levels in the mean above which a picture is decoded in full: half more than any photograph showed (0.16, 0.30 and 0.50 at
-    /// 4, 2 and 1 eighths), and less than any pattern did that was far more than two levels off in a tensor.
+    /// Levels in the mean above which a picture is decoded in full: half more than any photograph showed (0.16, 0.30
+    /// and 0.50 at 4, 2 and 1 eighths), and less than any pattern did that was far more than two levels off in a
+    /// tensor.
     private static func tolerance(scale: Int) -> Double {
         scale >= 4 ? 0.3 : scale == 2 ? 0.5 : 0.75
     }
 
-    /// The mean difference, in levels of 255, of blocks of 8 x 8 pixels at full size and at `scale` eighths; nil if it is
-    /// tolerable, or unknown without decoding the whole picture (progressive files) or at all (damaged ones).
+    /// The mean difference, in levels of 255, of blocks of 8 x 8 pixels at full size and at `scale` eighths; nil if it
+    /// is tolerable, or unknown without decoding the whole picture (progressive files) or at all (damaged ones).
     ///
     /// The decoder is left closed, the memory is used.
     static func distortion(
@@ -48,8 +50,8 @@ enum ScaleCheck {
         return mean > tolerance(scale: scale) ? mean : nil
     }
 
-    /// The sums of red, green and blue of each whole block in the first rows, at `scale` eighths of the size; none where that
-    /// would need the whole picture.
+    /// The sums of red, green and blue of each whole block in the first rows, at `scale` eighths of the size; none
+    /// where that would need the whole picture.
     private static func sums(
         of bytes: UnsafeRawBufferPointer, scale: Int, decoder: JPEGDecoder, memory: Memory
     ) throws(ImageError) -> [SIMD4<UInt32>] {

@@ -1,7 +1,7 @@
 /// The memory that decoding one picture needs besides the picture: kept from one to the next.
 ///
-/// `@unchecked Sendable`: it goes from thread to thread, but only through the pool's lock, and belongs to exactly one call
-/// between `ScratchPool.take` and `give`; nothing else refers to it.
+/// `@unchecked Sendable`: it goes from thread to thread, but only through the pool's lock, and belongs to exactly one
+/// call between `ScratchPool.take` and `give`; nothing else refers to it.
 final class Scratch: @unchecked Sendable {
     /// Rows as decoded.
     let rows = Memory()

@@ -1,6 +1,7 @@
 import CWebP
 
-/// A WebP's rows. libwebp decodes into memory of its caller's: the part of the picture that the region touches is held whole.
+/// A WebP's rows. libwebp decodes into memory of its caller's: the part of the picture that the region touches is held
+/// whole.
 final class WebPRows: RowSource {
     let channels: Int
     var hasOpacity: Bool { conversion.keepsOpacity }
@@ -18,8 +19,8 @@ final class WebPRows: RowSource {
 
     /// - Parameters:
     ///   - bytes: the picture's; of an animation, those of its first frame.
-    ///   - said: the size of the canvas, the frame's place on it, and where the pixels begin in `bytes`: the decoder looks through all that
-    ///     is before them whenever it is offered more.
+    ///   - said: the size of the canvas, the frame's place on it, and where the pixels begin in `bytes`: the decoder
+    ///     looks through all that is before them whenever it is offered more.
     init(
         _ bytes: UnsafeRawBufferPointer, header said: PictureHeader, _ request: RowRequest, whole: Memory,
         isCancelled: () -> Bool
@@ -38,8 +39,8 @@ final class WebPRows: RowSource {
         else { throw .corrupt("the WebP headers contradict each other") }
 
         let fillsCanvas = place.width == canvas.width && place.height == canvas.height
-        // What is held: of a frame that leaves some of the canvas free, the canvas; otherwise what the region touches, from an
-        // even pixel, as chroma is stored for two by two, and with a margin, since chroma is smoothed.
+        // What is held: of a frame that leaves some of the canvas free, the canvas; otherwise what the region touches,
+        // from an even pixel, as chroma is stored for two by two, and with a margin, since chroma is smoothed.
         let held =
             fillsCanvas
             ? Area(around: region, within: canvas) : Area(x: 0, y: 0, width: canvas.width, height: canvas.height)

@@ -68,8 +68,8 @@ struct Framing: Hashable {
         y.place(on: part.y..<part.y + part.height, of: height)
     }
 
-    /// The size that the picture is scaled to before the tensor's is cut from its middle; nil if as much of the picture as the
-    /// shape allows is cut first.
+    /// The size that the picture is scaled to before the tensor's is cut from its middle; nil if as much of the picture
+    /// as the shape allows is cut first.
     private static func scaledSize(width: Int, height: Int, spec: ImageTensorSpec) -> ImageSize? {
         if spec.keepsSize { return ImageSize(width: width, height: height) }
         if let size = spec.resizeExactly { return size }
@@ -138,8 +138,8 @@ struct Framing: Hashable {
             wholeLength: length, source: whole, scaledLength: scaled, outputs: start..<start + target, destination: 0)
     }
 
-    /// As Pillow's ImageOps.contain, or as Ultralytics' LetterBox: the side that decides is exact, the other rounded; but a line of
-    /// pixels is left of a picture so thin that Pillow leaves nothing.
+    /// As Pillow's ImageOps.contain, or as Ultralytics' LetterBox: the side that decides is exact, the other rounded;
+    /// but a line of pixels is left of a picture so thin that Pillow leaves nothing.
     private static func fittingSize(width: Int, height: Int, into spec: ImageTensorSpec) -> (width: Int, height: Int) {
         func side(_ scaled: Double, _ most: Int) -> Int { max(1, min(most, Int(scaled.rounded(.toNearestOrEven)))) }
         if spec.centering == .floor {

@@ -1,4 +1,5 @@
-/// The plan that is made before a pixel is decoded: which part of the picture is needed, at which size, and how it is placed.
+/// The plan that is made before a pixel is decoded: which part of the picture is needed, at which size, and how it is
+/// placed.
 struct DecodePlan {
     let orientation: Orientation
     let framing: Framing
@@ -53,7 +54,8 @@ struct DecodePlan {
     /// Pictures with fewer pixels are decoded at their full size: there is little to save, and the result is exact.
     static let smallestScaled = 500_000
 
-    /// The smallest scale at which the needed part still has at least `margin` times the pixels, each way, that are made of it.
+    /// The smallest scale at which the needed part still has at least `margin` times the pixels, each way, that are
+    /// made of it.
     ///
     /// More for chroma that libjpeg scales down together with luma although it has fewer samples one way already.
     /// Only the scales for which libjpeg-turbo has vector code: at 3/8 it takes longer than at 4/8.
@@ -67,18 +69,19 @@ struct DecodePlan {
         return 8
     }
 
-    /// The pass that Pillow does first: a matter of the whole picture, not of the part that is kept. Both orders give the same
-    /// but for the rounding between them, by one level at most.
+    /// The pass that Pillow does first: a matter of the whole picture, not of the part that is kept. Both orders give
+    /// the same but for the rounding between them, by one level at most.
     private static func isVerticalFirst(_ framing: Framing) -> Bool {
         let across = framing.x.wholeLength - framing.x.scaledLength
         let down = framing.y.wholeLength - framing.y.scaledLength
         return down > 0 && down > 2 * across
     }
 
-    /// Weights in pixels of the whole decoded axis, as stored. Pixels beside the part that is scaled count at its edges, as far
-    /// as the filter reaches: so do Pillow's `resize` with a box and `ImageOps.fit`.
+    /// Weights in pixels of the whole decoded axis, as stored. Pixels beside the part that is scaled count at its
+    /// edges, as far as the filter reaches: so do Pillow's `resize` with a box and `ImageOps.fit`.
     ///
-    /// They are computed along the oriented axis and mirrored, so that all orientations of a picture have the very same ones.
+    /// They are computed along the oriented axis and mirrored, so that all orientations of a picture have the very same
+    /// ones.
     private static func weights(
         _ axis: AxisFraming, scale: Int, flips: Bool, resampler: Resampler, enlarges: Bool
     ) -> ResampleWeights {

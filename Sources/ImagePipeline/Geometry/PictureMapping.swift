@@ -1,8 +1,8 @@
 /// Maps points of the displayed picture to points of the tensor, and back: it converts a model's boxes to the
 /// picture's.
 ///
-/// Points lie between pixels: 0 is the first pixel's outer edge, the width is the last one's. The picture is the one that is displayed,
-/// after orientation, at its full size.
+/// Points lie between pixels: 0 is the first pixel's outer edge, the width is the last one's. The picture is the one
+/// that is displayed, after orientation, at its full size.
 public struct PictureMapping: Sendable, Hashable {
     /// One axis: `tensor = picture * scale + offset`.
     public struct Axis: Sendable, Hashable {

@@ -5,8 +5,8 @@ extension ResampleWeights {
         case linear
         /// The share of each pixel in the area that an output covers.
         case area
-        /// `INTER_AREA` where a side gets longer: a pixel is kept sharp, and two are mixed only where an output lies across
-        /// both.
+        /// `INTER_AREA` where a side gets longer: a pixel is kept sharp, and two are mixed only where an output lies
+        /// across both.
         case areaEnlarged
     }
 

@@ -4,8 +4,8 @@
     import Musl
 #endif
 
-/// The functions that weigh source pixels by their distance from an output's centre: those of Pillow's Resample.c, in double
-/// precision and in its order of operations, so that the last bits agree.
+/// The functions that weigh source pixels by their distance from an output's centre: those of Pillow's Resample.c, in
+/// double precision and in its order of operations, so that the last bits agree.
 extension Resampler {
     /// The reach of the filter, in source pixels when the picture is not made smaller.
     var support: Double {

@@ -1,7 +1,7 @@
 /// For each output pixel of an axis, which source pixels it is made of, and how much of each.
 ///
-/// The numbers are those of Pillow's resampler: weights in double precision, normalized to a sum of 1, then fixed point of 22
-/// bits. So that the same additions give the same pixels, bit for bit.
+/// The numbers are those of Pillow's resampler: weights in double precision, normalized to a sum of 1, then fixed point
+/// of 22 bits. So that the same additions give the same pixels, bit for bit.
 struct ResampleWeights: Hashable {
     /// Fraction bits of a coefficient: 8 bits of value and 2 of headroom for the sum fit beside them into 32.
     static let precision: Int32 = 22

@@ -80,7 +80,8 @@ enum JPEGHeader {
         }
     }
 
-    /// The reason why a frame cannot be decoded: processes of ITU-T T.81 that libjpeg-turbo lacks. It has arithmetic coding.
+    /// The reason why a frame cannot be decoded: processes of ITU-T T.81 that libjpeg-turbo lacks. It has arithmetic
+    /// coding.
     private static func unsupported(_ marker: UInt8, precision: UInt8?) -> String? {
         switch marker {
         case 0xC3, 0xCB: return "the JPEG is lossless (ITU-T T.81, process 14): convert it to PNG or an ordinary JPEG"
@@ -113,7 +114,8 @@ enum JPEGHeader {
         return marker
     }
 
-    /// The ratio of chroma samples one way to those the other way: 1 of 4:4:4 and 4:2:0, 2 of 4:2:2 and 4:4:0, 4 of 4:1:1.
+    /// The ratio of chroma samples one way to those the other way: 1 of 4:4:4 and 4:2:0, 2 of 4:2:2 and 4:4:0, 4 of
+    /// 4:1:1.
     private static func chromaUnevenness(_ reader: ByteReader, components: Int) -> Double {
         guard let count = reader.byte(components), count > 1, let first = reader.byte(components + 2) else { return 1 }
         var unevenness = 1.0
@@ -129,7 +131,8 @@ enum JPEGHeader {
         return unevenness
     }
 
-    /// The bytes that libjpeg allocates for the coefficients of a whole picture: blocks of 64, 2 bytes each, in whole MCUs.
+    /// The bytes that libjpeg allocates for the coefficients of a whole picture: blocks of 64, 2 bytes each, in whole
+    /// MCUs.
     private static func coefficientBytes(_ reader: ByteReader, width: Int, height: Int, components: Int) -> Int {
         let count = reader.byte(components).map(Int.init) ?? 0
         // A factor of 0 is libjpeg's to refuse.
@@ -142,8 +145,8 @@ enum JPEGHeader {
         }
     }
 
-    /// The number of scans, this one included, whose length stands at `start`: up to the end marker, as many cameras write a
-    /// video or another picture behind it. Counting them takes a fraction of what decoding one would.
+    /// The number of scans, this one included, whose length stands at `start`: up to the end marker, as many cameras
+    /// write a video or another picture behind it. Counting them takes a fraction of what decoding one would.
     private static func scans(
         _ reader: ByteReader, from start: Int, isCancelled: () -> Bool
     ) throws(ImageError) -> Int {
@@ -173,8 +176,8 @@ enum JPEGHeader {
         .truncated("the JPEG ends at byte \(reader.count), \(place)")
     }
 
-    /// Within scans 0xFF is always followed by a byte that makes it harmless: an EOI marker there is one. Looked for from the
-    /// end, where it nearly always is; decoding may stop at the last row it needs, and would not notice.
+    /// Within scans 0xFF is always followed by a byte that makes it harmless: an EOI marker there is one. Looked for
+    /// from the end, where it nearly always is; decoding may stop at the last row it needs, and would not notice.
     private static func missingEnd(_ reader: ByteReader, scan: Int) -> String? {
         var position = reader.count - 1
         while position > scan {

@@ -2,7 +2,8 @@
 enum MediaItems {
     private static let codings: [(StaticString, ImageFormat)] = [("hvc1", .heic), ("av01", .avif), ("jpeg", .jpeg)]
 
-    /// The formats whose decoders a file may use: those of all item entries (`infe`, ISO/IEC 14496-12, 8.11.6), wherever they are in it.
+    /// The formats whose decoders a file may use: those of all item entries (`infe`, ISO/IEC 14496-12, 8.11.6),
+    /// wherever they are in it.
     static func formats(_ reader: ByteReader) -> [ImageFormat] {
         var found: Set<ImageFormat> = []
         var place = 0

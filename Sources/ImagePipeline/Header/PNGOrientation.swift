@@ -1,9 +1,10 @@
 import CPNG
 
-/// The orientation that a PNG's chunks state: eXIf, EXIF in hexadecimal text (as ImageMagick and ExifTool write it), or XMP.
+/// The orientation that a PNG's chunks state: eXIf, EXIF in hexadecimal text (as ImageMagick and ExifTool write it), or
+/// XMP.
 ///
-/// Of several chunks of a kind the last counts, as for Pillow. Chunks are only noted while the file is walked: at the end at
-/// most one of each kind is decompressed, and at most `mostText` bytes of it.
+/// Of several chunks of a kind the last counts, as for Pillow. Chunks are only noted while the file is walked: at the
+/// end at most one of each kind is decompressed, and at most `mostText` bytes of it.
 struct PNGOrientation {
     /// The text of a chunk.
     private struct Text {
@@ -62,8 +63,8 @@ struct PNGOrientation {
         if !isCompressed, data.has("exif\0", at: 0) { exif = data.slice(5, data.count - 5) }
     }
 
-    /// PNG, 11.3.3.4: a keyword, a zero, whether it is compressed and how, a language and a translated keyword, each with a
-    /// zero, and the text.
+    /// PNG, 11.3.3.4: a keyword, a zero, whether it is compressed and how, a language and a translated keyword, each
+    /// with a zero, and the text.
     private mutating func noteInternational(_ data: ByteReader) {
         let isProfile = data.has(Self.rawProfile, at: 0)
         guard isProfile || data.has(Self.packet, at: 0) else { return }
@@ -100,7 +101,8 @@ struct PNGOrientation {
         }
     }
 
-    /// A profile in text: three lines (the first empty, a name, a length), and then bytes in hexadecimal, on any number of lines.
+    /// A profile in text: three lines (the first empty, a name, a length), and then bytes in hexadecimal, on any number
+    /// of lines.
     private static func hexadecimal(_ text: ByteReader) -> Int? {
         var offset = 0
         for _ in 0..<3 {

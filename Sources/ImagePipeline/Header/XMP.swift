@@ -1,7 +1,8 @@
 /// The one property that is needed of XMP: `tiff:Orientation`, as an attribute or an element.
 enum XMP {
-    /// Of the first `tiff:Orientation="N"` or `<tiff:Orientation>N`, where N is a digit, 1 to 8; 1 where it is another digit; nil
-    /// if there is none. A search, as Pillow does it: packets are often cut or damaged by programs that do not know XMP.
+    /// Of the first `tiff:Orientation="N"` or `<tiff:Orientation>N`, where N is a digit, 1 to 8; 1 where it is another
+    /// digit; nil if there is none. A search, as Pillow does it: packets are often cut or damaged by programs that do
+    /// not know XMP.
     static func orientation(_ packet: ByteReader) -> Int? {
         let name: StaticString = "tiff:Orientation"
         var offset = 0

@@ -13,12 +13,12 @@ extension ImagePipeline {
     /// The same as ``demand(_:)``, of memory only.
     public func memoryToDecode(_ bytes: UnsafeRawBufferPointer) -> Int { demand(bytes).memory }
 
-    /// The demand of `prepare`: an estimate of the time, and an upper bound of the memory, in addition to the picture and the
-    /// tensor. Both may be too high, by the part of the picture that is not needed.
+    /// The demand of `prepare`: an estimate of the time, and an upper bound of the memory, in addition to the picture
+    /// and the tensor. Both may be too high, by the part of the picture that is not needed.
     ///
-    /// Rows are streamed, so most pictures take a few hundred KiB. Held as a whole are the coefficients of JPEGs with several scans
-    /// (2 bytes each), interlaced PNGs (up to 4 bytes a pixel) and WebPs (4 bytes a pixel, 8 where they are lossless or have
-    /// transparency). 0 for pictures that `prepare` refuses because of their header.
+    /// Rows are streamed, so most pictures take a few hundred KiB. Held as a whole are the coefficients of JPEGs with
+    /// several scans (2 bytes each), interlaced PNGs (up to 4 bytes a pixel) and WebPs (4 bytes a pixel, 8 where they
+    /// are lossless or have transparency). 0 for pictures that `prepare` refuses because of their header.
     public func demand(_ bytes: UnsafeRawBufferPointer) -> DecodeDemand {
         let reader = ByteReader(bytes)
         guard let format = FormatSniffer.format(reader) else { return .none }

@@ -2,7 +2,8 @@ import CJPEG
 
 /// Converts the bytes of a picture to the tensor of a model.
 ///
-/// Any number of threads may use a pipeline at the same time. Memory of finished calls is kept for later calls of any pipeline.
+/// Any number of threads may use a pipeline at the same time. Memory of finished calls is kept for later calls of any
+/// pipeline.
 public final class ImagePipeline: Sendable {
     /// The specification of the tensor.
     public let spec: ImageTensorSpec
@@ -14,8 +15,8 @@ public final class ImagePipeline: Sendable {
     /// One for all pipelines: what is kept does not grow with their number.
     static let pool = ScratchPool(limit: 32)
 
-    /// The longest side of a picture: what libjpeg decodes at most, and what JPEG can have. It bounds the work that a row can
-    /// cause.
+    /// The longest side of a picture: what libjpeg decodes at most, and what JPEG can have. It bounds the work that a
+    /// row can cause.
     private static func maximumSide(_ format: ImageFormat) -> Int { format == .jpeg ? 65_500 : 65_535 }
 
     /// Creates a pipeline.
@@ -90,7 +91,8 @@ public final class ImagePipeline: Sendable {
 
     /// The same for a picture whose pixels are there, or for a part of it, which must be upright.
     ///
-    /// - Parameter window: the part that is taken for the picture; nil for all of it. Its box is ``ImageDecodeOptions/part``.
+    /// - Parameter window: the part that is taken for the picture; nil for all of it. Its box is
+    ///   ``ImageDecodeOptions/part``.
     /// - Returns: what the header says; of a part, its size.
     public func prepare(
         _ image: PixelImage, window: PictureWindow? = nil, into destination: UnsafeMutableRawBufferPointer,
@@ -139,8 +141,8 @@ public final class ImagePipeline: Sendable {
         }
     }
 
-    /// The plan for a picture. One that would be decoded at a part of its size is tried first, where the margin promises
-    /// that the difference is hardly visible, and decoded in full where it is visible.
+    /// The plan for a picture. One that would be decoded at a part of its size is tried first, where the margin
+    /// promises that the difference is hardly visible, and decoded in full where it is visible.
     private func plan(
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch
     ) -> DecodePlan {

@@ -1,5 +1,5 @@
-/// Brings the picture that a model made back to the one that was sent: without the margin of the tensor, and at the size that was sent times
-/// the model's factor.
+/// Brings the picture that a model made back to the one that was sent: without the margin of the tensor, and at the
+/// size that was sent times the model's factor.
 public struct PictureReturn: Sendable {
     private let x: PictureMapping.Axis, y: PictureMapping.Axis
     private let tensor: ImageSize

@@ -1,9 +1,10 @@
 import CResample
 
-/// Weights as the C functions take them: every output has the same number of coefficients, so many as fill whole groups.
+/// Weights as the C functions take them: every output has the same number of coefficients, so many as fill whole
+/// groups.
 ///
-/// Outputs need one or two source pixels more or less than their neighbours. A loop that counts them is guessed wrongly by the
-/// processor at about every second output, which costs as much as the sums; factors of 0 cost next to nothing.
+/// Outputs need one or two source pixels more or less than their neighbours. A loop that counts them is guessed wrongly
+/// by the processor at about every second output, which costs as much as the sums; factors of 0 cost next to nothing.
 struct EvenTaps {
     /// By output: the first source pixel.
     private let starts: [Int32]
@@ -24,8 +25,8 @@ struct EvenTaps {
         var starts = [Int32](repeating: 0, count: outputs)
         var factors = [Int32](repeating: 0, count: outputs * taps)
         for output in 0..<weights.outputCount {
-            // Zeros come behind, or before where the row would end: no pixel is read that the row does not have, but less than a
-            // group where it has fewer than `taps`.
+            // Zeros come behind, or before where the row would end: no pixel is read that the row does not have, but
+            // less than a group where it has fewer than `taps`.
             let wanted = Int(weights.starts[output])
             let start = max(0, min(wanted, pixels - taps))
             starts[output] = Int32(start)
@@ -39,11 +40,11 @@ struct EvenTaps {
         self.channels = channels
     }
 
-    /// `source` has the pixels that the weights refer to and 15 readable bytes behind them, `destination` room for all outputs,
-    /// rounded up to four.
+    /// `source` has the pixels that the weights refer to and 15 readable bytes behind them, `destination` room for all
+    /// outputs, rounded up to four.
     func apply(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>) {
-        // `starts` has an element for each output and `halves` twice `taps`; `starts[output] + taps` is less than a group more than
-        // the pixels of a row, which is at most 15 bytes, and not more where the row has `taps`.
+        // `starts` has an element for each output and `halves` twice `taps`; `starts[output] + taps` is less than a
+        // group more than the pixels of a row, which is at most 15 bytes, and not more where the row has `taps`.
         starts.withUnsafeBufferPointer { starts in
             halves.withUnsafeBufferPointer { halves in
                 var weights = cresample_weights(

@@ -17,8 +17,8 @@ struct HorizontalPass {
         even = copies ? nil : EvenTaps(weights, channels: channels)
     }
 
-    /// `source` has the pixels that the weights refer to and 15 readable bytes behind them, `destination` room for all outputs and
-    /// for 15 bytes behind them.
+    /// `source` has the pixels that the weights refer to and 15 readable bytes behind them, `destination` room for all
+    /// outputs and for 15 bytes behind them.
     func apply(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>) {
         if let even {
             even.apply(source, to: destination)
@@ -29,8 +29,8 @@ struct HorizontalPass {
         }
     }
 
-    // The functions below use pointers of arrays: `starts` has an element for each output, which is a pixel of a row, for the row was
-    // chosen by it.
+    // The functions below use pointers of arrays: `starts` has an element for each output, which is a pixel of a row,
+    // for the row was chosen by it.
 
     private func copy(_ source: UnsafeRawPointer, _ destination: UnsafeMutableRawPointer) {
         weights.starts.withUnsafeBufferPointer { starts in

@@ -1,6 +1,7 @@
 /// Converts rows of a region to rows of the scaled picture, as stored (orientation is applied when they are written).
 ///
-/// Values are rounded to whole levels between the two passes, as Pillow does: which one comes first matters, if only for a level.
+/// Values are rounded to whole levels between the two passes, as Pillow does: which one comes first matters, if only
+/// for a level.
 struct RegionResampler {
     private let horizontal: HorizontalPass
     private var vertical: VerticalPass
@@ -41,7 +42,8 @@ struct RegionResampler {
         vertical.advance()
     }
 
-    /// The next row of outputs, of `x.outputCount * channels` bytes, if the rows so far make one. Valid until the next call.
+    /// The next row of outputs, of `x.outputCount * channels` bytes, if the rows so far make one. Valid until the next
+    /// call.
     mutating func next() -> UnsafePointer<UInt8>? {
         guard let row = vertical.next() else { return nil }
         guard verticalFirst, !horizontal.isIdentity else { return row }

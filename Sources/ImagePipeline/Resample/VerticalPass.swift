@@ -68,9 +68,9 @@ struct VerticalPass {
         }
         halves.withUnsafeBufferPointer { halves in
             guard let halves = halves.baseAddress else { return }
-            // `stride` is a multiple of 64 not less than `rowBytes`, the ring has `capacity` of them and the result one; the
-            // rows from `start` on, `count <= capacity` of them, have come. An output has `weights.stride` coefficients, an even
-            // number not less than `count`.
+            // `stride` is a multiple of 64 not less than `rowBytes`, the ring has `capacity` of them and the result
+            // one; the rows from `start` on, `count <= capacity` of them, have come. An output has `weights.stride`
+            // coefficients, an even number not less than `count`.
             var rows = cresample_rows(
                 ring: ring, stride: stride, capacity: capacity, first: start % capacity, count: count)
             cresample_vertical(ResampleLevel.best, &rows, halves + base * 2, rowBytes, result)

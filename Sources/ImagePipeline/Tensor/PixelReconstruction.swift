@@ -1,7 +1,7 @@
 /// Converts a tensor back to pixels: for models that return a picture, and to show the input of a model.
 ///
-/// Each pixel value is `(value + bias) * scale`, rounded, halves away from zero, and clamped to 0...255. What is not a number
-/// becomes 0.
+/// Each pixel value is `(value + bias) * scale`, rounded, halves away from zero, and clamped to 0...255. What is not a
+/// number becomes 0.
 public struct PixelReconstruction: Sendable, Hashable {
     /// Columns, at least 1.
     public var width: Int

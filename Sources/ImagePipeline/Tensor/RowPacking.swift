@@ -1,7 +1,7 @@
 import CResample
 
-/// Faster ways to write a row of RGBX pixels for the layouts that models take most often. They give the very numbers of the
-/// tables; what they do not handle, `TensorWriter` does by table.
+/// Faster ways to write a row of RGBX pixels for the layouts that models take most often. They give the very numbers of
+/// the tables; what they do not handle, `TensorWriter` does by table.
 struct RowPacking: Sendable {
     private let kind: Kind
     private let isBGR: Bool

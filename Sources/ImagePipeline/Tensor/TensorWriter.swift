@@ -16,7 +16,8 @@ struct TensorWriter {
     private let isBGR: Bool
     private let rowPixels: Int
 
-    /// `destination` has `spec.byteCount` bytes; the framing's outputs lie within the tensor: so do all addresses made here.
+    /// `destination` has `spec.byteCount` bytes; the framing's outputs lie within the tensor: so do all addresses made
+    /// here.
     init(
         spec: ImageTensorSpec, tables: ElementTables, packing: RowPacking?, framing: Framing, orientation: Orientation,
         destination: UnsafeMutableRawPointer

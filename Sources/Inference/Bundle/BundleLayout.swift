@@ -18,8 +18,8 @@ struct BundleLayout: Sendable {
     /// The model files that exporters write, the one that is served first.
     private static let usual = ["model.onnx", "onnx/model.onnx", "openvino_model.xml", "model.xml", "model.tflite"]
 
-    /// Nil if the folder is not a bundle: it has no model file, or several of which none has a usual name, or one that may have
-    /// strayed there beside other folders.
+    /// Nil if the folder is not a bundle: it has no model file, or several of which none has a usual name, or one that
+    /// may have strayed there beside other folders.
     /// - Parameter onnx: whether the folder `onnx` has a `model.onnx`, if there is such a folder.
     init?(names: [String], hasONNXFolderModel: Bool) {
         let files = Set(names)

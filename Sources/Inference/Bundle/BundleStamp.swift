@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The state of the files of a bundle at one moment: names, identities, sizes and modification times.
 ///
-/// If the stamps before and after a load differ, the bundle was being copied during the load: the loaded model
-/// may be a mixture of old and new files. If the stamp of a loaded bundle is still current, there is nothing new to load.
+/// If the stamps before and after a load differ, the bundle was being copied during the load: the loaded model may be a
+/// mixture of old and new files. If the stamp of a loaded bundle is still current, there is nothing new to load.
 struct BundleStamp: Sendable, Hashable {
     /// The time of change of the inode reveals contents that were replaced while keeping the modification time.
     private struct Entry: Sendable, Hashable {
@@ -30,11 +30,12 @@ struct BundleStamp: Sendable, Hashable {
         }.sorted().joined(separator: "\n")
     }
 
-    /// Looks at a bundle's folder; or at a bare model file, and the files beside it that are not models: its weights may be in
-    /// files of any name. Blocks.
+    /// Looks at a bundle's folder; or at a bare model file, and the files beside it that are not models: its weights
+    /// may be in files of any name. Blocks.
     init(path: String) {
         self.path = path
-        // Hidden files are not the model's: rsync and editors write new contents to such a name, and rename it when it is whole.
+        // Hidden files are not the model's: rsync and editors write new contents to such a name, and rename it when it
+        // is whole.
         for entry in BundleWalk(path).entries where !entry.path.dropFirst(path.count).contains("/.") {
             insert(entry.path, entry.status)
         }

@@ -1,8 +1,8 @@
 internal import CoreMLImport
 internal import ImagePipeline
 
-/// The conversion of a network or program in a Core ML file: the engine's representation, and its description for a bundle.
-/// `ocelli quantize` works on it.
+/// The conversion of a network or program in a Core ML file: the engine's representation, and its description for a
+/// bundle. `ocelli quantize` works on it.
 package struct CoreMLConversion: Sendable {
     /// The XML and the constants.
     package let representation: [UInt8], weights: [UInt8]
@@ -35,7 +35,8 @@ package struct CoreMLConversion: Sendable {
     package static func reads(_ path: String) -> Bool { CoreMLFile.isCoreML(path) }
 
     /// Translates the file. Blocks.
-    /// - Throws: what is wrong with the file; where it holds no network and no program, that there is nothing to translate.
+    /// - Throws: what is wrong with the file; where it holds no network and no program, that there is nothing to
+    ///   translate.
     package init(path: String) throws(InferenceError) {
         func problems(_ list: [Problem]) -> InferenceError {
             .invalidBundle(

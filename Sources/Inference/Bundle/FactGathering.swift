@@ -65,7 +65,8 @@ package struct GatheredFacts: Sendable {
         sheet = .merged(all)
     }
 
-    /// YOLOv5 writes its metadata under the model's own name: `yolov5s.yaml` beside `yolov5s.xml`. Any other file of such a name is nothing.
+    /// YOLOv5 writes its metadata under the model's own name: `yolov5s.yaml` beside `yolov5s.xml`. Any other file of
+    /// such a name is nothing.
     private mutating func namesake(_ folder: String, _ model: String) {
         let file = ModelBundle.servedName(of: model) + ".yaml"
         guard case .success(let data) = BundleFile.read(folder + "/" + file, most: Self.largestConfiguration) else {

@@ -1,7 +1,8 @@
 internal import JSON
 internal import Observations
 
-/// Reads the head of an output of type `boxes`: a family's name, parts, or a name and the parts in which the head differs.
+/// Reads the head of an output of type `boxes`: a family's name, parts, or a name and the parts in which the head
+/// differs.
 struct HeadParser {
     let object: ManifestObject
     let contents: (_ file: String, _ path: String) -> [UInt8]?

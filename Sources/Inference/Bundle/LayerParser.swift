@@ -162,7 +162,8 @@ struct LayerParser {
         ]
     }
 
-    /// `normalize` of inputs (pixel * scale + bias), `denormalize` of outputs ((value + bias) * scale), and `mean`/`std`.
+    /// `normalize` of inputs (pixel * scale + bias), `denormalize` of outputs ((value + bias) * scale), and
+    /// `mean`/`std`.
     private func pixelTransform(into image: inout ModelManifest.ImageLayer, channels: Int) {
         let key = isInput ? "normalize" : "denormalize"
         guard let transform = object.object(key) else { return }

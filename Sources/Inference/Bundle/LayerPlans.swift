@@ -18,8 +18,8 @@ struct InputPlan: Sendable {
         case feature
     }
 
-    /// The value of the input where a prediction leaves it out; nil if the input is required. For an array, the value of each
-    /// element; NaN for a missing value.
+    /// The value of the input where a prediction leaves it out; nil if the input is required. For an array, the value
+    /// of each element; NaN for a missing value.
     var fallback: Double?
     /// True if 64-bit numbers are computed in 64 bits.
     var isExact = false

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// The places that links in a bundle may point to. Without a limit, a link to `/etc/passwd` named `labels.txt` would be served.
+/// The places that links in a bundle may point to. Without a limit, a link to `/etc/passwd` named `labels.txt` would be
+/// served.
 public enum LinkPolicy: Sendable, Equatable {
     /// Anywhere.
     case anywhere
@@ -16,9 +17,9 @@ public enum LinkPolicy: Sendable, Equatable {
         }
     }
 
-    /// The policy for one model. An entry of a folder of models may itself be a link that leads elsewhere: who may put a link there may
-    /// put a model there. What the entry leads to then counts as one of the folders; for a bare file the folder that it is in, where its
-    /// weights lie. Blocks.
+    /// The policy for one model. An entry of a folder of models may itself be a link that leads elsewhere: who may put
+    /// a link there may put a model there. What the entry leads to then counts as one of the folders; for a bare file
+    /// the folder that it is in, where its weights lie. Blocks.
     func admitting(_ path: String) -> LinkPolicy {
         guard case .within(let folders) = self else { return self }
         var all = folders
@@ -42,8 +43,8 @@ public enum LinkPolicy: Sendable, Equatable {
         return .within(all)
     }
 
-    /// The path that the kernel knows an open file by. realpath(3) would fail where the folder of models is itself a link into
-    /// another container's files, /proc/PID/root/models.
+    /// The path that the kernel knows an open file by. realpath(3) would fail where the folder of models is itself a
+    /// link into another container's files, /proc/PID/root/models.
     private static func place(of path: String) -> String? {
         let descriptor = open(path, Self.pathOnly | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -57,8 +58,8 @@ public enum LinkPolicy: Sendable, Equatable {
         }
     }
 
-    /// O_PATH, which Glibc's module lacks: nothing is opened for reading, so that neither pipes nor devices are touched, and files
-    /// that may not be read are found too.
+    /// O_PATH, which Glibc's module lacks: nothing is opened for reading, so that neither pipes nor devices are
+    /// touched, and files that may not be read are found too.
     private static let pathOnly: Int32 = 0o10_000_000
 
     /// The problem of a file that is in another place.

@@ -68,8 +68,8 @@ struct ManifestParser {
         return agreement
     }
 
-    /// The part of `runtime` that a pipeline shares with models: when it is loaded. All else is said by the models that it
-    /// names.
+    /// The part of `runtime` that a pipeline shares with models: when it is loaded. All else is said by the models that
+    /// it names.
     private func parseRest(ofPipeline root: ManifestObject, into manifest: inout ModelManifest) {
         for key in ["model", "inputs", "outputs", "placeholders"] where root.has(key) {
             problems.add(key, "does not go with \"pipeline\": the models that it names have their own")
@@ -123,7 +123,8 @@ struct ManifestParser {
         model.refuseUnknownKeys()
     }
 
-    /// The backend that a model file's name stands for; TensorFlow's SavedModels are folders, whose names have no extension.
+    /// The backend that a model file's name stands for; TensorFlow's SavedModels are folders, whose names have no
+    /// extension.
     private static func backend(of file: String) -> ModelFormat? {
         guard let dot = file.lastIndex(of: "."), dot > file.startIndex else { return .tensorflow }
         return ModelBundle.isModelFolder(file) ? .coreml : ModelFormat(file: file)

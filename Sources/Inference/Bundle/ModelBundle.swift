@@ -4,8 +4,8 @@ internal import Glibc
 internal import JSON
 internal import ModelFacts
 
-/// A model on disk: a folder with `model.json`, or a bare model file (or a SavedModel's folder), whose tensors are served as
-/// they are.
+/// A model on disk: a folder with `model.json`, or a bare model file (or a SavedModel's folder), whose tensors are
+/// served as they are.
 package struct ModelBundle: Sendable {
     /// The folder, or the bare model file.
     package let path: String
@@ -153,8 +153,8 @@ package struct ModelBundle: Sendable {
         return "appeared while the folder was read: load it again"
     }
 
-    /// The links that lead where they may not: of the folder, or of a bare model file and what lies beside it with its name, as its
-    /// weights do.
+    /// The links that lead where they may not: of the folder, or of a bare model file and what lies beside it with its
+    /// name, as its weights do.
     private static func outside(_ path: String, links: LinkPolicy) -> [BundleProblem] {
         guard links != .anywhere else { return [] }
         let links = links.admitting(path)
@@ -175,7 +175,8 @@ package struct ModelBundle: Sendable {
             .sorted().map { folder + "/" + $0 }
     }
 
-    /// Pipes, sockets and devices among the files of a bundle, before any of them is opened: the engine would read from them for ever.
+    /// Pipes, sockets and devices among the files of a bundle, before any of them is opened: the engine would read from
+    /// them for ever.
     private static func special(_ path: String) -> [BundleProblem] {
         let inside = BundleWalk(path).entries.filter { !$0.path.dropFirst(path.count).contains("/.") }
         var problems = inside.compactMap { entry -> BundleProblem? in
@@ -204,8 +205,8 @@ package struct ModelBundle: Sendable {
             .map { path[...slash] + $0 }
     }
 
-    /// The kind of the entry at a path, or the problem if it cannot be looked into: an unreadable folder does not count as one
-    /// whose files are missing.
+    /// The kind of the entry at a path, or the problem if it cannot be looked into: an unreadable folder does not count
+    /// as one whose files are missing.
     private static func kind(at path: String) -> Result<FolderReader.Kind, BundleFile.Problem> {
         let files = FolderReader.disk
         do throws(FileFailure) {

@@ -13,7 +13,8 @@ package struct ModelManifest: Sendable {
     package var type = ""
     package var inputs: [Layer] = []
     package var outputs: [Layer] = []
-    /// The boxes, masks, keypoints and embeddings that `outputs` declares; each of their tensors is also one of the outputs.
+    /// The boxes, masks, keypoints and embeddings that `outputs` declares; each of their tensors is also one of the
+    /// outputs.
     package var observations: [ObservationOutput] = []
     /// The stages, where the bundle is a pipeline of other models; nil for a model.
     package var pipeline: PipelineDescription?
@@ -119,7 +120,8 @@ package enum LinearTransform: Sendable, Hashable {
     }
 }
 
-/// The settings for running a model, according to its bundle (`runtime` in model.json); nil leaves one to the configuration.
+/// The settings for running a model, according to its bundle (`runtime` in model.json); nil leaves one to the
+/// configuration.
 package struct ModelRuntime: Sendable {
     package var device: String?
     package var engine: EnginePreference?

@@ -1,8 +1,8 @@
 internal import FileFormats
 internal import ImagePipeline
 
-/// Matches the description of a bundle with its model file: every layer finds its tensor, and types and shapes agree, or
-/// there is a problem that says how they differ.
+/// Matches the description of a bundle with its model file: every layer finds its tensor, and types and shapes agree,
+/// or there is a problem that says how they differ.
 struct ModelPlanner {
     let file: any ModelFile
     let limits: ImageLimits
@@ -17,7 +17,8 @@ struct ModelPlanner {
     /// The forms of outputs that are not all tensors of numbers; nil for engines that know nothing else.
     private var forms: [OutputForm]? { (file as? any ValueModelFile)?.forms }
 
-    /// True for a file whose inputs are columns, or groups of them, with any number of rows: what scikit-learn's exporters write.
+    /// True for a file whose inputs are columns, or groups of them, with any number of rows: what scikit-learn's
+    /// exporters write.
     private func isTable(_ source: ModelSource) -> Bool {
         ModelFormat(file: source.path) == .onnx && !file.inputs.isEmpty
             && file.inputs.allSatisfy { port in
@@ -291,7 +292,8 @@ struct ModelPlanner {
             scoreType: port.elementType)
     }
 
-    /// True if a picture whose size is open has its channels and sides where the tensor has them. Fixed ones are compared by their elements.
+    /// True if a picture whose size is open has its channels and sides where the tensor has them. Fixed ones are
+    /// compared by their elements.
     private func hasPixels(
         _ layer: ModelManifest.Layer, _ image: ModelManifest.ImageLayer, _ port: TensorPort, _ shape: Shape,
         _ extents: [Int]

@@ -1,7 +1,7 @@
 package import Observations
 
-/// An entry of a manifest's `outputs` for boxes, a mask, keypoints or an embedding. It may combine several of the model's
-/// tensors.
+/// An entry of a manifest's `outputs` for boxes, a mask, keypoints or an embedding. It may combine several of the
+/// model's tensors.
 package struct ObservationOutput: Sendable {
     /// The place of its description: `outputs[0]`.
     package var path: String

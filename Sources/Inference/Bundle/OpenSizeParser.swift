@@ -7,7 +7,8 @@ struct OpenSizeParser {
     /// Height, width and channels of the input, where its shape is right.
     let dimensions: [Int]
 
-    /// The greatest side where model.json names none. The memory that the layers of a model take is in proportion to the area.
+    /// The greatest side where model.json names none. The memory that the layers of a model take is in proportion to
+    /// the area.
     static let usualMaximum = 1_024
 
     /// The sizes; nil if the picture's size is fixed.

@@ -60,7 +60,8 @@ struct PictureGeometryParser {
         return ImageSize(width: sizes[1], height: sizes[0])
     }
 
-    /// timm's and torchvision's way to write the size before the crop: the crop's size divided by a share, rounded down.
+    /// timm's and torchvision's way to write the size before the crop: the crop's size divided by a share, rounded
+    /// down.
     private func cropShare(_ share: Double, of image: inout ModelManifest.ImageLayer) {
         guard share > 0, share <= 1 else {
             problems.add(object.path(of: "crop_pct"), "expected a number greater than 0, at most 1, found \(share)")

@@ -1,7 +1,7 @@
 internal import FileFormats
 
-/// Two engines: OpenVINO with the importers for all formats, and ONNX Runtime, if it is there, for the ONNX files that OpenVINO does not run
-/// or that are to run there.
+/// Two engines: OpenVINO with the importers for all formats, and ONNX Runtime, if it is there, for the ONNX files that
+/// OpenVINO does not run or that are to run there.
 package final class ChoosingEngine: Engine {
     private let first: any Engine
     /// ONNX Runtime by the path of its library.

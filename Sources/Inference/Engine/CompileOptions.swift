@@ -12,7 +12,8 @@ public struct CompileOptions: Sendable, Hashable {
     public var precision = InferencePrecision.float32
     /// The cache of compiled models; nil for none.
     public var cacheDirectory: String?
-    /// True if callers may choose the extents of open axes. They are then checked, for which the engine keeps the model.
+    /// True if callers may choose the extents of open axes. They are then checked, for which the engine keeps the
+    /// model.
     public var checksShapes = true
     /// True if the engine measures each layer.
     public var profiling = false
@@ -42,10 +43,11 @@ public enum InferencePrecision: String, Sendable, CaseIterable {
     /// The engine's choice for this machine.
     case engine
 
-    /// The precision that a device is asked for: a 16-bit one where its processor has it, and otherwise 32 bits. The engine would
-    /// round to 16 bits by instructions of 32 bits there (OpenVINO does for bf16 on processors with AVX-512): neither as fast nor
-    /// as exact.
-    /// - Parameter capabilities: of the device, as ``ComputeDevice/capabilities`` has them; empty if they are not known.
+    /// The precision that a device is asked for: a 16-bit one where its processor has it, and otherwise 32 bits. The
+    /// engine would round to 16 bits by instructions of 32 bits there (OpenVINO does for bf16 on processors with
+    /// AVX-512): neither as fast nor as exact.
+    /// - Parameter capabilities: of the device, as ``ComputeDevice/capabilities`` has them; empty if they are not
+    ///   known.
     package func onDevice(with capabilities: [String]) -> InferencePrecision {
         let name: String
         switch self {

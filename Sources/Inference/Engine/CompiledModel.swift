@@ -16,7 +16,8 @@ public protocol CompiledModel: Sendable {
     /// Remarks for its user: devices that were tried in vain.
     var remarks: [String] { get }
 
-    /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for milliseconds.
+    /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for
+    /// milliseconds.
     /// - Parameter shapes: by the index of the input; every axis fixed.
     func check(_ shapes: [Int: Shape]) throws(EngineError)
 

@@ -25,8 +25,9 @@ public enum CompiledModelCache {
 
     /// Removes compiled models, least recently used first, until the rest fits.
     ///
-    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), choices of engines (`*.engine`), and incomplete ones that are at least an
-    /// hour old. Data that a loaded model reads from its file remains until the model is unloaded. Blocks.
+    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), choices of engines (`*.engine`),
+    /// and incomplete ones that are at least an hour old. Data that a loaded model reads from its file remains until
+    /// the model is unloaded. Blocks.
     /// - Parameters:
     ///   - folder: the folder of the cache; a missing folder counts as empty.
     ///   - limit: the maximum number of bytes that remain.
@@ -44,7 +45,8 @@ public enum CompiledModelCache {
                 if status.st_mtim.tv_sec < time(nil) - 3600 { unlink(path) }
                 continue
             }
-            // The engine's own files may have no time of access (noatime): a file is as young as the younger of the two.
+            // The engine's own files may have no time of access (noatime): a file is as young as the younger of the
+            // two.
             files.append((path, Int(status.st_size), max(status.st_atim.tv_sec, status.st_mtim.tv_sec)))
         }
         var total = files.reduce(0) { $0 + $1.size }
@@ -58,13 +60,14 @@ public enum CompiledModelCache {
         return pruned
     }
 
-    /// The reason why a model that was just compiled is not in the cache; nil if it is, or if there is no known obstacle (not
-    /// every
-    /// model is compiled into a file). The engine does not report this, and removes files that it could not write completely. Blocks.
+    /// The reason why a model that was just compiled is not in the cache; nil if it is, or if there is no known
+    /// obstacle (not every model is compiled into a file). The engine does not report this, and removes files that it
+    /// could not write completely. Blocks.
     /// - Parameters:
     ///   - folder: the cache's folder.
     ///   - seconds: how long ago the load of the model began.
-    ///   - bytes: the size of the model's files. The compiled model has about the same size, or up to four times for 8-bit weights.
+    ///   - bytes: the size of the model's files. The compiled model has about the same size, or up to four times for
+    ///     8-bit weights.
     public static func obstacle(_ folder: String, seconds: Int, bytes: Int) -> String? {
         let since = time(nil) - seconds - 2
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

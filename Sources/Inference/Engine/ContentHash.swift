@@ -1,5 +1,5 @@
-/// A checksum of 128 bits, to recognize the same bytes later. It is fast, but does not protect against files that are constructed
-/// to collide.
+/// A checksum of 128 bits, to recognize the same bytes later. It is fast, but does not protect against files that are
+/// constructed to collide.
 package struct ContentHash: Sendable, Hashable {
     /// Of nothing.
     package init() {}

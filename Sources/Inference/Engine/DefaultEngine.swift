@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The engines that run models by default, with the importers before the first. Only this file names them: another one is another
-/// implementation of ``Engine``, or of ``ImportTarget``, in a folder next to `OpenVINO`.
+/// The engines that run models by default, with the importers before the first. Only this file names them: another one
+/// is another implementation of ``Engine``, or of ``ImportTarget``, in a folder next to `OpenVINO`.
 public enum DefaultEngine {
     private static let instance = Mutex<ChoosingEngine?>(nil)
 
-    /// The most bytes that inferences of ONNX Runtime may take together, on the processor and on each graphics processor. To be set before
-    /// the first model is loaded.
+    /// The most bytes that inferences of ONNX Runtime may take together, on the processor and on each graphics
+    /// processor. To be set before the first model is loaded.
     package static func limitMemory(to bytes: Int) {
         ORTMemory.most.store(bytes, ordering: .relaxed)
         ORTMemory.mostOnDevice.store(bytes, ordering: .relaxed)

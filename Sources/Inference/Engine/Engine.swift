@@ -9,12 +9,12 @@ public protocol Engine: AnyObject, Sendable {
     /// Reads a model file. Blocks for as long as that takes.
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile
 
-    /// True if the answers of several streams are compared with those of one when a model is loaded. False where all streams
-    /// run the same compiled graph.
+    /// True if the answers of several streams are compared with those of one when a model is loaded. False where all
+    /// streams run the same compiled graph.
     var comparesStreams: Bool { get }
 
-    /// The reason why a model's scores may be wrong on a device of this machine, and what to do; nil where nothing is known.
-    /// Blocks: may read the file.
+    /// The reason why a model's scores may be wrong on a device of this machine, and what to do; nil where nothing is
+    /// known. Blocks: may read the file.
     func advice(on source: ModelSource, device: String) -> String?
 }
 

@@ -1,4 +1,5 @@
-/// The execution of a compiled model, as the engine reports it after compiling: it may not support all that was requested.
+/// The execution of a compiled model, as the engine reports it after compiling: it may not support all that was
+/// requested.
 public struct ExecutionProperties: Sendable, Hashable {
     /// The precision of the arithmetic, such as `f32` or `bf16`; nil if the engine does not report it.
     public var precision: String?

@@ -2,8 +2,8 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 
-/// The key by which a later process finds a compiled model in the cache: the contents of the model's files, and how they were
-/// read.
+/// The key by which a later process finds a compiled model in the cache: the contents of the model's files, and how
+/// they were read.
 ///
 /// By contents, not by times and inodes: a cache that was filled while an image was built serves the container too.
 package struct ExportKey: Sendable, Hashable {

@@ -21,7 +21,8 @@ package final class ImportingEngine: Engine {
         return try TFLiteImporter(target: target, source: source).read(bytes)
     }
 
-    /// Content that is not a model (a web page, an archive, a Git LFS pointer), and what to do about it; nil if it may be one.
+    /// Content that is not a model (a web page, an archive, a Git LFS pointer), and what to do about it; nil if it may
+    /// be one.
     private static func foreignContent(_ path: String) -> String? {
         // The engine reports a file that cannot be read.
         guard let file = try? OpenFile(path) else { return nil }

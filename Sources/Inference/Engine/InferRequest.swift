@@ -28,8 +28,8 @@ public protocol InferRequest: AnyObject, EngineOutputs {
     /// Asks the engine to stop early: best effort. The completion still comes, and the inference may well have ended.
     func cancel()
 
-    /// Replaces the thresholds of the suppression that the model ends with, for the next inference: of each that is nil, the file's own
-    /// applies. Does nothing where the model has none, or the engine's graph computes it.
+    /// Replaces the thresholds of the suppression that the model ends with, for the next inference: of each that is
+    /// nil, the file's own applies. Does nothing where the model has none, or the engine's graph computes it.
     func setDetectionThresholds(_ thresholds: DetectionThresholds)
 
     /// The time of each layer of the last inference, where the model was compiled with profiling.

@@ -1,7 +1,7 @@
 /// The report of the rewrite that lets a model's 8-bit convolutions be computed in integers.
 public struct IntegerWeights: Sendable, Hashable, Codable {
-    /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that are computed in
-    /// integers.
+    /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that
+    /// are computed in integers.
     public let convolutions: Int, inIntegers: Int
     /// The same of depthwise convolutions.
     public let depthwiseConvolutions: Int, depthwiseInIntegers: Int

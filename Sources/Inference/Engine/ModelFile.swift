@@ -34,8 +34,8 @@ public struct ModelSource: Sendable, Hashable {
     public let path: String
     /// True if the engine may rewrite 8-bit weights so that it computes in integers, with the same sums.
     public var allowsIntegerWeights = false
-    /// The folder of compiled models, also used for files that the engine needs while the model is loaded. If nil, nothing is cached, and
-    /// such files are written to the folder for temporary files.
+    /// The folder of compiled models, also used for files that the engine needs while the model is loaded. If nil,
+    /// nothing is cached, and such files are written to the folder for temporary files.
     public var cacheFolder: String?
 
     /// The engine that is wanted.

@@ -3,12 +3,14 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// A thread that runs one piece of work at a time, for as long as its owner is there: for engines that compute on the caller's thread.
+/// A thread that runs one piece of work at a time, for as long as its owner is there: for engines that compute on the
+/// caller's thread.
 final class RequestThread: Sendable {
     private let shared = Shared()
 
     private final class Shared: Sendable {
-        /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is taken.
+        /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is
+        /// taken.
         struct State {
             var work: (@Sendable () -> Void)?
         }

@@ -1,9 +1,8 @@
 public import FlowControl
 public import ImagePipeline
 
-/// The reason why a model could not be loaded or a prediction failed. Each case names the object, what was expected and what
-/// was found;
-/// InferenceService maps them to HTTP in one place.
+/// The reason why a model could not be loaded or a prediction failed. Each case names the object, what was expected and
+/// what was found; InferenceService maps them to HTTP in one place.
 public enum InferenceError: Error, Sendable {
     /// An input of a prediction is missing, of the wrong kind, type or shape. The client's mistake.
     case invalidInput(name: String, reason: String)

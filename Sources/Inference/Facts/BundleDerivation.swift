@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import JSON
 package import ModelFacts
 
-/// The metadata of a model file and the files next to it, for `ocelli init`: the file's tensors, and each value with its
-/// source.
+/// The metadata of a model file and the files next to it, for `ocelli init`: the file's tensors, and each value with
+/// its source.
 package struct BundleDerivation: Sendable {
     /// The inputs and outputs of the model file.
     package let outline: ModelOutline
@@ -11,7 +11,8 @@ package struct BundleDerivation: Sendable {
     package let folder: String, file: String
     /// Each value with its source, and what no source says.
     package private(set) var provenance: ModelProvenance
-    /// The labels, where they are known, and the file beside the model that they are in, if it is one a bundle may name.
+    /// The labels, where they are known, and the file beside the model that they are in, if it is one a bundle may
+    /// name.
     package let labels: [String]?, labelFile: String?
     /// The metadata of the model as a whole, as the sources give it.
     package let name: String?, details: String?, author: String?, license: String?

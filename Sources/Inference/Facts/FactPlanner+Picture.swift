@@ -129,7 +129,8 @@ extension FactPlanner {
         case .none: image.keepsSize = true
         case .largest: image.centering = .halfEven
         case .letterbox(let size, let topLeft):
-            // Exporters write the size of training; a file of another size was made so on purpose, and says so by its shape.
+            // Exporters write the size of training; a file of another size was made so on purpose, and says so by its
+            // shape.
             if let size, size != input {
                 provenance.remarks.append(
                     "input size: \(file) takes \(height)x\(width), \(fact.source) says \(size.height)x\(size.width); \(file) wins"

@@ -3,8 +3,8 @@ internal import JSON
 internal import ModelFacts
 internal import Observations
 
-/// The exporter's description of a model's outputs, if the shapes of the tensors match it: boxes, with masks and keypoints; a mask; an
-/// embedding. Otherwise the outputs are served as tensors, with the reason.
+/// The exporter's description of a model's outputs, if the shapes of the tensors match it: boxes, with masks and
+/// keypoints; a mask; an embedding. Otherwise the outputs are served as tensors, with the reason.
 struct ObservationFacts {
     let output: ObservationOutput
     let labels: Fact<[String]>?
@@ -190,7 +190,8 @@ struct HeadReading {
         }
     }
 
-    /// Adds the transforms of the tensors that hold integers of 8 or 16 bits: the file has the scale and zero point of each.
+    /// Adds the transforms of the tensors that hold integers of 8 or 16 bits: the file has the scale and zero point of
+    /// each.
     fileprivate mutating func dequantize(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) {
         var parts: [(role: String, text: String)] = []
         var found: Fact<TensorQuantization>?

@@ -1,4 +1,5 @@
-/// The values of a model's outputs in a few runs on noise, which distinguish probabilities from logits if the file does not.
+/// The values of a model's outputs in a few runs on noise, which distinguish probabilities from logits if the file does
+/// not.
 package struct OutputProbe: Sendable, Hashable, Codable {
     /// One output with a number for each class, as the file gives it: nothing is dequantized.
     package struct Values: Sendable, Hashable, Codable {

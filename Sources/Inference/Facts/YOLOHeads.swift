@@ -1,7 +1,8 @@
 internal import ModelFacts
 internal import Observations
 
-/// Ultralytics' exports: one form per task. Exports of YOLOv5, which do not name the task, are recognized by their shapes.
+/// Ultralytics' exports: one form per task. Exports of YOLOv5, which do not name the task, are recognized by their
+/// shapes.
 extension HeadReading {
     /// One table of rows, with prototypes of masks where it segments.
     private struct Table {

@@ -47,7 +47,8 @@ public struct EncodedImage: Sendable {
     /// A picture whose bytes belong to another owner.
     /// - Parameters:
     ///   - byteCount: the number of bytes.
-    ///   - lend: calls its argument once, with the bytes, before it returns; called from any thread, maybe several times.
+    ///   - lend: calls its argument once, with the bytes, before it returns; called from any thread, maybe several
+    ///     times.
     public init(byteCount: Int, lend: @escaping @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void) {
         self.byteCount = byteCount
         self.lend = lend

@@ -8,8 +8,8 @@ public struct FeatureDescription: Sendable {
     public let elementType: ElementType
     /// The tensor's shape in the engine; ``Shape/dynamic`` where each prediction may choose.
     public let shape: Shape
-    /// The tensor's shape in the model file, before the bundle fixed open axes: ``Shape/dynamic`` where the file leaves an
-    /// axis open.
+    /// The tensor's shape in the model file, before the bundle fixed open axes: ``Shape/dynamic`` where the file leaves
+    /// an axis open.
     public let fileShape: Shape
     /// Its kind in the bundle; a bare model file has only arrays.
     public let kind: FeatureKind
@@ -27,7 +27,8 @@ public struct FeatureDescription: Sendable {
     public private(set) var defaultValue: Double?
     /// True if a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
-    /// The shapes that the model file allows; nil for any where axes are open. Where no axis is, predictions have one of them only.
+    /// The shapes that the model file allows; nil for any where axes are open. Where no axis is, predictions have one
+    /// of them only.
     package private(set) var shapeLimits: ShapeLimits?
     /// The shape that the file calls its default, where it allows several.
     package private(set) var defaultShape: Shape?
@@ -105,8 +106,8 @@ public struct FeatureDescription: Sendable {
         return opened
     }
 
-    /// True if the model file or the bundle has an open batch axis: clients may send any number of items, and each prediction
-    /// runs one.
+    /// True if the model file or the bundle has an open batch axis: clients may send any number of items, and each
+    /// prediction runs one.
     public var isBatchOpen: Bool {
         (opensBatch || fileShape.dimensions.first == Shape.dynamic) && shape.dimensions.first == 1
     }
@@ -129,8 +130,8 @@ public struct ImageConstraint: Sendable, Hashable {
 }
 
 extension FeatureDescription {
-    /// The choices that a prediction has, in words: to leave the feature out, and the shapes that the file allows; nil if it
-    /// has none.
+    /// The choices that a prediction has, in words: to leave the feature out, and the shapes that the file allows; nil
+    /// if it has none.
     package var choices: String? {
         var parts: [String] = []
         if isOptional { parts.append("optional" + (defaultValue.map { " (default \(Self.rounded($0)))" } ?? "")) }
@@ -185,7 +186,8 @@ public struct ModelDescription: Sendable {
         return input
     }
 
-    /// The labels that `classify` returns: those of the first labelled output, or of the classes of an embedding; nil if there are none.
+    /// The labels that `classify` returns: those of the first labelled output, or of the classes of an embedding; nil
+    /// if there are none.
     public var classLabels: [String]? { classificationOutput?.labels ?? embeddingLabels }
     /// The labels of the classes that an embedding is compared with.
     var embeddingLabels: [String]?

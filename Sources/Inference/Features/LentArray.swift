@@ -9,8 +9,8 @@ public struct LentArray: Sendable {
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
     /// A tensor whose bytes are lent out on demand: row-major, in the machine's byte order, at any alignment.
-    /// - Parameter lend: calls its argument once, with `byteCount` bytes, before it returns; called from any thread, maybe
-    ///   several times.
+    /// - Parameter lend: calls its argument once, with `byteCount` bytes, before it returns; called from any thread,
+    ///   maybe several times.
     /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of bytes does not match the shape.
     public init(
         elementType: ElementType, shape: Shape, byteCount: Int,
@@ -45,7 +45,8 @@ public struct LentArray: Sendable {
     /// The number of elements.
     public var count: Int { elementType.byteCount == 0 ? 0 : byteCount / elementType.byteCount }
 
-    /// Calls `body` with the bytes; the pointer is valid only during the call. If the owner lends another number of bytes, `body` gets none.
+    /// Calls `body` with the bytes; the pointer is valid only during the call. If the owner lends another number of
+    /// bytes, `body` gets none.
     public func withUnsafeBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
         lend { bytes in
             if bytes.count == byteCount { body(bytes) }

@@ -4,7 +4,8 @@ public struct MultiArray: Sendable, Hashable {
     public let elementType: ElementType
     /// The extents; every axis fixed.
     public let shape: Shape
-    /// The elements in row-major order, in the machine's byte order: `shape.elementCount * elementType.byteCount` bytes.
+    /// The elements in row-major order, in the machine's byte order: `shape.elementCount * elementType.byteCount`
+    /// bytes.
     public private(set) var bytes: [UInt8]
 
     /// A tensor of the given bytes.

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Reads model folders: a missing entry differs from an unreadable one, because the one means that a model is gone and the
-/// other does not.
+/// Reads model folders: a missing entry differs from an unreadable one, because the one means that a model is gone and
+/// the other does not.
 package struct FolderReader: Sendable {
     /// The kind of the entry at a path, links followed.
     package enum Kind: Sendable, Hashable {

@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// The models that have been loaded without harm, by path, with the state of their files then.
 ///
-/// Kept in a file that may be lost, shared or damaged at any time: the worst of it is a load check that need not have been.
+/// Kept in a file that may be lost, shared or damaged at any time: the worst of it is a load check that need not have
+/// been.
 final class KnownModels: Sendable {
     /// The models that this process knows, whatever becomes of the file; by circumstances and path.
     private static let ofThisProcess = Mutex<[String: String]>([:])

@@ -32,7 +32,8 @@ public final class LoadCheck: Sendable {
     /// A load check.
     /// - Parameters:
     ///   - file: where the models that passed are remembered over restarts; nil remembers them in this process only.
-    ///   - circumstances: what a load check's outcome depends on beside the files: versions, devices. Others need another load check.
+    ///   - circumstances: what a load check's outcome depends on beside the files: versions, devices. Others need
+    ///     another load check.
     ///   - attempt: loads what is at a path, elsewhere; may block for as long as that takes.
     public init(remembering file: String?, circumstances: String, attempt: @escaping @Sendable (String) -> Outcome) {
         known = KnownModels(file: file, circumstances: circumstances)

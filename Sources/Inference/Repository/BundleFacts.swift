@@ -28,7 +28,8 @@ struct BundleFacts: Sendable {
     /// The problem of such a model.
     static let silence = "has files that could not be read within 5 s: check the disk and the mount"
 
-    /// ``init(path:links:)`` within ``patience``: a file system may hang, and must not hold up the models of others. Blocks.
+    /// ``init(path:links:)`` within ``patience``: a file system may hang, and must not hold up the models of others.
+    /// Blocks.
     static func read(_ path: String, links: LinkPolicy) -> BundleFacts {
         LoaderThread.wait(within: patience, on: path) { BundleFacts(path: path, links: links) } ?? BundleFacts()
     }

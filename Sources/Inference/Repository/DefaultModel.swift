@@ -1,7 +1,7 @@
 /// The model that a request means which names none.
 package enum DefaultModel: Sendable, Hashable {
-    /// - Parameter isAvailable: whether it answers, now or once a request has loaded it. Where no model does, one that was unloaded or
-    ///   has failed is meant, so that the answer says so.
+    /// - Parameter isAvailable: whether it answers, now or once a request has loaded it. Where no model does, one that
+    ///   was unloaded or has failed is meant, so that the answer says so.
     case model(String, isAvailable: Bool)
     /// The first by name that would be meant if its model.json were finished (`$decide`): it is asked by its name only.
     case undecided(String)
@@ -45,7 +45,8 @@ package enum DefaultModel: Sendable, Hashable {
         }
     }
 
-    /// The decision while the versions of the models are gone through, in any order: the best rank counts, then the first by name.
+    /// The decision while the versions of the models are gone through, in any order: the best rank counts, then the
+    /// first by name.
     package struct Decision: Sendable {
         private enum Rank: Int {
             case chosen, ready, toCome, undetermined, unavailable, undecided
@@ -58,8 +59,8 @@ package enum DefaultModel: Sendable, Hashable {
         private var best: (rank: Rank, name: String)?
 
         /// - Parameters:
-        ///   - configured: `default_model`; empty for none. For classification it is meant even where there is no such model; for other
-        ///     tasks, if it does them.
+        ///   - configured: `default_model`; empty for none. For classification it is meant even where there is no such
+        ///     model; for other tasks, if it does them.
         ///   - settled: the model that has been meant so far; nil for none.
         package init(_ purpose: Purpose, configured: String, settled: String?) {
             self.purpose = purpose
@@ -102,8 +103,8 @@ package enum DefaultModel: Sendable, Hashable {
             return candidate.isUndecided ? .undecided : .unavailable
         }
 
-        /// The tasks of lazy models without model.json are known when they are loaded. One of these comes last, and may turn
-        /// out to do something else.
+        /// The tasks of lazy models without model.json are known when they are loaded. One of these comes last, and may
+        /// turn out to do something else.
         private func mayBeLoaded(_ candidate: Candidate) -> Bool {
             purpose != .classification && candidate.isUndetermined && candidate.isToCome
         }

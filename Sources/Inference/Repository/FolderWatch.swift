@@ -1,7 +1,8 @@
 /// Decides, by regular scans of the model folders, which entries have changed and are stable again.
 ///
-/// An entry that is being copied is different in each scan. An entry that differs from its last loaded state, and is the
-/// same as in the previous scan, is loaded. Entries are identified by their paths; a stamp describes the state of an entry.
+/// An entry that is being copied is different in each scan. An entry that differs from its last loaded state, and is
+/// the same as in the previous scan, is loaded. Entries are identified by their paths; a stamp describes the state of
+/// an entry.
 package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
     /// The result of a scan.
     package struct Change: Sendable, Hashable {

@@ -7,7 +7,8 @@ extension ModelRepository {
         let settled = purpose == .classification ? settledDefault.withLock { $0 } : nil
         return items.withLock { items in
             var decision = DefaultModel.Decision(purpose, configured: configured, settled: settled)
-            // Asked by every request that names no model: mostly the one of before is meant, and no other needs to be looked at.
+            // Asked by every request that names no model: mostly the one of before is meant, and no other needs to be
+            // looked at.
             if let name = decision.preferred, !decision.isSure {
                 for version in items[name] ?? [] { decision.consider(name, version.candidate(for: purpose)) }
             }
@@ -19,9 +20,9 @@ extension ModelRepository {
         }
     }
 
-    /// The model of `classify` without a name: the one that was chosen, or the first by name of the image classifiers that are ready.
-    /// If none is ready, the first that is loading or that a request would load; the request waits for it. Nil if there is
-    /// none.
+    /// The model of `classify` without a name: the one that was chosen, or the first by name of the image classifiers
+    /// that are ready. If none is ready, the first that is loading or that a request would load; the request waits for
+    /// it. Nil if there is none.
     public var defaultClassifier: String? {
         guard case .model(let name, isAvailable: true) = defaultModel(for: .classification) else { return nil }
         return name

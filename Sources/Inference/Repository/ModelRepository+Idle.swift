@@ -14,8 +14,9 @@ extension ModelRepository {
         }
     }
 
-    /// Unloads up to so many lazy models, those idle for longest first, for another one that needs their threads, and waits until they
-    /// are released: the engine gives their threads to others only then. Returns whether there was one.
+    /// Unloads up to so many lazy models, those idle for longest first, for another one that needs their threads, and
+    /// waits until they are released: the engine gives their threads to others only then. Returns whether there was
+    /// one.
     func unloadIdlest(_ count: Int, for other: ModelVersion) async -> Bool {
         let idle =
             allVersions

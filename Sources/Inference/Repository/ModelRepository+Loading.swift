@@ -3,15 +3,15 @@ internal import Synchronization
 internal import SystemSupport
 
 extension ModelRepository {
-    /// Loads the versions of every `eager` model that are wanted and not loaded; where the one that is to serve fails, the next lower one.
-    /// Failures are reported as events and states.
+    /// Loads the versions of every `eager` model that are wanted and not loaded; where the one that is to serve fails,
+    /// the next lower one. Failures are reported as events and states.
     public func loadEager() async {
         let items = names.flatMap { wanted(of: $0) }.filter { $0.policy == .eager && !isOutOfReach($0) }
         await load(items, again: false)
     }
 
-    /// The versions of a model that are loaded without being asked for, the one that is to serve first: beside it the candidate, and the
-    /// highest, where another is named to serve.
+    /// The versions of a model that are loaded without being asked for, the one that is to serve first: beside it the
+    /// candidate, and the highest, where another is named to serve.
     func wanted(of name: String) -> [ModelVersion] {
         let descending = versions(of: name).sorted { $0.order > $1.order }
         guard let rollout = rollouts.withLock({ $0[name] })?.view else { return Array(descending.prefix(1)) }
@@ -28,7 +28,8 @@ extension ModelRepository {
         return wanted
     }
 
-    /// Loads versions, several at a time, the cheapest first; of a model that does not serve after that, the next lower version.
+    /// Loads versions, several at a time, the cheapest first; of a model that does not serve after that, the next lower
+    /// version.
     private func load(_ items: [ModelVersion], again: Bool) async {
         let costs = await LoaderThread.run { items.map { ($0, $0.rememberedCost) } }.sorted { $0.1 < $1.1 }
         // All of them are in line before the first one is waited for.
@@ -48,7 +49,8 @@ extension ModelRepository {
         await renewPipelines { _ in true }
     }
 
-    /// Loads the highest version of a model that can be loaded, if that is not loaded; those that have just failed are passed over.
+    /// Loads the highest version of a model that can be loaded, if that is not loaded; those that have just failed are
+    /// passed over.
     private func loadHighestGood(of name: String) async {
         let rollout = rollouts.withLock { $0[name] }?.view
         for item in versions(of: name).sorted(by: { $0.order > $1.order })
@@ -58,8 +60,8 @@ extension ModelRepository {
         }
     }
 
-    /// Reloads a model while the old one serves, and switches when the new one is ready; the old one finishes its requests. A model that
-    /// was unloaded is loaded again, with all its versions.
+    /// Reloads a model while the old one serves, and switches when the new one is ready; the old one finishes its
+    /// requests. A model that was unloaded is loaded again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
         // Not the one that answers: where the one that is to serve has failed, it is the one to be tried again.
         let wanted = wanted(of: name)
@@ -84,8 +86,8 @@ extension ModelRepository {
         }
     }
 
-    /// Takes a model out of service because of what it answers, and loads its version again; meanwhile a lower version answers, or requests wait for
-    /// the load. Does nothing where the model serves no more.
+    /// Takes a model out of service because of what it answers, and loads its version again; meanwhile a lower version
+    /// answers, or requests wait for the load. Does nothing where the model serves no more.
     /// - Throws: where it cannot be loaded again: the version has failed.
     package func replace(_ model: Model, because reason: String) async throws(InferenceError) {
         for item in names.flatMap({ versions(of: $0) }) where item.fail(model, because: reason) {
@@ -102,8 +104,8 @@ extension ModelRepository {
         }
     }
 
-    /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose files
-    /// and configuration have not changed are not reloaded; versions whose last load failed are loaded again.
+    /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose
+    /// files and configuration have not changed are not reloaded; versions whose last load failed are loaded again.
     /// Models that were unloaded on request stay unloaded; models whose files cannot be read stay as they are.
     public func reloadAll() async { await reload { _ in true } }
 

@@ -1,7 +1,7 @@
 internal import SystemSupport
 
-/// Pipelines and their models stay together: a pipeline keeps the models that it was loaded with, and is loaded again, as a whole, when one
-/// of them is replaced.
+/// Pipelines and their models stay together: a pipeline keeps the models that it was loaded with, and is loaded again,
+/// as a whole, when one of them is replaced.
 extension ModelRepository {
     /// Loads a pipeline of the models that are served; those that are not ready are loaded first.
     func loadPipeline(
@@ -94,8 +94,8 @@ extension ModelRepository {
         }
     }
 
-    /// Unloads the pipelines that run a model which is no longer served: its memory is to be free, or its answers are wrong. They come
-    /// back with it.
+    /// Unloads the pipelines that run a model which is no longer served: its memory is to be free, or its answers are
+    /// wrong. They come back with it.
     /// - Parameters:
     ///   - model: only those that keep this one; nil for all.
     ///   - why: what became of the model.

@@ -17,8 +17,8 @@ extension ModelRepository {
 
     /// The models that must be ready but are not, by name.
     ///
-    /// A lazy model that has not failed counts as ready: the first request loads it. A model that a client has unloaded does not
-    /// count, unless the condition names it.
+    /// A lazy model that has not failed counts as ready: the first request loads it. A model that a client has unloaded
+    /// does not count, unless the condition names it.
     public func missing(for condition: ReadyCondition) -> [Missing] {
         let rollouts = rollouts.withLock { $0.mapValues(\.view) }
         return items.withLock { items in
@@ -44,8 +44,8 @@ extension ModelRepository {
         }
     }
 
-    /// The utilization of the busiest model: predictions that hold a slot or wait for one, over its slots. 0 if no model is
-    /// ready.
+    /// The utilization of the busiest model: predictions that hold a slot or wait for one, over its slots. 0 if no
+    /// model is ready.
     package var utilization: Double {
         let models = items.withLock { $0.values.joined().compactMap(\.readyModel) }
         return models.map { model in

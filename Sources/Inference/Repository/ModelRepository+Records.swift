@@ -18,7 +18,8 @@ extension ModelRepository {
 
     /// The versions of one model, ascending.
     /// - Parameter version: return this version only; nil for all.
-    /// - Throws: ``InferenceError/modelNotFound(name:known:)`` or ``InferenceError/versionNotFound(name:version:known:)``.
+    /// - Throws: ``InferenceError/modelNotFound(name:known:)`` or
+    ///   ``InferenceError/versionNotFound(name:version:known:)``.
     public func records(of name: String, version: String? = nil) throws(InferenceError) -> [ModelRecord] {
         let records = records.filter { $0.name == name }
         guard !records.isEmpty else { throw .modelNotFound(name: name, known: names) }

@@ -60,7 +60,8 @@ extension ModelRepository {
         return VersionSituation.answering(ascending.map { $0.situation(in: rollout) }).map { ascending[$0] }
     }
 
-    /// The version that a word of a URL stands for: a version's own, or a label. The word itself where it is neither: no version has it.
+    /// The version that a word of a URL stands for: a version's own, or a label. The word itself where it is neither:
+    /// no version has it.
     package func number(for word: String, of name: String) -> String {
         guard !(items.withLock { $0[name] ?? [] }).contains(where: { $0.version == word }) else { return word }
         let plan = rollouts.withLock { $0[name] }?.machine.plan ?? RolloutPlan()
@@ -72,7 +73,8 @@ extension ModelRepository {
 
     // MARK: Changes
 
-    /// Replaces a model's plan. The versions that it names are loaded first: it counts, as a whole, when they are ready.
+    /// Replaces a model's plan. The versions that it names are loaded first: it counts, as a whole, when they are
+    /// ready.
     /// - Parameter deadline: until when the loads are waited for; they continue after it.
     package func setRollout(
         of name: String, _ plan: RolloutPlan, deadline: MonotonicInstant
@@ -159,7 +161,8 @@ extension ModelRepository {
         }
     }
 
-    /// Handles what the daemon has found out by itself. Blocks no caller; changes of one model come one after the other.
+    /// Handles what the daemon has found out by itself. Blocks no caller; changes of one model come one after the
+    /// other.
     private func note(of name: String, _ event: @escaping @Sendable () -> RolloutMachine.Event?) {
         Task.detached {
             let sentences = await LoaderThread.run { () -> [String] in

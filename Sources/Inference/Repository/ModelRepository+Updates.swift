@@ -32,8 +32,8 @@ extension ModelRepository {
     /// The folder of updates within a folder of taught models; no taught model can have its name.
     package static func updatesFolder(in folder: String) -> String { folder + "/.updates" }
 
-    /// Keeps updates in a folder, which need not exist, serves those that are there from the next ``discover()`` on, and removes what a
-    /// kill left of others. Blocks.
+    /// Keeps updates in a folder, which need not exist, serves those that are there from the next ``discover()`` on,
+    /// and removes what a kill left of others. Blocks.
     /// - Returns: the bytes of the files of those that are there.
     @discardableResult
     package func keepUpdates(in folder: String) -> Int {
@@ -60,8 +60,8 @@ extension ModelRepository {
         }
     }
 
-    /// Keeps the result of an update as a new version, loads it, and serves it from now on; the version before is unloaded. What cannot
-    /// be loaded, or not until the deadline, is not kept.
+    /// Keeps the result of an update as a new version, loads it, and serves it from now on; the version before is
+    /// unloaded. What cannot be loaded, or not until the deadline, is not kept.
     /// - Returns: the version.
     package func serve(
         _ outcome: ModelUpdater.Outcome, of source: UpdateSource, by updater: ModelUpdater, _ room: UpdateRoom,

@@ -9,10 +9,11 @@ public final class ModelRepository: Sendable {
     public enum Event: Sendable {
         /// A version is ready.
         case loaded(name: String, version: String, report: LoadReport)
-        /// A version has been compiled once more for single-stream predictions, or could not be, or that variant was released.
+        /// A version has been compiled once more for single-stream predictions, or could not be, or that variant was
+        /// released.
         case singleStreamVariant(name: String, version: String, report: SingleStreamReport)
-        /// A version could not be loaded; an older one of the same name keeps serving. If the bundle is wrong, the reason has
-        /// all its problems.
+        /// A version could not be loaded; an older one of the same name keeps serving. If the bundle is wrong, the
+        /// reason has all its problems.
         case failed(name: String, version: String, reason: String, problems: [BundleProblem] = [])
         /// A version is served, but something looks like a mistake.
         case advice(name: String, version: String, text: String)
@@ -54,8 +55,8 @@ public final class ModelRepository: Sendable {
     package let stateFolder: String?
     /// The model that `classify` without a name uses, once that has been settled.
     let settledDefault = Mutex<String?>(nil)
-    /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in the
-    /// place of one that the other has just made and begun to load.
+    /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in
+    /// the place of one that the other has just made and begun to load.
     private let discovering = Mutex(())
 
     /// A repository of the models in some folders; nothing is read before ``discover()``.
@@ -64,8 +65,8 @@ public final class ModelRepository: Sendable {
     ///   - named: named models, which take precedence over those of the folders.
     ///   - configuration: how to load models, unless their bundle specifies it.
     ///   - defaultPolicy: when to load models, unless their bundle specifies it.
-    ///   - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. One that takes longer than a few
-    ///     seconds does not count.
+    ///   - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. One that takes longer
+    ///     than a few seconds does not count.
     ///   - stateFolder: the folder for rollouts of models whose own folder cannot be written to; nil for none.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     /// Wide: the options of a repository, most with defaults.
@@ -79,7 +80,8 @@ public final class ModelRepository: Sendable {
             loadsAtOnce: loadsAtOnce, stateFolder: stateFolder, reader: .disk, onEvent: onEvent)
     }
 
-    /// Serves the versions that updates have made of the models, and that lie in a folder, from the next ``discover()`` on.
+    /// Serves the versions that updates have made of the models, and that lie in a folder, from the next ``discover()``
+    /// on.
     func serveUpdates(in folder: String) { plan.withLock { $0.updates = folder } }
 
     /// The folder of versions that updates have made; nil: none are kept.
@@ -111,8 +113,8 @@ public final class ModelRepository: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Looks elsewhere, as ``discover()`` does, and loads otherwise from now on. Models that are loaded stay as they are until they
-    /// are loaded again. The folders are read once: blocks.
+    /// Looks elsewhere, as ``discover()`` does, and loads otherwise from now on. Models that are loaded stay as they
+    /// are until they are loaded again. The folders are read once: blocks.
     /// - Throws: the folders that cannot be read; nothing has changed then.
     public func reconfigure(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration, defaultPolicy: LoadPolicy,
@@ -133,15 +135,15 @@ public final class ModelRepository: Sendable {
     // MARK: Finding
 
     /// Looks into the folders. New models and versions are added, those that are gone are dropped (what they hold is
-    /// finished first), and known ones stay as they are. Where a folder inside them cannot be read, nothing is gone: the
-    /// models of it that are known stay, and where none is, there is one that has failed. Reads files: blocks.
+    /// finished first), and known ones stay as they are. Where a folder inside them cannot be read, nothing is gone:
+    /// the models of it that are known stay, and where none is, there is one that has failed. Reads files: blocks.
     /// - Throws: the folders that cannot be read themselves; nothing has changed then.
     public func discover() throws(RepositoryError) { try discover(among: nil, leavingAlone: []) }
 
     /// The same for some entries.
     /// - Parameters:
-    ///   - paths: entries that are known to be whole, if they are bundles at all: a new one that is not is not added. nil
-    ///     adds all there are.
+    ///   - paths: entries that are known to be whole, if they are bundles at all: a new one that is not is not added.
+    ///     nil adds all there are.
     ///   - others: entries of which nothing is to be done: known ones stay, new ones are not added.
     ///   - next: where to look; nil for the places of before.
     ///   - beforeTakingIn: called when the folders have been read, and before anything changes.
@@ -166,8 +168,8 @@ public final class ModelRepository: Sendable {
         try result.get()
     }
 
-    /// A folder of models that has become a bundle, because a model.json was put into it, would drop all that is served from
-    /// it, though nothing of that is gone.
+    /// A folder of models that has become a bundle, because a model.json was put into it, would drop all that is served
+    /// from it, though nothing of that is gone.
     private func refuseTakeOver(_ found: [RepositoryScanner.Found], of plan: Plan) throws(RepositoryError) {
         let known = allVersions
         // What `model` names may become a bundle: its name stays the same.
@@ -322,7 +324,8 @@ public final class ModelRepository: Sendable {
             do throws(InferenceError) {
                 return try await load(item, deadline: deadline)
             } catch {
-                // Of several versions the next one answers, unless one was asked for. Each has failed once then, so that this ends.
+                // Of several versions the next one answers, unless one was asked for. Each has failed once then, so
+                // that this ends.
                 guard version == nil, case .modelNotReady = error, let next = try? find(name, version: nil),
                     next !== item
                 else { throw error }

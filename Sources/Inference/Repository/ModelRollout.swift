@@ -1,7 +1,8 @@
 package import Rollout
 internal import Synchronization
 
-/// The rollout of one model: ``RolloutMachine`` decides; here are its lock, its file and the comparison that is under way.
+/// The rollout of one model: ``RolloutMachine`` decides; here are its lock, its file and the comparison that is under
+/// way.
 package final class ModelRollout: Sendable {
     private let state: Mutex<State>
     /// Held while a change is saved: changes come one after the other, and requests do not wait for the disk.
@@ -94,8 +95,8 @@ package final class ModelRollout: Sendable {
 
     // MARK: The file
 
-    /// Reads the file where it has another content than the daemon has put there. What cannot be read changes nothing, but where it was never
-    /// read no version serves. Blocks.
+    /// Reads the file where it has another content than the daemon has put there. What cannot be read changes nothing,
+    /// but where it was never read no version serves. Blocks.
     /// - Returns: the sentence for the log; nil if nothing has changed.
     func read(_ file: RolloutFile) -> String? {
         changing.withLock { _ in
@@ -133,7 +134,8 @@ package final class ModelRollout: Sendable {
     }
 
     /// Handles an event: saves what follows, then lets it count. Blocks.
-    /// - Parameter mustBeKept: false for the daemon's own decisions, which count for this process where they cannot be saved.
+    /// - Parameter mustBeKept: false for the daemon's own decisions, which count for this process where they cannot be
+    ///   saved.
     /// - Returns: sentences for the log.
     func handle(_ event: RolloutMachine.Event, mustBeKept: Bool) throws(RolloutFile.Problem) -> [String] {
         try changing.withLock { (_) throws(RolloutFile.Problem) in

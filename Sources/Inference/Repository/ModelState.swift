@@ -32,10 +32,10 @@ public struct ModelRecord: Sendable {
     public let policy: LoadPolicy
     /// The model, where it is ready.
     public let model: Model?
-    /// The reason why a ready version does not match its files or settings: the last reload failed, or the files cannot be
-    /// read. Nil if it matches.
+    /// The reason why a ready version does not match its files or settings: the last reload failed, or the files cannot
+    /// be read. Nil if it matches.
     public let staleReason: String?
-    /// The time for which its load has been under way; nil if none is, or it waits for its turn. A ready version may be loaded
-    /// again.
+    /// The time for which its load has been under way; nil if none is, or it waits for its turn. A ready version may be
+    /// loaded again.
     public let loadingTime: Duration?
 }

@@ -3,7 +3,8 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemSupport
 
-/// One version of a model in the repository, whose decisions ``VersionMachine`` makes: here are its lock, its files and its loads.
+/// One version of a model in the repository, whose decisions ``VersionMachine`` makes: here are its lock, its files and
+/// its loads.
 final class ModelVersion: Sendable {
     let name: String
     let path: String
@@ -104,8 +105,8 @@ final class ModelVersion: Sendable {
         numbered ?? state.machine.model?.description.version ?? state.facts.version
     }
 
-    /// True if the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back by
-    /// themselves, so only they are released.
+    /// True if the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back
+    /// by themselves, so only they are released.
     var isIdle: Bool {
         let (model, limit) = state.withLock { state in
             (state.policy == .lazy ? state.machine.model : nil, state.idleUnload)
@@ -235,8 +236,8 @@ final class ModelVersion: Sendable {
         case impossible(String)
     }
 
-    /// Loads the model, or waits for a load that is under way. The caller wants the model: one that was unloaded while it
-    /// was loading is kept then.
+    /// Loads the model, or waits for a load that is under way. The caller wants the model: one that was unloaded while
+    /// it was loading is kept then.
     /// - Parameters:
     ///   - begun: what ``begin(_:)`` found, where it was called before.
     ///   - deadline: until when it is waited for; the load continues after it.
@@ -311,7 +312,8 @@ final class ModelVersion: Sendable {
                             contentsOf: self.path, name: self.name, configuration: configuration,
                             version: self.numbered))
                 } catch {
-                    // Each time twice as many: a model and the process that tries it need more threads than one gives back.
+                    // Each time twice as many: a model and the process that tries it need more threads than one gives
+                    // back.
                     guard error.isForWantOfThreads, await request.makeRoom(unloaded) else { return .failure(error) }
                     unloaded *= 2
                 }
@@ -337,8 +339,9 @@ final class ModelVersion: Sendable {
         return isKept
     }
 
-    /// True if the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its
-    /// configuration have changed. The files are looked at on a thread that may block; nil where they do not answer.
+    /// True if the model is ready, its last load succeeded, and a load now would give the same: neither its files nor
+    /// its configuration have changed. The files are looked at on a thread that may block; nil where they do not
+    /// answer.
     var isCurrent: Bool? {
         get async {
             let model = state.withLock { $0.machine.current(with: $0.configuration) }
@@ -355,7 +358,8 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// True if there is nothing that could be loaded, and the reason is reported: the place of a folder that could not be read.
+    /// True if there is nothing that could be loaded, and the reason is reported: the place of a folder that could not
+    /// be read.
     var standsForUnreadable: Bool { state.withLock { $0.machine.standsForUnreadable } }
 
     /// True if the model was unloaded on request: only a load on request brings it back.
@@ -392,8 +396,8 @@ final class ModelVersion: Sendable {
     /// A load that has failed is tried again when a request comes.
     func forgetFailure() { state.withLock { $0.machine.forgetFailure() } }
 
-    /// Takes the model out of service because of what it answers, if it is the one that serves; predictions that it is working on
-    /// keep it alive until they end. Tells whether it was.
+    /// Takes the model out of service because of what it answers, if it is the one that serves; predictions that it is
+    /// working on keep it alive until they end. Tells whether it was.
     func fail(_ model: Model, because reason: String) -> Bool {
         let failed = state.withLock { state in
             state.machine.model === model ? state.machine.modelFails(reason, at: .now) : nil

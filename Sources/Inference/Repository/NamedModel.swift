@@ -1,5 +1,5 @@
-/// A model that is served under an explicit name, from a path: a bundle, a bare model file, a folder that contains one of them,
-/// or numbered versions.
+/// A model that is served under an explicit name, from a path: a bundle, a bare model file, a folder that contains one
+/// of them, or numbered versions.
 public struct NamedModel: Sendable, Hashable {
     /// The NAME in `/v1/models/NAME` and `/v2/models/NAME`.
     public let name: String
@@ -25,7 +25,8 @@ public struct NamedModel: Sendable, Hashable {
 }
 
 extension NamedModel {
-    /// The folders that links of the model may lead into: its own, or the one that a bare file is in, where its weights are too.
+    /// The folders that links of the model may lead into: its own, or the one that a bare file is in, where its weights
+    /// are too.
     package var roots: [String] {
         guard ModelBundle.isModelFile(path), let slash = path.lastIndex(of: "/") else { return [path] }
         return [path, slash == path.startIndex ? "/" : String(path[..<slash])]

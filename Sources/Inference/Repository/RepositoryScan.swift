@@ -57,8 +57,9 @@ struct RepositoryScan {
         if !isThere { items[item.name, default: []].append(item) }
     }
 
-    /// Keeps versions whose files are gone, where a new version of the model has yet to be loaded: a mount that is swapped (the
-    /// `..data` link of a ConfigMap) may bring other names of files, or another number, and requests must not fail meanwhile.
+    /// Keeps versions whose files are gone, where a new version of the model has yet to be loaded: a mount that is
+    /// swapped (the `..data` link of a ConfigMap) may bring other names of files, or another number, and requests must
+    /// not fail meanwhile.
     mutating func keepUntilReplaced() {
         for item in dropped where item.readyModel != nil {
             // Only in the same place: where the settings name another folder, its model counts at once.

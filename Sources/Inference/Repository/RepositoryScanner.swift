@@ -33,8 +33,8 @@ struct RepositoryScanner: Sendable {
     /// The failure of an entry that does not answer.
     static let silence = FileFailure(code: ETIMEDOUT)
 
-    /// ``scan(_:)-(String)``, within ``patience``. An entry that does not answer is one that cannot be read: the others are served.
-    /// Blocks.
+    /// ``scan(_:)-(String)``, within ``patience``. An entry that does not answer is one that cannot be read: the others
+    /// are served. Blocks.
     func scanInTime(_ folder: String) throws(RepositoryError) -> [Found] {
         let result = LoaderThread.wait(within: patience, on: folder) {
             Result { () throws(RepositoryError) in try contents(ofModelsFolder: folder) }
@@ -70,8 +70,8 @@ struct RepositoryScanner: Sendable {
             ?? [Found(name: name, version: nil, path: path, folder: path, failure: Self.silence)]
     }
 
-    /// Finds the models in the folder, by name and version. Names that begin with a dot or an underscore are left alone: copies
-    /// in progress are kept under such names. Reads the folder: blocks.
+    /// Finds the models in the folder, by name and version. Names that begin with a dot or an underscore are left
+    /// alone: copies in progress are kept under such names. Reads the folder: blocks.
     /// - Throws: where the folder itself cannot be read. One inside it that cannot is found, with the reason.
     func scan(_ folder: String) throws(RepositoryError) -> [Found] {
         switch try contents(ofModelsFolder: folder) {
@@ -106,8 +106,8 @@ struct RepositoryScanner: Sendable {
             ? "its name has a control character or a backslash, which a request cannot contain: rename it" : nil
     }
 
-    /// A folder with model.json is one bundle. With other bundles in it, which would not be served, that file was put in the
-    /// wrong place.
+    /// A folder with model.json is one bundle. With other bundles in it, which would not be served, that file was put
+    /// in the wrong place.
     private func refuseBundles(in folder: String, names: [String]) throws(RepositoryError) {
         guard names.contains("model.json") else { return }
         let bundles = names.filter { name in
@@ -120,8 +120,8 @@ struct RepositoryScanner: Sendable {
                 + "\(bundles.count > 5 ? ", ..." : ""): put the model that it describes into its own folder")
     }
 
-    /// Finds the models that `model` names: the place itself, the versions in it, or the one model in it. A place that does not
-    /// exist is found with that failure, because it may be mounted later. Reads the place: blocks.
+    /// Finds the models that `model` names: the place itself, the versions in it, or the one model in it. A place that
+    /// does not exist is found with that failure, because it may be mounted later. Reads the place: blocks.
     func scan(_ model: NamedModel) -> [Found] {
         let (name, path) = (model.name, model.path)
         do throws(FileFailure) {
@@ -141,7 +141,8 @@ struct RepositoryScanner: Sendable {
             let versions = Self.versions(among: names).compactMap { version($0, of: name, at: path, in: path) }
             if !versions.isEmpty { return versions }
             let inside = names.sorted().filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: path) }
-            // With no model in it, or with several, the path itself is loaded: that fails, and the error says what is expected.
+            // With no model in it, or with several, the path itself is loaded: that fails, and the error says what is
+            // expected.
             guard Set(inside.map(\.name)).count == 1 else { return [itself] }
             return inside.map {
                 Found(name: name, version: $0.version, path: $0.path, folder: path, failure: $0.failure)
@@ -151,8 +152,8 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// All that a path of the command line stands for: what a model with its own name would serve there, or the models of a
-    /// folder with several. Reads the place: blocks.
+    /// All that a path of the command line stands for: what a model with its own name would serve there, or the models
+    /// of a folder with several. Reads the place: blocks.
     func models(at model: NamedModel) -> [String] {
         let found = scan(model).map(\.path)
         guard found == [model.path], (try? files.kind(model.path)) == .folder else { return found }
@@ -166,8 +167,8 @@ struct RepositoryScanner: Sendable {
             .sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
     }
 
-    /// Finds the versions that updates have made, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`); none where the
-    /// folder does not exist, or does not answer. Reads the folder: blocks.
+    /// Finds the versions that updates have made, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`);
+    /// none where the folder does not exist, or does not answer. Reads the folder: blocks.
     func updatesInTime(_ folder: String) -> [Found] {
         LoaderThread.wait(within: patience, on: folder) { updates(in: folder) } ?? []
     }
@@ -241,8 +242,8 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// The path of the model that a version's folder serves: the folder itself where it is a bundle, else the only model file
-    /// in it.
+    /// The path of the model that a version's folder serves: the folder itself where it is a bundle, else the only
+    /// model file in it.
     private func content(ofVersion path: String) throws(FileFailure) -> String? {
         guard try files.kind(path) == .folder else { return nil }
         if try isBundle(path) { return path }
@@ -268,8 +269,8 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// The entries of a folder that ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads the
-    /// folder: blocks.
+    /// The entries of a folder that ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads
+    /// the folder: blocks.
     func leftOut(of folder: String, found: [Found]) -> [String] {
         // A folder that is itself a bundle.
         if found.contains(where: { $0.path == folder }) { return [] }

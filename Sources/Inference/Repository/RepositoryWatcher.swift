@@ -35,8 +35,8 @@ public final class RepositoryWatcher: Sendable {
         }
     }
 
-    /// Takes in what the scans have shown: new models are added and loaded, changed ones loaded beside the old ones, those
-    /// that are gone dropped. What is still being copied is left alone, and so is a new bundle that is not whole.
+    /// Takes in what the scans have shown: new models are added and loaded, changed ones loaded beside the old ones,
+    /// those that are gone dropped. What is still being copied is left alone, and so is a new bundle that is not whole.
     /// - Throws: the first folder that cannot be read; the changes are taken in the next time.
     public func takeIn() async throws(RepositoryError) {
         let (settled, unsettled) = state.withLock { state in

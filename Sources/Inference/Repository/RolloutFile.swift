@@ -4,11 +4,11 @@ internal import JSON
 package import Rollout
 internal import SystemSupport
 
-/// The file of a model's rollout: rollout.json beside its numbered versions, or, where that folder cannot be written to, a file of the folder
-/// `state_dir`. All of it blocks.
+/// The file of a model's rollout: rollout.json beside its numbered versions, or, where that folder cannot be written
+/// to, a file of the folder `state_dir`. All of it blocks.
 ///
-/// What the daemon keeps elsewhere counts as long as the file beside the versions is the one that it was made over: an operator who writes
-/// another one is obeyed.
+/// What the daemon keeps elsewhere counts as long as the file beside the versions is the one that it was made over: an
+/// operator who writes another one is obeyed.
 package struct RolloutFile: Sendable, Hashable {
     static let name = "rollout.json"
     /// The largest file that is read, in bytes.
@@ -27,7 +27,8 @@ package struct RolloutFile: Sendable, Hashable {
         kept = stateFolder.map { "\($0)/rollouts/\(Self.fileName(of: model)).json" }
     }
 
-    /// The name of a model as the name of a file: other characters than letters, digits, `-` and `_` as `%` and two digits.
+    /// The name of a model as the name of a file: other characters than letters, digits, `-` and `_` as `%` and two
+    /// digits.
     package static func fileName(of model: String) -> String {
         var text = ""
         for byte in model.utf8 {

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// The files of a version that an update has made: the new model file, and the other files of the bundle that it comes from.
+/// The files of a version that an update has made: the new model file, and the other files of the bundle that it comes
+/// from.
 struct UpdatedBundle {
     private let source: String
     /// The model file within the bundle.

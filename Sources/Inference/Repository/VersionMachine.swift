@@ -1,6 +1,7 @@
 package import SystemSupport
 
-/// The decisions of a model's version about loads, without waiting, locks, files or a clock: each event returns what is to be done.
+/// The decisions of a model's version about loads, without waiting, locks, files or a clock: each event returns what is
+/// to be done.
 ///
 ///     ┌──────────┐  request   ┌─────────┐  success  ┌───────┐  request again  ┌───────────┐
 ///     │ unloaded │ ─────────▶ │ loading │ ────────▶ │ ready │ ──────────────▶ │ reloading │
@@ -10,13 +11,16 @@ package import SystemSupport
 ///          └───────────────────────┼────── unload ──────┘                           │
 ///                                  └───────────────────── unload (dropped) ─────────┘
 ///
-/// - A version has a model in `ready` and `reloading` only: it answers while the next load is under way, and when that fails.
-/// - One that is unloaded while it is loading is `dropped`: what is loaded is not kept, unless somebody asks for it meanwhile.
+/// - A version has a model in `ready` and `reloading` only: it answers while the next load is under way, and when that
+///   fails.
+/// - One that is unloaded while it is loading is `dropped`: what is loaded is not kept, unless somebody asks for it
+///   meanwhile.
 /// - One that was unloaded on request is held back until a load is asked for; it never has a model.
-/// - A failure stays until a load succeeds, or it is forgotten. A model that gives wrong answers has failed as one that cannot be loaded has.
+/// - A failure stays until a load succeeds, or it is forgotten. A model that gives wrong answers has failed as one that
+///   cannot be loaded has.
 ///
-/// A new kind of version (one that answers some requests, or none) is data of ``Loaded`` or a phase here; the table of its
-/// transitions is in VersionMachineTests.
+/// A new kind of version (one that answers some requests, or none) is data of ``Loaded`` or a phase here; the table of
+/// its transitions is in VersionMachineTests.
 package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// The phase of the version, with the data that belongs to it.
     package enum Phase: Sendable {
@@ -56,7 +60,8 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// The reason why there is no model, or not the one that the files have.
     package struct Failure: Sendable {
         package let reason: String
-        /// The time when the load failed; nil if there was none, because the files could not be read when they were found.
+        /// The time when the load failed; nil if there was none, because the files could not be read when they were
+        /// found.
         package let time: MonotonicInstant?
     }
 
@@ -66,8 +71,8 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// The reason why the files could not be looked at the last time.
     package private(set) var unreadable: String?
 
-    /// For how long requests get the error of a failed load and do not start another: loads cost seconds of processors, and
-    /// there may be many requests. Reloads are not held up.
+    /// For how long requests get the error of a failed load and do not start another: loads cost seconds of processors,
+    /// and there may be many requests. Reloads are not held up.
     private static var respite: Duration { .seconds(5) }
 
     /// A version that was found.
@@ -120,13 +125,16 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// The reason why the model does not match its files or settings; nil if it does, or there is none.
     package var staleReason: String? { loaded.flatMap { $0.failure?.reason ?? unreadable } }
 
-    /// True if there is no model, but it is loading, or would be loaded for a request. One that has failed is not waited for.
+    /// True if there is no model, but it is loading, or would be loaded for a request. One that has failed is not
+    /// waited for.
     package var isToCome: Bool { rest.map { $0.failure == nil && !$0.isHeldBack } ?? false }
 
-    /// True if the model has answered, is gone, and could not be loaded again the last time: the next request tries, after a while.
+    /// True if the model has answered, is gone, and could not be loaded again the last time: the next request tries,
+    /// after a while.
     package var isComingBack: Bool { rest.map { $0.wasReady && $0.failure != nil && !$0.isHeldBack } ?? false }
 
-    /// The model, if a load with this configuration could only give it again: the last one succeeded, and none is under way.
+    /// The model, if a load with this configuration could only give it again: the last one succeeded, and none is under
+    /// way.
     package func current(with configuration: ModelConfiguration) -> Model? {
         guard case .ready(let loaded) = phase, loaded.failure == nil, loaded.configuration == configuration else {
             return nil

@@ -1,4 +1,5 @@
-/// The order of versions: by the numbers between their dots (`3`, `3.1`, `3.10`, `4`). Parts that are no numbers come last, by name.
+/// The order of versions: by the numbers between their dots (`3`, `3.1`, `3.10`, `4`). Parts that are no numbers come
+/// last, by name.
 package struct VersionOrder: Comparable {
     private let text: String
     /// The version as one number, as nearly all are; nil for others.

@@ -7,7 +7,8 @@ package struct VersionSituation: Sendable, Hashable {
     package var isHeldBack = false
     /// Its files are gone; it answers until the version that replaces it is ready.
     package var isLeaving = false
-    /// False if another version is named to serve, or it is to prove itself first, or was rolled back (``RolloutMachine``).
+    /// False if another version is named to serve, or it is to prove itself first, or was rolled back
+    /// (``RolloutMachine``).
     package var mayServe = true
 
     package init(
@@ -25,8 +26,8 @@ package struct VersionSituation: Sendable, Hashable {
     /// True if a request may wait for it to be loaded.
     private var isLoadedByRequests: Bool { policy == .lazy && !isReady && !isHeldBack }
 
-    /// The version that answers, or that would if it were loaded: the highest that is good. A version that failed does not count as
-    /// long as there is another.
+    /// The version that answers, or that would if it were loaded: the highest that is good. A version that failed does
+    /// not count as long as there is another.
     /// - Parameter versions: the lowest first.
     /// - Returns: its index; nil if there are no versions, or none may serve.
     package static func answering(_ versions: [VersionSituation]) -> Int? {

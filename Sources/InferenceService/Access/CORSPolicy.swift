@@ -4,8 +4,8 @@ internal import Settings
 
 /// The permission for web pages of other origins (`cors_origins`), by the fields of the Fetch standard's CORS protocol.
 ///
-/// Only routes of the classes `infer` and `read` take part. Credentials of the browser (cookies, certificates) are never allowed: a
-/// page that has a token sends it itself, in `Authorization`.
+/// Only routes of the classes `infer` and `read` take part. Credentials of the browser (cookies, certificates) are
+/// never allowed: a page that has a token sends it itself, in `Authorization`.
 package struct CORSPolicy: Sendable, Hashable {
     /// The origins that are allowed; nil for all.
     private let origins: Set<String>?
@@ -54,7 +54,8 @@ package struct CORSPolicy: Sendable, Hashable {
         return HTTPResponse(status: .noContent, fields: fields)
     }
 
-    /// The time for which a browser may remember a preflight's answer: after it, a changed setting is in effect for all pages.
+    /// The time for which a browser may remember a preflight's answer: after it, a changed setting is in effect for all
+    /// pages.
     private static let seconds = "600"
 
     /// The value that allows the request's origin; nil if it has none, several, or one that is not allowed.
@@ -66,8 +67,8 @@ package struct CORSPolicy: Sendable, Hashable {
         return origins.contains(origin) ? origin : nil
     }
 
-    /// True if a text is a list of names of fields (RFC 9110 section 5.6): what a browser asks for is allowed, as a field without a
-    /// meaning does nothing here.
+    /// True if a text is a list of names of fields (RFC 9110 section 5.6): what a browser asks for is allowed, as a
+    /// field without a meaning does nothing here.
     private static func isList(_ names: String) -> Bool {
         names.utf8.allSatisfy { byte in
             switch byte {
@@ -90,7 +91,8 @@ package struct CORSPolicy: Sendable, Hashable {
             + ": expected an origin as browsers send it, such as https://app.example or http://localhost:3000 (lower case, no path, no default port), or * (cors_origins)"
     }
 
-    /// True if a text is an origin in the form in which browsers send it (RFC 6454 section 6.2): they are compared byte by byte.
+    /// True if a text is an origin in the form in which browsers send it (RFC 6454 section 6.2): they are compared byte
+    /// by byte.
     private static func isOrigin(_ text: String) -> Bool {
         guard let end = text.firstRange(of: "://") else { return false }
         let scheme = text[..<end.lowerBound], authority = text[end.upperBound...]

@@ -4,8 +4,9 @@ internal import Rollout
 
 /// The sender of a request: the holder of a token where tokens are asked for, else an address.
 ///
-/// Of an address, what one client can hardly change: all of IPv4, and of IPv6 the first 64 bits, of which a network has all the rest.
-/// Behind a proxy it is the client's own address where the proxy is trusted to say it (`trusted_proxies`), as in the access log.
+/// Of an address, what one client can hardly change: all of IPv4, and of IPv6 the first 64 bits, of which a network has
+/// all the rest. Behind a proxy it is the client's own address where the proxy is trusted to say it
+/// (`trusted_proxies`), as in the access log.
 package struct ClientIdentity: Sendable, Hashable {
     /// Differs for each process, so that nobody can choose whom to share it with.
     package let number: UInt64

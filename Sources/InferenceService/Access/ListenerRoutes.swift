@@ -1,6 +1,7 @@
 internal import HTTPWire
 
-/// The routes that a listener has: the option `routes` of `listen`. Metrics and administration can so have their own port.
+/// The routes that a listener has: the option `routes` of `listen`. Metrics and administration can so have their own
+/// port.
 package struct ListenerRoutes: Sendable {
     /// By listener; nil if it has all routes.
     let classes: [Set<AccessClass>?]

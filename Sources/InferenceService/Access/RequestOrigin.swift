@@ -3,8 +3,9 @@ package import HTTPWire
 
 /// The origin of a request: a program on this machine, or a proxy or a web page that only seems to be one.
 ///
-/// Any web page that is open on this machine can send simple requests to it, and have its own name lead here (DNS rebinding). Such
-/// requests identify their sender: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata), and the name in `Host`.
+/// Any web page that is open on this machine can send simple requests to it, and have its own name lead here (DNS
+/// rebinding). Such requests identify their sender: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata),
+/// and the name in `Host`.
 package struct RequestOrigin {
     let head: RequestHead
     /// The peer, as ``HTTPRequest/remote`` has it.
@@ -18,8 +19,8 @@ package struct RequestOrigin {
         self.isProxied = isProxied
     }
 
-    /// Fields that proxies add (RFC 7239, RFC 8586, RFC 9110 section 7.6.3, and the usual ones of nginx, Knative and content
-    /// delivery networks), and how others of them begin: not every proxy adds the client's address.
+    /// Fields that proxies add (RFC 7239, RFC 8586, RFC 9110 section 7.6.3, and the usual ones of nginx, Knative and
+    /// content delivery networks), and how others of them begin: not every proxy adds the client's address.
     private static let forwarding: Set<String> = [
         "forwarded", "via", "cdn-loop", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
         "cf-connecting-ip", "k-proxy-request",

@@ -6,7 +6,8 @@ internal import JSON
 internal import Observations
 internal import Settings
 
-/// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: boxes in whole pixels, as DeepStack and CodeProject.AI answer them.
+/// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: boxes in whole pixels, as DeepStack and CodeProject.AI
+/// answer them.
 struct DeepStackDetectTask: PredictionTask {
     private let run: RunRequest
     private let request: ObservationRequest

@@ -54,8 +54,8 @@ package struct Drawing {
 
     typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
 
-    /// A class's colour: bright, so that it stands out from dark pictures. Hues follow each other by the golden section, which keeps those
-    /// of neighbouring classes apart.
+    /// A class's colour: bright, so that it stands out from dark pictures. Hues follow each other by the golden
+    /// section, which keeps those of neighbouring classes apart.
     private static func color(_ index: Int) -> Color {
         let hue = (Double(index % 10_000) * 0.618_034).truncatingRemainder(dividingBy: 1) * 6
         let part = hue - hue.rounded(.down)
@@ -70,7 +70,8 @@ package struct Drawing {
         }
     }
 
-    /// Pixels of a dark edge round lines, so that they stand out from light pictures; small pictures have no room for it.
+    /// Pixels of a dark edge round lines, so that they stand out from light pictures; small pictures have no room for
+    /// it.
     private var outline: Int { min(width, height) >= 100 ? 1 : 0 }
 
     package mutating func draw(_ result: ObservationResult, edges: [[Int]]) {
@@ -178,8 +179,8 @@ package struct Drawing {
         }
     }
 
-    /// A name and what is behind it on a strip of the colour, above a box where there is room. A name that is too long for the picture is
-    /// cut off; a picture that the strip would hide has none.
+    /// A name and what is behind it on a strip of the colour, above a box where there is room. A name that is too long
+    /// for the picture is cut off; a picture that the strip would hide has none.
     private mutating func label(_ name: String, _ end: String, x: Int, y: Int, _ color: Color) {
         let scale = max(1, unit), room = min(40, (width / scale - 2) / 6)
         guard height >= 27 * scale, room > end.count else { return }

@@ -36,7 +36,8 @@ extension ServiceError {
 }
 
 extension RequestHead {
-    /// The codings of the body (RFC 9110 section 8.4), in the order in which they were applied; empty if it is not compressed.
+    /// The codings of the body (RFC 9110 section 8.4), in the order in which they were applied; empty if it is not
+    /// compressed.
     var contentCodings: [String] {
         values(of: "content-encoding").joined(separator: ",").split(separator: ",")
             .map { $0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() }

@@ -40,9 +40,9 @@ enum BodyAdvice {
         }
     }
 
-    /// True if a body is a binary file without its line ends and NULs. What people try first is `curl -d @cat.jpg`, which
-    /// leaves them out, and says that it sends a form; `--data-binary` says so too, but sends the file as it is. Every picture
-    /// has such bytes, most in its header.
+    /// True if a body is a binary file without its line ends and NULs. What people try first is `curl -d @cat.jpg`,
+    /// which leaves them out, and says that it sends a form; `--data-binary` says so too, but sends the file as it is.
+    /// Every picture has such bytes, most in its header.
     private static func isStripped(_ body: HTTPBody) -> Bool {
         body.withUnsafeBytes { bytes in
             let start = bytes.prefix(4096)

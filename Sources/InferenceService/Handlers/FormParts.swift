@@ -4,9 +4,9 @@ internal import Inference
 
 /// The content of a `multipart/form-data` body: its pictures, inputs and parameters. Nothing of a picture is copied.
 ///
-/// A picture is a part named `image` or `file`, or the only part with a file's name. A text part named like a query parameter
-/// means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, as forms have them. For a model with
-/// several inputs, a part is the input of its name.
+/// A picture is a part named `image` or `file`, or the only part with a file's name. A text part named like a query
+/// parameter means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, as forms
+/// have them. For a model with several inputs, a part is the input of its name.
 struct FormParts {
     /// A part, and where its data lie in the body.
     struct Part {

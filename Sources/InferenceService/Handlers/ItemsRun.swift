@@ -163,7 +163,8 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return writer.bytes
     }
 
-    /// Answers one behind the other, without a header: one that is missing would shift the others, so its failure is the request's.
+    /// Answers one behind the other, without a header: one that is missing would shift the others, so its failure is
+    /// the request's.
     private static func joined(_ outcomes: [ItemOutcome<Written>]) throws(ServiceError) -> [UInt8] {
         var body: [UInt8] = []
         for outcome in outcomes {

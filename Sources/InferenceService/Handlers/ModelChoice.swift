@@ -11,8 +11,8 @@ struct ModelChoice: Sendable {
     let name: String
     /// Nil for the highest.
     let version: String?
-    /// The model, where it was ready then. Weak: a client that sends its body slowly does not keep a model in memory that a reload
-    /// has replaced or that was unloaded.
+    /// The model, where it was ready then. Weak: a client that sends its body slowly does not keep a model in memory
+    /// that a reload has replaced or that was unloaded.
     weak let ready: Model?
     /// True if the request names it.
     let isNamed: Bool
@@ -28,8 +28,8 @@ struct ModelChoice: Sendable {
         ModelChoice(name: name, version: version, ready: nil, isNamed: isNamed, claim: claim, route: nil)
     }
 
-    /// Answers a request. Where the candidate was chosen for it and gives an error that is no fault of the request, the candidate is out, and the
-    /// version that serves answers.
+    /// Answers a request. Where the candidate was chosen for it and gives an error that is no fault of the request, the
+    /// candidate is out, and the version that serves answers.
     func answer(
         _ work: @Sendable (ModelChoice) async throws(ServiceError) -> HTTPResponse
     ) async throws(ServiceError) -> HTTPResponse {
@@ -53,8 +53,8 @@ struct ModelChoice: Sendable {
         }
     }
 
-    /// The same for routes that need not name a model. A lazy model may turn out to do something else when it is loaded: where the request
-    /// does not name it, the next one is used.
+    /// The same for routes that need not name a model. A lazy model may turn out to do something else when it is
+    /// loaded: where the request does not name it, the next one is used.
     /// - Parameters:
     ///   - fits: whether a model does what the route is for.
     ///   - next: the name of the model that is the default now.

@@ -1,8 +1,9 @@
 internal import Inference
 internal import JSON
 
-/// The state of a model as clients of TensorFlow Serving and KServe (version 1) read it from `GET /v1/models/{name}`: `ready`, and
-/// `model_version_status` in the form of `GetModelStatusResponse` as JSON. Members of an object that is open.
+/// The state of a model as clients of TensorFlow Serving and KServe (version 1) read it from `GET /v1/models/{name}`:
+/// `ready`, and `model_version_status` in the form of `GetModelStatusResponse` as JSON. Members of an object that is
+/// open.
 enum ModelVersionStatus {
     static func write(_ records: [ModelRecord], to writer: inout JSONWriter) {
         writer.member("ready", records.contains { $0.model != nil })

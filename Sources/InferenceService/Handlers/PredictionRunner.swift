@@ -4,8 +4,8 @@ internal import HTTPWire
 internal import Inference
 internal import Settings
 
-/// Answers the requests of a task: reads the query and the items of a body, which is a picture, a form or what the task reads, finds the
-/// model, and runs the items in slots.
+/// Answers the requests of a task: reads the query and the items of a body, which is a picture, a form or what the task
+/// reads, finds the model, and runs the items in slots.
 struct PredictionRunner<Job: PredictionTask>: Sendable {
     let repository: ModelRepository
     let settings: Settings

@@ -5,7 +5,8 @@ internal import Inference
 internal import JSON
 internal import Settings
 
-/// One task on the inputs of a request, such as classifying pictures: how it predicts, and how it writes. `PredictionRunner` does the rest.
+/// One task on the inputs of a request, such as classifying pictures: how it predicts, and how it writes.
+/// `PredictionRunner` does the rest.
 protocol PredictionTask: Sendable {
     associatedtype Query: TaskQuery
     /// The input of one prediction.
@@ -52,7 +53,8 @@ protocol PredictionTask: Sendable {
     /// An output in that form; nil if it does not have it.
     func bytes(of output: Output) throws(ImageError) -> [UInt8]?
 
-    /// The question for another version of the model, to compare its answer with an output; nil if they cannot be compared.
+    /// The question for another version of the model, to compare its answer with an output; nil if they cannot be
+    /// compared.
     func shadow(of item: Item, _ output: Output) -> ShadowWork?
     /// True if an answer is for one picture: a list has no place for it.
     var takesOneOnly: Bool { get }
@@ -119,7 +121,8 @@ struct BinaryForm: Sendable {
     let joins: Bool
 }
 
-/// Reads the items of a body. In a structure, because the compiler fails on functions with a typed error as generic arguments.
+/// Reads the items of a body. In a structure, because the compiler fails on functions with a typed error as generic
+/// arguments.
 struct BodyReader<Item: Sendable>: Sendable {
     /// The items, and whether they are answered as a list.
     let read: @Sendable () throws(ServiceError) -> (items: [Item], isList: Bool)

@@ -104,12 +104,13 @@ extension HTTPRequest {
         return bodyReceived + time
     }
 
-    /// True if `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it names
-    /// the type, with no less weight than JSON where it names that too, or all types of its kind (`image/*`) with more weight
-    /// than JSON.
+    /// True if `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it
+    /// names the type, with no less weight than JSON where it names that too, or all types of its kind (`image/*`) with
+    /// more weight than JSON.
     package func accepts(_ type: String) -> Bool { weight(type) != nil }
 
-    /// The media type of some that `Accept` asks for rather than for JSON: that of the greatest weight, and of those the first.
+    /// The media type of some that `Accept` asks for rather than for JSON: that of the greatest weight, and of those
+    /// the first.
     package func preferred(_ types: [String]) -> String? {
         var best: (type: String, weight: Double)?
         for type in types {

@@ -10,8 +10,8 @@ struct SlotRun: Sendable {
     /// Waits for a slot. It is to be released when the answer is written: what it bounds is memory.
     /// - Parameters:
     ///   - work: nanoseconds that decoding its pictures will take, as their headers say.
-    ///   - taken: the slot that was taken to read the request. What was read may promise more work than such a slot is given for:
-    ///     then it is released, and another one is taken.
+    ///   - taken: the slot that was taken to read the request. What was read may promise more work than such a slot is
+    ///     given for: then it is released, and another one is taken.
     func slot(work: UInt64 = 0, taken: Slot? = nil) async throws(ServiceError) -> Slot {
         if let taken, work < Claim.long { return taken }
         taken?.release()
@@ -29,7 +29,8 @@ struct SlotRun: Sendable {
         return kind == .inputs ? ServiceError(ofInput: error) : ServiceError(error)
     }
 
-    /// The outcome of each item, in their order: in chunks as large as the bundle lets the engine take, each in a slot of its own.
+    /// The outcome of each item, in their order: in chunks as large as the bundle lets the engine take, each in a slot
+    /// of its own.
     /// - Parameters:
     ///   - stopsAtFailure: whether the first failure ends it: items that it kept from running are not in the answer.
     ///   - work: nanoseconds that decoding an item's pictures will take.

@@ -2,8 +2,8 @@ internal import Inference
 internal import Settings
 internal import Synchronization
 
-/// Keeps the compiled models on disk to `cache_size`: after the models were loaded at start, after each reload, and after each
-/// other load that adds to them.
+/// Keeps the compiled models on disk to `cache_size`: after the models were loaded at start, after each reload, and
+/// after each other load that adds to them.
 package final class CompiledModelsLimit: Sendable {
     private struct Limit: Sendable {
         let folder: String?
@@ -34,8 +34,8 @@ package final class CompiledModelsLimit: Sendable {
         log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
     }
 
-    /// The same, in a while, for a load that is part of neither the start nor a reload. Says so where the compiled model could not be
-    /// kept.
+    /// The same, in a while, for a load that is part of neither the start nor a reload. Says so where the compiled
+    /// model could not be kept.
     func keep(after event: ModelRepository.Event) {
         switch event {
         case .loaded(let name, _, let report) where !report.isCached:

@@ -3,7 +3,8 @@ internal import Settings
 
 /// The log's lines on the default model.
 enum DefaultModelLog {
-    /// Says so where `default_model` names nothing. Not an error: the other models are served, and a reload may bring it.
+    /// Says so where `default_model` names nothing. Not an error: the other models are served, and a reload may bring
+    /// it.
     static func warn(_ settings: Settings, _ known: [String], _ log: Log) {
         let name = settings.defaultModel
         guard !name.isEmpty, !known.contains(name) else { return }
@@ -23,8 +24,8 @@ enum DefaultModelLog {
         log.info("/v1/classify uses \(what)")
     }
 
-    /// Keeps what `/v1/classify` means where no setting says it: a model that is added must not change it. Says so where the model is
-    /// gone and another takes its place.
+    /// Keeps what `/v1/classify` means where no setting says it: a model that is added must not change it. Says so
+    /// where the model is gone and another takes its place.
     static func settle(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
         guard let change = repository.settleDefault(), settings.defaultModel.isEmpty else { return }
         log.warning(

@@ -4,8 +4,8 @@ internal import Settings
 
 /// The shutdown of the daemon: accepted requests are not lost.
 ///
-/// 1. `/readyz` answers 503, and every answer has `Connection: close`; for `drain_delay` new connections are still accepted, so
-///    that load balancers notice before clients are refused.
+/// 1. `/readyz` answers 503, and every answer has `Connection: close`; for `drain_delay` new connections are still
+///    accepted, so that load balancers notice before clients are refused.
 /// 2. No new requests are accepted; requests in progress have `drain_timeout` to finish.
 /// 3. Unfinished requests are cancelled, counted and logged; the exit status is then 3, otherwise 0.
 struct Drain {

@@ -1,5 +1,6 @@
-/// Decides what follows when a model's answer to one of its goldens differs while it serves: a version is loaded again once, since a flipped
-/// bit in memory or a replaced library is gone then. If that is no help, the machine is not to be trusted, and the service manager decides.
+/// Decides what follows when a model's answer to one of its goldens differs while it serves: a version is loaded again
+/// once, since a flipped bit in memory or a replaced library is gone then. If that is no help, the machine is not to be
+/// trusted, and the service manager decides.
 package struct GoldenWatch: Sendable {
     package struct Version: Sendable, Hashable {
         package let name: String, version: String

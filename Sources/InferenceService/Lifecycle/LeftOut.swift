@@ -1,7 +1,7 @@
 internal import Inference
 
-/// Logs the entries of the model folders that are not models: a misspelt `model.jsn`, or a file of a format that is not read
-/// here, would otherwise only be missed.
+/// Logs the entries of the model folders that are not models: a misspelt `model.jsn`, or a file of a format that is not
+/// read here, would otherwise only be missed.
 enum LeftOut {
     /// The most entries that one line names.
     private static let most = 10

@@ -125,7 +125,8 @@ final class Lifecycle: Sendable {
     // MARK: Start
 
     private func load() async {
-        // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
+        // Listening comes first: the port is taken and health is answered while models load; /readyz says when they
+        // have.
         await manager.patiently("loading models") { await self.repository.loadEager() }
         await reloader.compiledModels.keep()
         DefaultModelLog.warn(plan.settings, repository.names + service.taughtNames, log)

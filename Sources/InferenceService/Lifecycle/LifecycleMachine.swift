@@ -7,8 +7,8 @@ package import SystemSupport
 ///                          (again, where it was asked for meanwhile)
 /// ```
 ///
-/// A reload that is asked for while one runs is done after it, once for all who asked: the files may have changed after the
-/// running one has read them. A signal to end waits for neither start nor reload.
+/// A reload that is asked for while one runs is done after it, once for all who asked: the files may have changed after
+/// the running one has read them. A signal to end waits for neither start nor reload.
 package struct LifecycleMachine: Sendable {
     /// The extent of a reload.
     package enum Scope: Sendable, Hashable {
@@ -54,7 +54,8 @@ package struct LifecycleMachine: Sendable {
         case starting, serving, reloading, draining, ended
     }
 
-    /// The same signal within this time is the same one: `timeout` and some service managers send it to a process and to its group.
+    /// The same signal within this time is the same one: `timeout` and some service managers send it to a process and
+    /// to its group.
     private static let repetition: Duration = .seconds(1)
 
     private var phase = Phase.starting

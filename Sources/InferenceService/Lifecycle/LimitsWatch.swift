@@ -4,8 +4,8 @@ internal import Inference
 internal import Settings
 internal import Synchronization
 
-/// The limits in effect, which follow the resources of the process: a control group can change while the daemon runs (a pod is
-/// resized in place).
+/// The limits in effect, which follow the resources of the process: a control group can change while the daemon runs (a
+/// pod is resized in place).
 package final class LimitsWatch: Sendable {
     /// The interval at which the control group is read. SIGHUP reads it too.
     static let interval = Duration.seconds(60)
@@ -26,8 +26,8 @@ package final class LimitsWatch: Sendable {
     /// True if a plan has other numbers than those in force.
     func differs(from plan: ServicePlan) -> Bool { !changes(to: LimitsReport(plan).rows).isEmpty }
 
-    /// Puts a plan's numbers in force in the server, and logs those that have changed, each with its reason. Those of the models
-    /// are the repository's to take.
+    /// Puts a plan's numbers in force in the server, and logs those that have changed, each with its reason. Those of
+    /// the models are the repository's to take.
     func use(_ plan: ServicePlan) {
         let next = LimitsReport(plan).rows
         for (row, before) in changes(to: next) {

@@ -2,7 +2,8 @@ package import HTTPServer
 internal import HTTPWire
 internal import Settings
 
-/// The addresses on which the daemon listens, and their routes: those of `listen`, or the sockets that a service manager has passed.
+/// The addresses on which the daemon listens, and their routes: those of `listen`, or the sockets that a service
+/// manager has passed.
 ///
 /// Passed sockets replace `listen` unless `listen` itself names them: an administrator who uses socket activation
 /// sets the address in the socket unit, and it could not be bound a second time. So the packaged
@@ -66,8 +67,8 @@ package struct ListenPlan: Sendable, Hashable {
         replaced = isReplaced ? listen : []
     }
 
-    /// The address that an invalid one probably stands for: a port or a host alone, a URL, a path, an IPv6 address without
-    /// brackets.
+    /// The address that an invalid one probably stands for: a port or a host alone, a URL, a path, an IPv6 address
+    /// without brackets.
     private static func meant(by text: String) -> String? {
         var text = text
         for scheme in ["http://", "https://", "tcp://"] where text.hasPrefix(scheme) {
@@ -93,8 +94,8 @@ package struct ListenPlan: Sendable, Hashable {
         return ListenerAddress(parsing: candidate) == nil ? nil : candidate
     }
 
-    /// Reads an address, and the options `routes` and `proxy` behind it; a Unix-domain socket has others beside these. Nil if
-    /// it is not an address.
+    /// Reads an address, and the options `routes` and `proxy` behind it; a Unix-domain socket has others beside these.
+    /// Nil if it is not an address.
     private static func listener(
         _ text: String
     ) throws(StartupError) -> (ListenerConfiguration, routes: Set<AccessClass>?)? {

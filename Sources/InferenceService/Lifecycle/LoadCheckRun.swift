@@ -16,8 +16,8 @@ package enum LoadCheckRun {
         return (sides[0], sides[1])
     }
 
-    /// The configuration of the load check: all that the daemon will run, with a cache and without one, since a file may crash only
-    /// there.
+    /// The configuration of the load check: all that the daemon will run, with a cache and without one, since a file
+    /// may crash only there.
     package static func configuration(_ settings: Settings) -> ModelConfiguration {
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
         // One infer request shows as much as several. The comparison of the streams makes one for each stream.
@@ -29,7 +29,8 @@ package enum LoadCheckRun {
 
     /// Loads the model at a path and returns the line that reports the result.
     /// - Parameters:
-    ///   - probe: the height and width of pictures where the model is to be run on noise, instead of loaded as the daemon would.
+    ///   - probe: the height and width of pictures where the model is to be run on noise, instead of loaded as the
+    ///     daemon would.
     ///   - parent: the process that wants to know; without it, this one ends.
     ///   - seconds: when the system ends this process, should the parent not see it any more.
     ///   - memory: bytes that it may take; 0 for any.
@@ -38,8 +39,8 @@ package enum LoadCheckRun {
         settings: Settings
     ) async throws -> String {
         // Best effort: a sandbox may forbid one or the other, and a load check with fewer bounds is better than none.
-        // The parent process watches the memory that this one takes. The limit of the system's own counts address space, which models reserve and
-        // do not use: it is only there for what comes all at once.
+        // The parent process watches the memory that this one takes. The limit of the system's own counts address
+        // space, which models reserve and do not use: it is only there for what comes all at once.
         let (most, overflow) = memory.multipliedReportingOverflow(by: ChildLoadCheck.addressSpace)
         _ = csys_confine(parent, seconds, overflow ? 0 : most)
         let configuration = configuration(settings)

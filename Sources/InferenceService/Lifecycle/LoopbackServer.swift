@@ -4,8 +4,8 @@ internal import HTTPWire
 package import Inference
 internal import Settings
 
-/// A server in this process, on a free port of the loopback interface, as the daemon would make it: with routes, metrics
-/// and access lines, which go to /dev/null.
+/// A server in this process, on a free port of the loopback interface, as the daemon would make it: with routes,
+/// metrics and access lines, which go to /dev/null.
 package struct LoopbackServer: Sendable {
     /// The address on which it listens: `127.0.0.1:PORT`.
     package let address: String

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 package import Settings
 
-/// Runs a model on noise in a separate process, within the limits of a load check, for facts that only its output values show.
+/// Runs a model on noise in a separate process, within the limits of a load check, for facts that only its output
+/// values show.
 package struct OutputProbeRun: Sendable {
     private let child: ChildLoadCheck?
 

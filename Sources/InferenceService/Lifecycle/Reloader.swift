@@ -71,8 +71,8 @@ package struct Reloader: Sendable {
         return settings
     }
 
-    /// Follows limits that have changed. Blocks no request: models whose threads or queues are others now are loaded beside those that
-    /// serve.
+    /// Follows limits that have changed. Blocks no request: models whose threads or queues are others now are loaded
+    /// beside those that serve.
     func followLimits(with settings: Settings) async {
         let result: Result<ServicePlan, StartupError> = await LoaderThread.run {
             let plan = ServicePlan(settings: settings, environment: environment)

@@ -11,7 +11,8 @@ internal import SystemSupport
 /// Converts the settings to the configuration of each part, with the reasons for derived values.
 package struct ServicePlan {
     package let settings: Settings
-    /// The resources that this process may use, and what follows from them; what is configured is the ceiling of each number.
+    /// The resources that this process may use, and what follows from them; what is configured is the ceiling of each
+    /// number.
     package let resources: HostResources
     let sizing: Sizing
     package let folders: [String]
@@ -86,7 +87,8 @@ package struct ServicePlan {
             configuration.links = .within(folders + named.flatMap(\.roots) + updates)
         }
         configuration.singleStream = singleStreamPolicy
-        // Its load check, and what the load check has done once more. Without a load check a load that hangs must end too: reloads wait for it.
+        // Its load check, and what the load check has done once more. Without a load check a load that hangs must end
+        // too: reloads wait for it.
         configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
         // What came with Ocelli is as good as Ocelli itself, and known to run on OpenVINO.
         configuration.comparesEngines = !settings.models.isEmpty || !named.isEmpty
@@ -96,10 +98,12 @@ package struct ServicePlan {
         return configuration
     }
 
-    /// The policy for single-stream requests. Only where a daemon serves: a process that loads a model to run it once gains nothing.
+    /// The policy for single-stream requests. Only where a daemon serves: a process that loads a model to run it once
+    /// gains nothing.
     package var singleStreamPolicy: SingleStreamPolicy {
         if let threads = settings.loneThreads { return SingleStreamPolicy(threads: threads) }
-        // A variant takes no more than the model, which is part of what is resident: together at most half of the memory.
+        // A variant takes no more than the model, which is part of what is resident: together at most half of the
+        // memory.
         return .automatic(
             threads: loneThreads.value, mostResident: Int(clamping: resources.memoryBytes.value / 4))
     }
@@ -128,7 +132,8 @@ package struct ServicePlan {
         }
         // A crash is one word here, not a report over pages that takes a second to write.
         variables["SWIFT_BACKTRACE"] = "enable=no"
-        // Measured: 6 and two for each stream on two processors, whose number counts by the pools of Swift and the engine.
+        // Measured: 6 and two for each stream on two processors, whose number counts by the pools of Swift and the
+        // engine.
         let processors = min(8, ProcessInfo.processInfo.activeProcessorCount)
         return ChildLoadCheck(
             flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout),

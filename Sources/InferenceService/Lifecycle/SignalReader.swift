@@ -4,9 +4,10 @@ internal import SystemSupport
 
 /// Receives signals on its own thread, from a signalfd(2).
 ///
-/// The signals are blocked in every thread and keep their dispositions: one that comes at any moment stays pending in the
-/// kernel until it is read, and none is lost. Signals of one kind do not queue: several that come before the first is read
-/// are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal has no receiver.
+/// The signals are blocked in every thread and keep their dispositions: one that comes at any moment stays pending in
+/// the kernel until it is read, and none is lost. Signals of one kind do not queue: several that come before the first
+/// is read are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal
+/// has no receiver.
 package final class SignalReader: Sendable {
     package enum Signal: Sendable, CaseIterable {
         case hangUp
@@ -25,11 +26,11 @@ package final class SignalReader: Sendable {
         }
     }
 
-    /// Blocks the signals for the calling thread and all that it starts from now on. To be called before there is another:
-    /// a thread that does not block them would take them, and they would end the process. All others that would end it
-    /// without being a fault of its own are ignored: SIGPIPE (a vanished reader is an error of a write), SIGUSR1, SIGUSR2, SIGALRM
-    /// and their like. A program that the daemon starts would inherit both: it is
-    /// started with nothing blocked, and no signal ignored (`csys_spawn`).
+    /// Blocks the signals for the calling thread and all that it starts from now on. To be called before there is
+    /// another: a thread that does not block them would take them, and they would end the process. All others that
+    /// would end it without being a fault of its own are ignored: SIGPIPE (a vanished reader is an error of a write),
+    /// SIGUSR1, SIGUSR2, SIGALRM and their like. A program that the daemon starts would inherit both: it is started
+    /// with nothing blocked, and no signal ignored (`csys_spawn`).
     static func block() {
         csys_signals_ignore()
         let numbers = Signal.allCases.map(\.number)

@@ -1,8 +1,8 @@
 internal import SystemSupport
 internal import Synchronization
 
-/// Passes signals on to the life cycle, once there is one. Until then the folders of models are read and the sockets opened, which
-/// may take long on a slow file system: a signal to end does so at once, as nothing has been accepted.
+/// Passes signals on to the life cycle, once there is one. Until then the folders of models are read and the sockets
+/// opened, which may take long on a slow file system: a signal to end does so at once, as nothing has been accepted.
 final class SignalRelay: Sendable {
     private struct Receiver: Sendable {
         let deliver: @Sendable (SignalReader.Signal) -> Void

@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// A model whose streams differ is reloaded with one stream: a restart would help no more, and would end all requests.
 ///
-/// A model whose answer to one of its goldens differs is taken out of service and loaded again; only if it cannot be, or differs again, is the
-/// watchdog not fed (``GoldenWatch``).
+/// A model whose answer to one of its goldens differs is taken out of service and loaded again; only if it cannot be,
+/// or differs again, is the watchdog not fed (``GoldenWatch``).
 ///
 /// The canary runs on zeros, beside the limiter of its model and not through it: a daemon that is merely busy is not
 /// restarted for it.
@@ -41,8 +41,8 @@ struct Watchdog: Sendable {
         }
     }
 
-    /// Makes one prediction with one of the models that are ready, each in its turn. With none there is nothing that could
-    /// be shown, and nothing that a restart would fix.
+    /// Makes one prediction with one of the models that are ready, each in its turn. With none there is nothing that
+    /// could be shown, and nothing that a restart would fix.
     private func isAlive(turn: inout Int) async -> Bool {
         let records = repository.records
         let ready = records.filter { $0.model != nil }.map { GoldenWatch.Version(name: $0.name, version: $0.version) }
@@ -65,7 +65,8 @@ struct Watchdog: Sendable {
             log.error(
                 "the streams of model \(name) no longer give the same answers: \(difference); reloads it with one stream",
                 repeating: "canary")
-            // A load may take longer than the interval. Who asks for it again meanwhile joins it, and the repository reports its failure.
+            // A load may take longer than the interval. Who asks for it again meanwhile joins it, and the repository
+            // reports its failure.
             Task { [repository] in try? await repository.reload(servedBy: model) }
             return true
         } catch {

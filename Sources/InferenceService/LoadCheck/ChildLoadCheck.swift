@@ -20,8 +20,8 @@ struct ChildLoadCheck: Sendable {
     /// The subcommand that the process runs.
     static let command = "try-model"
 
-    /// The number of threads, beyond those that a load check needs, that must be available to show that it did not fail for lack of
-    /// them: others start and end some meanwhile.
+    /// The number of threads, beyond those that a load check needs, that must be available to show that it did not fail
+    /// for lack of them: others start and end some meanwhile.
     private static let spareThreads = 16
     /// The output that is kept: its end.
     private static let mostOutput = 256 << 10
@@ -102,8 +102,9 @@ struct ChildLoadCheck: Sendable {
             return .ended(.lost((ReplacedProgram.advice.map { $0 + "; " } ?? "") + ending))
         }
         if result.hadNoThreads {
-            // Where this process could have started them, the stacks did not fit into the load check's memory: the model's problem, since a
-            // file that takes the memory before the engine starts its threads must not get past its load check.
+            // Where this process could have started them, the stacks did not fit into the load check's memory: the
+            // model's problem, since a file that takes the memory before the engine starts its threads must not get
+            // past its load check.
             guard SystemThread.canStart(threads + Self.spareThreads) else {
                 return .ended(.impossible(HostResources.threadsUsedUp()))
             }
@@ -129,8 +130,8 @@ struct ChildLoadCheck: Sendable {
         case late, large
     }
 
-    /// The interval at which the memory of the process is read, in milliseconds: even pages that are only touched come slower
-    /// than a gigabyte in that time.
+    /// The interval at which the memory of the process is read, in milliseconds: even pages that are only touched come
+    /// slower than a gigabyte in that time.
     private static let interval: UInt64 = 10
 
     /// Reads until the process ends, or its time does, or it takes too much memory.
@@ -156,9 +157,10 @@ struct ChildLoadCheck: Sendable {
         }
     }
 
-    /// True if more than `memory` bytes are resident and the process's own: address space that is only reserved costs nothing, and
-    /// pages of files (the engine's libraries, the model's weights) are taken back when memory is scarce. True, too, if the process is at
-    /// the system's limit of its data: the engine may hang where an allocation fails while it compiles.
+    /// True if more than `memory` bytes are resident and the process's own: address space that is only reserved costs
+    /// nothing, and pages of files (the engine's libraries, the model's weights) are taken back when memory is scarce.
+    /// True, too, if the process is at the system's limit of its data: the engine may hang where an allocation fails
+    /// while it compiles.
     private static func takesTooMuch(_ process: Int32, _ memory: UInt64) -> Bool {
         // proc_pid_statm(5): size, resident, shared, text, 0, data and stack, in pages.
         guard let data = FileManager.default.contents(atPath: "/proc/\(process)/statm") else { return false }

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 internal import Inference
 
-/// The report of a process that tries a model to the one that started it: one line of its output, behind a mark, for engines
-/// write to the terminal what they like.
+/// The report of a process that tries a model to the one that started it: one line of its output, behind a mark, for
+/// engines write to the terminal what they like.
 struct LoadCheckResult: Codable, Sendable {
     struct Problem: Codable, Sendable {
         var path: String

@@ -1,10 +1,11 @@
 internal import CSystem
 internal import Glibc
 
-/// Finds out whether the files of this program were replaced or removed since it started, as `make install` does: what it starts or loads
-/// later are other files, or none.
+/// Finds out whether the files of this program were replaced or removed since it started, as `make install` does: what
+/// it starts or loads later are other files, or none.
 package enum ReplacedProgram {
-    /// Advice for files that were replaced or removed; nil where the files are still those that run. Reads /proc: blocks.
+    /// Advice for files that were replaced or removed; nil where the files are still those that run. Reads /proc:
+    /// blocks.
     static var advice: String? {
         // Clients see it as the reason of a model: where the program is, is not theirs to know.
         guard let file = replaced(in: maps)?.split(separator: "/").last else { return nil }
@@ -33,7 +34,8 @@ package enum ReplacedProgram {
     package static func replaced(in maps: String) -> String? {
         let end = " (deleted)"
         for line in maps.split(separator: "\n") where line.hasSuffix(end) {
-            // Address, permissions, offset, device, inode, path. Only code: constants of models lie in files that are deleted at once.
+            // Address, permissions, offset, device, inode, path. Only code: constants of models lie in files that are
+            // deleted at once.
             let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
             guard fields.count == 6, fields[1].contains("x") else { continue }
             let path = fields[5].drop { $0 == " " }.dropLast(end.count)

@@ -4,8 +4,8 @@ internal import Settings
 internal import Synchronization
 internal import SystemSupport
 
-/// Log lines on standard error: for journald with priority prefixes, for terminals without, or as JSON objects. A thread of
-/// its own writes them: see ``LogWriter``.
+/// Log lines on standard error: for journald with priority prefixes, for terminals without, or as JSON objects. A
+/// thread of its own writes them: see ``LogWriter``.
 package final class Log: Sendable {
     /// Importance, with syslog's numbers.
     package enum Level: Int, Sendable, Comparable, CaseIterable {

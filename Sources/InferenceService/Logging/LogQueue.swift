@@ -1,5 +1,5 @@
-/// Lines that wait to be written, bounded, and what the one who writes them does next. Decisions only: the lock, the thread
-/// and the descriptor are ``LogWriter``'s.
+/// Lines that wait to be written, bounded, and what the one who writes them does next. Decisions only: the lock, the
+/// thread and the descriptor are ``LogWriter``'s.
 ///
 /// ```
 /// writing ──nothing left──▶ lingering ──still nothing──▶ asleep
@@ -54,7 +54,8 @@ package struct LogQueue: Sendable {
         return true
     }
 
-    /// Called by the writer when it has done its last step. `batch` is emptied, and filled where there is something to write.
+    /// Called by the writer when it has done its last step. `batch` is emptied, and filled where there is something to
+    /// write.
     package mutating func next(_ batch: inout [UInt8]) -> Step {
         batch.removeAll(keepingCapacity: true)
         if !pending.isEmpty || untold > 0 {

@@ -49,9 +49,10 @@ package struct LogText: Sendable {
         bytes.append(UInt8(ascii: "0") &+ UInt8(hundredths % 10))
     }
 
-    /// A message never breaks its line, and holds nothing that a terminal takes for more than text: what comes from outside could
-    /// otherwise forge a line, or hide one. Spaces stand for the controls of ASCII; other characters that are not printable (C1
-    /// controls, marks that turn the direction of text, line separators) are written by number, as in `\u{202E}`.
+    /// A message never breaks its line, and holds nothing that a terminal takes for more than text: what comes from
+    /// outside could otherwise forge a line, or hide one. Spaces stand for the controls of ASCII; other characters that
+    /// are not printable (C1 controls, marks that turn the direction of text, line separators) are written by number,
+    /// as in `\u{202E}`.
     package mutating func keepToOneLine() {
         guard bytes.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return }
         var kept: [UInt8] = []

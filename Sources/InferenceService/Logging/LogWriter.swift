@@ -7,7 +7,8 @@ internal import SystemSupport
 
 /// Writes log lines to a descriptor on its own thread: who logs never waits for who reads.
 ///
-/// A pipe that is full, because its reader is slow or gone, would otherwise stop the event loop, and the daemon with it.
+/// A pipe that is full, because its reader is slow or gone, would otherwise stop the event loop, and the daemon with
+/// it.
 package final class LogWriter: Sendable {
     /// Bytes of lines that may wait to be written, and as many may be at hand: a second or two of a busy daemon.
     package static let capacity = 1 << 20

@@ -1,6 +1,7 @@
 package import HTTPWire
 
-/// The trace that a request belongs to, as its client says (W3C, Trace Context): for the log line. Nothing of it is sent on or back.
+/// The trace that a request belongs to, as its client says (W3C, Trace Context): for the log line. Nothing of it is
+/// sent on or back.
 package struct TraceContext: Sendable, Hashable {
     /// 32 hexadecimal digits.
     package let traceID: String

@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// Metrics by the value of one label: found or added by any thread without a lock.
 ///
-/// A chain that only grows, behind those that are there from the start. Labels come from sets that are small and bounded (routes,
-/// models, reasons), so that walking them is quicker than any table; past `most` entries everything new counts as `other`,
-/// whatever goes wrong elsewhere.
+/// A chain that only grows, behind those that are there from the start. Labels come from sets that are small and
+/// bounded (routes, models, reasons), so that walking them is quicker than any table; past `most` entries everything
+/// new counts as `other`, whatever goes wrong elsewhere.
 package final class LabelledList<Metric: Sendable>: Sendable {
     private final class Node: Sendable {
         let label: String

@@ -7,8 +7,8 @@ internal import SystemSupport
 
 /// The whole of `GET /metrics`: what was counted, and the state of everything at this moment.
 ///
-/// The page always has every family, and every label value that is known in advance, so that rules can be written before
-/// something first happens.
+/// The page always has every family, and every label value that is known in advance, so that rules can be written
+/// before something first happens.
 struct MetricsPage {
     let metrics: ServiceMetrics
     let records: [ModelRecord]

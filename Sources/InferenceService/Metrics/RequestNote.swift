@@ -28,7 +28,8 @@ package final class RequestNote: Sendable {
     }
 }
 
-/// The reason why a request was answered with an error, for the access line: words of bounded sets, nothing of the request.
+/// The reason why a request was answered with an error, for the access line: words of bounded sets, nothing of the
+/// request.
 package struct ErrorNote: Sendable {
     /// The code of the answer.
     let code: String

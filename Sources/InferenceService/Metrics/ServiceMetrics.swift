@@ -29,10 +29,11 @@ package final class ServiceMetrics: Sendable {
     }
 
     package let models = LabelledList { ModelMetrics() }
-    /// Those that are asked most often are there from the start: that finds them sooner. Only what was asked is reported.
+    /// Those that are asked most often are there from the start: that finds them sooner. Only what was asked is
+    /// reported.
     package let routes = LabelledList(["/healthz", "/readyz", "/v1/classify"]) { RouteMetrics() }
-    /// Answers that are errors, by code and reason: `overloaded/queue_full`. Those that are alerted on are there at 0 from
-    /// the start: Prometheus's increase() does not see a counter that begins with 1.
+    /// Answers that are errors, by code and reason: `overloaded/queue_full`. Those that are alerted on are there at 0
+    /// from the start: Prometheus's increase() does not see a counter that begins with 1.
     package let errors = LabelledList(["internal/engine", "internal/internal"]) { AtomicCounters(1) }
     package let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
     private let cancellations = AtomicCounters(CancelStage.allCases.count)
@@ -48,8 +49,8 @@ package final class ServiceMetrics: Sendable {
 
     // MARK: Pictures
 
-    /// The stages of one picture, in nanoseconds. `total` is from the request's first byte to its encoded answer; without
-    /// it, the stages' sum.
+    /// The stages of one picture, in nanoseconds. `total` is from the request's first byte to its encoded answer;
+    /// without it, the stages' sum.
     @inline(never)  // so that a profile tells what it costs (Benchmarks/overhead/instructions)
     package func record(_ times: StageTimes, recv: UInt64, encode: UInt64, model: String, total: UInt64? = nil) {
         let metrics = models[model]

@@ -6,8 +6,9 @@ internal import SystemSupport
 
 /// The description of every route in the form of OpenAPI 3.0: what `GET /openapi.json` answers.
 ///
-/// Operations and schemas are in openapi.json beside this file, which the build embeds. The paths are those of the table of routes; a
-/// few lists that the program has are filled in. Tests check the result with a real validator, and real answers against it.
+/// Operations and schemas are in openapi.json beside this file, which the build embeds. The paths are those of the
+/// table of routes; a few lists that the program has are filled in. Tests check the result with a real validator, and
+/// real answers against it.
 package enum OpenAPIDocument {
     /// The document as JSON text.
     package static func text<Handler>(_ table: RouteTable<Handler>) throws(ServiceError) -> String {
@@ -59,8 +60,8 @@ package enum OpenAPIDocument {
             })
     }
 
-    /// An operation at one of its paths: with the identifier for that path, the model's place in the summary, the media types of
-    /// pictures for `image/*`, and the answer that every operation may give.
+    /// An operation at one of its paths: with the identifier for that path, the model's place in the summary, the media
+    /// types of pictures for `image/*`, and the answer that every operation may give.
     private static func operation(_ described: JSONValue, _ index: Int, _ template: PathTemplate) -> JSONValue {
         var operation = described
         if case .array(let ids) = described["ids"], ids.indices.contains(index) {

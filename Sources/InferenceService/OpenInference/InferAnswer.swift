@@ -33,8 +33,8 @@ struct InferAnswer: Sendable {
         }
     }
 
-    /// True if the answer holds only tensors as binary data, which are then copied from the engine's memory straight into the
-    /// answer.
+    /// True if the answer holds only tensors as binary data, which are then copied from the engine's memory straight
+    /// into the answer.
     var isPlainBinary: Bool {
         outputs.allSatisfy { $0.output.classes == 0 && ($0.output.isBinary ?? isBinary) }
     }
@@ -135,8 +135,8 @@ struct InferAnswer: Sendable {
     }
 }
 
-/// An output as the classification extension gives it: for each item of the batch the classes with the greatest values, as
-/// `value:index:label`. Values are the tensor's own.
+/// An output as the classification extension gives it: for each item of the batch the classes with the greatest values,
+/// as `value:index:label`. Values are the tensor's own.
 private struct Classes {
     let texts: [String]
     let shape: [Int]

@@ -2,9 +2,9 @@ internal import Inference
 
 /// The predictions that one `infer` request comes to: one, or as many as its batch has items.
 ///
-/// If the model file leaves the batch axis open, a bundle's model runs one item at a time, several in parallel, or several
-/// in one inference (`runtime.batch`): the batch is taken apart, and the outputs are put together again. A bare model file
-/// runs the batch as it is.
+/// If the model file leaves the batch axis open, a bundle's model runs one item at a time, several in parallel, or
+/// several in one inference (`runtime.batch`): the batch is taken apart, and the outputs are put together again. A bare
+/// model file runs the batch as it is.
 struct InferBatch: Sendable {
     /// The inputs of each prediction.
     let items: [DictionaryFeatureProvider]

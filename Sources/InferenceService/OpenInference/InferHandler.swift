@@ -5,8 +5,8 @@ internal import Inference
 internal import Settings
 internal import SystemSupport
 
-/// Answers `POST /v2/models/{name}/infer`: the engine's own tensors in and out, and encoded pictures where the bundle says
-/// how they become tensors.
+/// Answers `POST /v2/models/{name}/infer`: the engine's own tensors in and out, and encoded pictures where the bundle
+/// says how they become tensors.
 struct InferHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
@@ -22,8 +22,8 @@ struct InferHandler: Sendable {
         options.keeps = choice.route?.sample
         let model = try await choice.model(in: repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)
-        // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one, or decompressing
-        // one, takes as long as a prediction does: that is done in a slot.
+        // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one,
+        // or decompressing one, takes as long as a prediction does: that is done in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)
         let length = try isCompressed ? nil : Self.headerLength(request.head, in: request.body)
         let isLong = isCompressed || length ?? request.body.count > Self.longestUnslotted
@@ -64,8 +64,9 @@ struct InferHandler: Sendable {
         return response
     }
 
-    /// The longest JSON that is read before there is a slot: the worst text of this length (small objects in a member that is passed
-    /// over) takes 0.3 ms of a processor. Requests with binary data, as clients send them by default, have a shorter one.
+    /// The longest JSON that is read before there is a slot: the worst text of this length (small objects in a member
+    /// that is passed over) takes 0.3 ms of a processor. Requests with binary data, as clients send them by default,
+    /// have a shorter one.
     static let longestUnslotted = 16 << 10
 
     /// The number of bytes of the body that are JSON; nil if all of it is.

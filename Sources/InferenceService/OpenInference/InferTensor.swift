@@ -18,8 +18,8 @@ struct InferTensor {
         .value("input \"\(description.name)\": expected \(expected), found \(found)")
     }
 
-    /// Checks that a tensor of this shape can be taken: the model's own, with any number of items where its file leaves that
-    /// open.
+    /// Checks that a tensor of this shape can be taken: the model's own, with any number of items where its file leaves
+    /// that open.
     static func check(_ shape: Shape, for input: FeatureDescription) throws(JSONError) {
         let wanted = input.shape.dimensions, found = shape.dimensions
         var fits = wanted.count == found.count
@@ -102,8 +102,8 @@ struct InferTensor {
         }
     }
 
-    /// The number of pictures, or of strings, that the shape announces. Known before any is read: a body of 20 MB holds millions of
-    /// empty ones.
+    /// The number of pictures, or of strings, that the shape announces. Known before any is read: a body of 20 MB holds
+    /// millions of empty ones.
     private func elementCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape with fewer elements", "\(shape)") }
         guard count > 0 else { throw mistake("at least one \(element)", "none") }

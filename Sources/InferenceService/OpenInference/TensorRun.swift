@@ -15,7 +15,8 @@ struct TensorRun: Sendable {
         let times: StageTimes
     }
 
-    /// Runs some of the items in a slot, in one inference: more than one where the bundle asks for it (`runtime.batch`).
+    /// Runs some of the items in a slot, in one inference: more than one where the bundle asks for it
+    /// (`runtime.batch`).
     /// - Parameter read: called while the outputs' memory is lent.
     func results<R: Sendable>(
         of items: [DictionaryFeatureProvider], in slot: Slot, read: ([TensorView]) -> R

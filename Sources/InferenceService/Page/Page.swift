@@ -2,7 +2,8 @@ internal import CSystem
 internal import HTTPServer
 internal import HTTPWire
 
-/// The page at `/`: index.html and its scripts beside this file, which the build embeds in the program; nothing from elsewhere.
+/// The page at `/`: index.html and its scripts beside this file, which the build embeds in the program; nothing from
+/// elsewhere.
 enum Page {
     /// The page with its own nonce. Only the script and the styles that carry it run; a picture's name or a label that
     /// tried to bring others along would be text.

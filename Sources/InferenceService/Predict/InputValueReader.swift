@@ -177,8 +177,8 @@ struct InputValueReader {
         return input.shape
     }
 
-    /// A shape with open axes. A flat list tells it where one axis is open. Else the nesting does, and axes of 1 may be left out, in
-    /// front or anywhere; those that are added at the end are as well.
+    /// A shape with open axes. A flat list tells it where one axis is open. Else the nesting does, and axes of 1 may be
+    /// left out, in front or anywhere; those that are added at the end are as well.
     private func openShape(of extents: [Int], count: Int, of kind: String) throws(JSONError) -> Shape {
         let expected = input.shape.dimensions
         let fixed = expected.filter { $0 != Shape.dynamic }

@@ -6,7 +6,8 @@ struct OutputWriter {
     let outputs: [FeatureDescription]
     /// The number of labels of each labelled output that are written, best first; nil writes all, in the labels' order.
     let top: Int?
-    /// The minimum confidence of a label that is written; nil if the request does not say. Of other values, such as logits, all are.
+    /// The minimum confidence of a label that is written; nil if the request does not say. Of other values, such as
+    /// logits, all are.
     let threshold: Float?
     let scoreWatch: ScoreWatch
 
@@ -63,9 +64,9 @@ struct OutputWriter {
         }
     }
 
-    /// The nesting of the numbers. Where the model fixes the shape, leading axes of 1 are left out, so that a single number has none;
-    /// an output of open length is nested as it is, however many rows an answer has. Of a table a row stands alone, and so does the number
-    /// of a row.
+    /// The nesting of the numbers. Where the model fixes the shape, leading axes of 1 are left out, so that a single
+    /// number has none; an output of open length is nested as it is, however many rows an answer has. Of a table a row
+    /// stands alone, and so does the number of a row.
     private static func extents(of shape: Shape, _ output: FeatureDescription) -> [Int] {
         let count = shape.elementCount ?? 0
         if output.kind == .scalar, count == 1 { return [] }
@@ -86,8 +87,8 @@ struct OutputWriter {
         writer.array { writer in for _ in 0..<extent { nest(extents.dropFirst(), &elements, &writer) } }
     }
 
-    /// `{"label": value}`. A label that several classes have is written with the later one's index: names of members are
-    /// unique.
+    /// `{"label": value}`. A label that several classes have is written with the later one's index: names of members
+    /// are unique.
     private func writeLabels(_ entries: [LabeledValue], isExact: Bool, to writer: inout JSONWriter) {
         var seen: Set<String> = []
         writer.object { writer in

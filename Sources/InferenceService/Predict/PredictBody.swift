@@ -165,9 +165,9 @@ struct ItemReader {
         return try byOrder(&scanner)
     }
 
-    /// True if the inputs may stand in the body itself: where some are numbers, strings or dictionaries, and none is a picture,
-    /// which would have to be base64 text. A model of tensors alone has its names below "inputs", where a misspelt one is
-    /// found.
+    /// True if the inputs may stand in the body itself: where some are numbers, strings or dictionaries, and none is a
+    /// picture, which would have to be base64 text. A model of tensors alone has its names below "inputs", where a
+    /// misspelt one is found.
     var isFlat: Bool {
         inputs.contains { [.scalar, .text, .dictionary].contains($0.kind) }
             && inputs.allSatisfy { $0.kind != .image && $0.kind != .string }

@@ -12,7 +12,8 @@ struct PredictTask: PredictionTask {
     private let run: RunRequest
     private let settings: Settings
     private let writer: OutputWriter
-    /// True if a prediction runs; otherwise a picture is shown as the model sees it, for which it may be all that there is.
+    /// True if a prediction runs; otherwise a picture is shown as the model sees it, for which it may be all that there
+    /// is.
     private let runs: Bool
     let isNegotiated: Bool
     /// The picture itself, where the model has one.
@@ -84,8 +85,8 @@ struct PredictTask: PredictionTask {
         }
     }
 
-    /// True if a body is JSON. The client's type counts where it names JSON or a picture; else the first byte tells (curl calls
-    /// everything a form).
+    /// True if a body is JSON. The client's type counts where it names JSON or a picture; else the first byte tells
+    /// (curl calls everything a form).
     static func isJSON(_ body: HTTPBody, type: String) -> Bool {
         let type = type.lowercased()
         if type.hasPrefix("application/json") { return true }

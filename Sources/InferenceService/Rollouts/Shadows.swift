@@ -4,9 +4,11 @@ internal import Rollout
 internal import Synchronization
 internal import SystemSupport
 
-/// Asks the other version what one version has answered, after the answer was sent, and hands both answers to the comparison.
+/// Asks the other version what one version has answered, after the answer was sent, and hands both answers to the
+/// comparison.
 ///
-/// One item of a model at a time, and only while both versions have an infer request to spare and nobody waits: others are counted as skipped.
+/// One item of a model at a time, and only while both versions have an infer request to spare and nobody waits: others
+/// are counted as skipped.
 final class Shadows: Sendable {
     let repository: ModelRepository
     /// The models that an item of is under way.

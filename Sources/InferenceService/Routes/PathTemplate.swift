@@ -81,7 +81,8 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         return names
     }
 
-    /// The three paths of a verb of what a model has: of the model, of one version, and of the version that a label stands for.
+    /// The three paths of a verb of what a model has: of the model, of one version, and of the version that a label
+    /// stands for.
     static func labelled(_ prefix: String, _ end: String = "") -> [PathTemplate] {
         ["", "/versions/{version}", "/labels/{label}"].map { PathTemplate("\(prefix)/{name}\($0)\(end)") }
     }

@@ -1,8 +1,8 @@
 package import HTTPWire
 package import Settings
 
-/// The resources that requests are for: the one list of them. Paths, suggestions, access, labels, methods and the OpenAPI
-/// document are read from it.
+/// The resources that requests are for: the one list of them. Paths, suggestions, access, labels, methods and the
+/// OpenAPI document are read from it.
 package struct RouteTable<Handler: Sendable>: Sendable {
     /// One resource.
     package struct Resource: Sendable {
@@ -44,8 +44,8 @@ package struct RouteTable<Handler: Sendable>: Sendable {
             return methods.first { $0.method == asked }
         }
 
-        /// The classes that a listener must have to serve a method. The page, which needs no token, asks for predictions and
-        /// for descriptions.
+        /// The classes that a listener must have to serve a method. The page, which needs no token, asks for
+        /// predictions and for descriptions.
         package func listenerClasses(of method: Method) -> Set<AccessClass> {
             isProbe ? [] : method.access.map { [$0] } ?? [.infer, .read]
         }

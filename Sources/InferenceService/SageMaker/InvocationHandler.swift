@@ -3,8 +3,8 @@ internal import HTTPWire
 internal import Inference
 internal import Settings
 
-/// Answers `POST /invocations` of Amazon SageMaker and the predictions of Vertex AI: JSON as TensorFlow Serving does, a picture or a
-/// form by what the model does.
+/// Answers `POST /invocations` of Amazon SageMaker and the predictions of Vertex AI: JSON as TensorFlow Serving does, a
+/// picture or a form by what the model does.
 struct InvocationHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
@@ -50,8 +50,9 @@ struct InvocationHandler: Sendable {
 
     // MARK: The model
 
-    /// The model and version that a request names in `X-Amzn-SageMaker-Custom-Attributes`, in the form of SageMaker's own container
-    /// for TensorFlow Serving: `tfs-model-name=m,tfs-model-version=2,tfs-method=predict`. Other attributes are the client's own.
+    /// The model and version that a request names in `X-Amzn-SageMaker-Custom-Attributes`, in the form of SageMaker's
+    /// own container for TensorFlow Serving: `tfs-model-name=m,tfs-model-version=2,tfs-method=predict`. Other
+    /// attributes are the client's own.
     static func attributes(_ head: RequestHead) throws(ServiceError) -> (name: String?, version: String?) {
         var name: String?, version: String?
         for field in head.values(of: "x-amzn-sagemaker-custom-attributes") {
@@ -72,7 +73,8 @@ struct InvocationHandler: Sendable {
         return (name, version)
     }
 
-    /// The model for a request that names none: the one of the settings, the only one, or the default of the first task that has one.
+    /// The model for a request that names none: the one of the settings, the only one, or the default of the first task
+    /// that has one.
     static func defaultName(_ repository: ModelRepository, _ settings: Settings) throws(ServiceError) -> String {
         guard settings.defaultModel.isEmpty else { return settings.defaultModel }
         let names = repository.names

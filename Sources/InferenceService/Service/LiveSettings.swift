@@ -1,7 +1,7 @@
 package import Settings
 
-/// The settings and the state that requests are answered by: replaced as a whole when the configuration is reloaded, so that no
-/// request sees half of one and half of another.
+/// The settings and the state that requests are answered by: replaced as a whole when the configuration is reloaded, so
+/// that no request sees half of one and half of another.
 package final class LiveSettings: Sendable {
     let settings: Settings
     let access: AccessControl

@@ -5,10 +5,10 @@ internal import Inference
 internal import JSON
 internal import Settings
 
-/// The table of routes, and what each decides when a request's head has come, by the settings of now: its answer has them, the query
-/// and the model, so that it never sees half of one configuration and half of another. A wrong query, a model that does not exist and a
-/// model whose queue is full are refused here, before the body is sent. What balancers ask is answered here, on the event loop: requests
-/// under way do not delay it, and a task would cost as much again.
+/// The table of routes, and what each decides when a request's head has come, by the settings of now: its answer has
+/// them, the query and the model, so that it never sees half of one configuration and half of another. A wrong query, a
+/// model that does not exist and a model whose queue is full are refused here, before the body is sent. What balancers
+/// ask is answered here, on the event loop: requests under way do not delay it, and a task would cost as much again.
 extension Service {
     /// A request for a resource.
     package struct Call: Sendable {
@@ -22,7 +22,8 @@ extension Service {
         var client: ClientIdentity?
     }
 
-    /// Decides a request. In a structure, because the compiler fails on functions with a typed error as generic arguments.
+    /// Decides a request. In a structure, because the compiler fails on functions with a typed error as generic
+    /// arguments.
     package struct Handler: Sendable {
         let decide: @Sendable (Call) throws(ServiceError) -> BodyAdmission
     }

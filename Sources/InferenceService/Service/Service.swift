@@ -103,7 +103,8 @@ package final class Service: HTTPResponder {
         }
     }
 
-    /// The answer to a page's question whether it may send a request (CORS): no token is needed for it. Nil if it is none, or may not.
+    /// The answer to a page's question whether it may send a request (CORS): no token is needed for it. Nil if it is
+    /// none, or may not.
     private func preflight(_ head: RequestHead, _ live: LiveSettings, listener: Int) -> HTTPResponse? {
         guard head.method == .options, let cors = live.cors, let match = match(head.target.path, head.method, live),
             isOn(match.resource, live)
@@ -231,8 +232,8 @@ package final class Service: HTTPResponder {
 
     // MARK: Answers
 
-    /// An answer with the fields for pages of other origins, and one that tells balancers how busy the models are, where that is wanted: an ORCA report (xDS data model,
-    /// `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
+    /// An answer with the fields for pages of other origins, and one that tells balancers how busy the models are,
+    /// where that is wanted: an ORCA report (xDS data model, `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
     private func reporting(_ response: HTTPResponse, _ settings: Settings, _ place: Place) -> HTTPResponse {
         guard settings.loadReports || !place.fields.isEmpty else { return response }
         var response = response

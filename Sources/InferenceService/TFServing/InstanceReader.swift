@@ -3,8 +3,8 @@ internal import JSON
 
 /// Reads the values of one input of a `:predict` request: one instance's, or those of a whole column.
 ///
-/// A model whose input begins with an axis of 1 takes instances one by one, each without that axis, whether its file opens the axis or not.
-/// Any other input takes all instances together, as one tensor.
+/// A model whose input begins with an axis of 1 takes instances one by one, each without that axis, whether its file
+/// opens the axis or not. Any other input takes all instances together, as one tensor.
 struct InstanceReader {
     let input: FeatureDescription
     /// The most instances of a request.

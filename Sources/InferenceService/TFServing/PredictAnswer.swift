@@ -1,8 +1,8 @@
 internal import Inference
 internal import JSON
 
-/// Writes the outputs of a `:predict` request: `predictions` for rows, `outputs` for columns. A model's only output stands for itself;
-/// several are an object by their names.
+/// Writes the outputs of a `:predict` request: `predictions` for rows, `outputs` for columns. A model's only output
+/// stands for itself; several are an object by their names.
 struct PredictAnswer {
     let outputs: [FeatureDescription]
     let request: PredictRequest

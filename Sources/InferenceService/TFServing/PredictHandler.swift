@@ -6,8 +6,8 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// Answers `POST /v1/models/{name}:predict` as TensorFlow Serving and KServe's version 1 do: the model's own tensors in and out, and
-/// encoded pictures where the bundle says how they become tensors.
+/// Answers `POST /v1/models/{name}:predict` as TensorFlow Serving and KServe's version 1 do: the model's own tensors in
+/// and out, and encoded pictures where the bundle says how they become tensors.
 struct PredictHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings

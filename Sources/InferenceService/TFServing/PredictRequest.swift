@@ -15,7 +15,8 @@ struct PredictRequest: Sendable {
     private(set) var isRows = true
     /// The inputs of each prediction.
     private(set) var items: [DictionaryFeatureProvider] = []
-    /// The number of instances that are one prediction, for a model that takes them together; nil where each is its own.
+    /// The number of instances that are one prediction, for a model that takes them together; nil where each is its
+    /// own.
     private(set) var joined: Int?
 
     /// The name of a model's only signature.

@@ -6,8 +6,8 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// Answers `GET /v1/models/{name}/metadata` in the form of TensorFlow Serving's `GetModelMetadataResponse` as JSON: the model's one
-/// signature.
+/// Answers `GET /v1/models/{name}/metadata` in the form of TensorFlow Serving's `GetModelMetadataResponse` as JSON: the
+/// model's one signature.
 struct SignatureHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings

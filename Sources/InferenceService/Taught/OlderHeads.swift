@@ -2,7 +2,8 @@ internal import Dispatch
 internal import Synchronization
 internal import Teaching
 
-/// The heads of versions that are kept but do not serve: learned when a request asks for one, one at a time, and a few are kept.
+/// The heads of versions that are kept but do not serve: learned when a request asks for one, one at a time, and a few
+/// are kept.
 final class OlderHeads: Sendable {
     private struct Entry: Sendable {
         let model: TaughtModel

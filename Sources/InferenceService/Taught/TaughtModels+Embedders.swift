@@ -36,7 +36,8 @@ extension TaughtModels {
         return model
     }
 
-    /// The model that new examples are embedded with: the one that its embedder's name stands for. 409 if that is another one now.
+    /// The model that new examples are embedded with: the one that its embedder's name stands for. 409 if that is
+    /// another one now.
     func teacher(of model: TaughtModel, deadline: MonotonicInstant?) async throws(ServiceError) -> Model {
         let embedder = model.view.state.embedder
         let serving: Model

@@ -38,7 +38,8 @@ extension TaughtModels {
 
     // MARK: Another embedder
 
-    /// Makes new embeddings of the kept pictures of a model whose embedder is another one now. Logs what a stale one needs.
+    /// Makes new embeddings of the kept pictures of a model whose embedder is another one now. Logs what a stale one
+    /// needs.
     /// - Returns: true if it is stale still.
     func rebuildIfStale(_ model: TaughtModel) async -> Bool {
         guard case .stale(let reason) = await condition(of: model) else { return false }

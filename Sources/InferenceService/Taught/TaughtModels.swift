@@ -4,7 +4,8 @@ internal import Synchronization
 internal import SystemSupport
 package import Teaching
 
-/// The taught models of the daemon: which there are, which model makes the embeddings of each, and one change of each at a time.
+/// The taught models of the daemon: which there are, which model makes the embeddings of each, and one change of each
+/// at a time.
 package final class TaughtModels: Sendable {
     let store: TaughtStore
     let repository: ModelRepository

@@ -3,8 +3,8 @@ internal import Synchronization
 internal import SystemSupport
 internal import Teaching
 
-/// The work on taught models that nobody waits for: evaluations, and new embeddings of kept pictures where the embedder is another one.
-/// One model at a time, on a thread that gives way to requests; ended by a drain.
+/// The work on taught models that nobody waits for: evaluations, and new embeddings of kept pictures where the embedder
+/// is another one. One model at a time, on a thread that gives way to requests; ended by a drain.
 final class TaughtUpkeep: Sendable {
     private struct State: Sendable {
         var waiting: [String] = []

@@ -1,6 +1,7 @@
 package import Settings
 
-/// The paths at which Vertex AI asks a container, by the variables that it sets (`AIP_HEALTH_ROUTE`, `AIP_PREDICT_ROUTE`).
+/// The paths at which Vertex AI asks a container, by the variables that it sets (`AIP_HEALTH_ROUTE`,
+/// `AIP_PREDICT_ROUTE`).
 package struct VertexRoutes: Sendable, Hashable {
     /// The path of the health check; nil if there is none.
     package let health: String?

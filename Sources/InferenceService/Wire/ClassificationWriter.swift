@@ -2,10 +2,11 @@ internal import ImagePipeline
 package import Inference
 package import JSON
 
-/// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (docs/http-api.md, "Classify").
+/// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (docs/http-api.md,
+/// "Classify").
 package enum ClassificationWriter {
-    /// The members `classifications`, `image` and `timing_ms` of an object that is open, `scores` where these are no confidences, and
-    /// `distance` and `known` of classes that were taught.
+    /// The members `classifications`, `image` and `timing_ms` of an object that is open, `scores` where these are no
+    /// confidences, and `distance` and `known` of classes that were taught.
     package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
         writeClasses(of: result, to: &writer)
         writer.key("image")

@@ -4,8 +4,8 @@ internal import JSON
 /// Writes the elements of a tensor as JSON numbers, straight from its memory.
 struct NumberWriter {
     let elementType: ElementType
-    /// True if floats are written as TensorFlow Serving does: always with a point or an exponent, and those that are not finite as
-    /// `NaN`, `Infinity` and `-Infinity`, which are not JSON. Otherwise these are null.
+    /// True if floats are written as TensorFlow Serving does: always with a point or an exponent, and those that are
+    /// not finite as `NaN`, `Infinity` and `-Infinity`, which are not JSON. Otherwise these are null.
     var isTensorFlow = false
 
     /// The elements, nested as `extents` say; a bare number if there are none. Memory need not be aligned.

@@ -3,7 +3,8 @@ package import JSON
 
 /// The source of each value of a model without model.json: in `/v1/models/{name}`, and as lines of `ocelli check`.
 package enum ProvenanceAnswer {
-    /// `"facts": { "normalize": { "mean": { "value": …, "from": …, "key": … } } }`, and what is missing or noted beside it.
+    /// `"facts": { "normalize": { "mean": { "value": …, "from": …, "key": … } } }`, and what is missing or noted beside
+    /// it.
     package static func write(_ provenance: ModelProvenance, to writer: inout JSONWriter) {
         writer.key("facts")
         writer.object { writer in

@@ -10,8 +10,8 @@ extension LoadRunner {
         receive(connection)
     }
 
-    /// Hands the request to the kernel, as far as it takes it. A failure is not looked at here: what the server has said
-    /// before it closed is read first.
+    /// Hands the request to the kernel, as far as it takes it. A failure is not looked at here: what the server has
+    /// said before it closed is read first.
     func send(_ connection: ClientConnection) {
         guard var request = connection.request else { return }
         let bytes = requests[request.picture].bytes
@@ -74,7 +74,8 @@ extension LoadRunner {
     func fail(_ connection: ClientConnection, _ failure: StepResult.Failure, _ reason: String) {
         if let request = connection.request {
             note(failure, reason, isMeasured: request.isMeasured)
-            // A request that was given up would have waited even longer; one that was refused at once says nothing about latency.
+            // A request that was given up would have waited even longer; one that was refused at once says nothing
+            // about latency.
             if request.isMeasured, failure == .timeout || failure == .unanswered {
                 result.latency.record(csys_monotonic() &- request.due)
             }

@@ -143,9 +143,9 @@ final class LoadRunner {
         }
     }
 
-    /// True if the answer has not come yet. The socket is looked at once more, for what has come may not have been announced:
-    /// so it is after this process stood still (SIGCONT ends epoll_wait without events), or where more is due than one wait
-    /// fetches.
+    /// True if the answer has not come yet. The socket is looked at once more, for what has come may not have been
+    /// announced: so it is after this process stood still (SIGCONT ends epoll_wait without events), or where more is
+    /// due than one wait fetches.
     private func isUnanswered(_ connection: ClientConnection) -> Bool {
         if connection.request != nil, connection.phase != .connecting { advance(connection) }
         return connection.request != nil
@@ -213,8 +213,8 @@ final class LoadRunner {
         if result.firstTrouble == nil { result.firstTrouble = "no connection: \(SystemError.words(error))" }
     }
 
-    /// Puts a request on a connection. Its answer is read when epoll announces it, so that no connection's quick answers
-    /// keep the others from their turn.
+    /// Puts a request on a connection. Its answer is read when epoll announces it, so that no connection's quick
+    /// answers keep the others from their turn.
     private func start(_ connection: ClientConnection, due: UInt64, hasWaited: Bool) {
         let isMeasured = due >= measureFrom
         let sentAt = csys_monotonic()
@@ -255,7 +255,8 @@ final class LoadRunner {
             connection.phase = connection.request == nil ? .idle : .sending
         }
         if connection.request == nil {
-            // The only news of an idle connection is its end; what else comes is an edge of bytes that were read before.
+            // The only news of an idle connection is its end; what else comes is an edge of bytes that were read
+            // before.
             guard event.events & (CSYS_EPOLL_RDHUP | CSYS_EPOLL_HUP | CSYS_EPOLL_ERR) != 0 else { return }
             idle.removeAll { $0 === connection }
             close(connection)

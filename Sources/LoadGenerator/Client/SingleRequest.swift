@@ -11,7 +11,8 @@ package enum SingleRequest {
     }
 
     /// Asks, and waits for the answer. Blocks.
-    /// - Parameter milliseconds: how long connecting, sending and receiving may take together, past the resolution of the name.
+    /// - Parameter milliseconds: how long connecting, sending and receiving may take together, past the resolution of
+    ///   the name.
     /// - Throws: why there is no answer.
     package static func get(_ target: LoadTarget, milliseconds: Int) throws(LoadError) -> Answer {
         let address = try ServerAddress(of: target)

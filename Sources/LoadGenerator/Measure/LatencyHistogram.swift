@@ -35,8 +35,8 @@ package struct LatencyHistogram: Sendable, Hashable {
 
     package var mean: Double { count == 0 ? 0 : sum / Double(count) }
 
-    /// The least duration that at least `percent` of a hundred values do not exceed (nearest rank); the upper end of its
-    /// bucket, so never less than it was. 0 if there are no values.
+    /// The least duration that at least `percent` of a hundred values do not exceed (nearest rank); the upper end of
+    /// its bucket, so never less than it was. 0 if there are no values.
     package func percentile(_ percent: Double) -> UInt64 {
         guard count > 0 else { return 0 }
         // 99.9 of a hundred is not a binary fraction: of 1000 values it would come out a little beyond the 999th.

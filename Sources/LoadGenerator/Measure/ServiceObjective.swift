@@ -1,5 +1,5 @@
-/// The promise of a server at a rate: every request answered with success, the rate kept up, and a percentile of the latency below a
-/// bound, such as `p99<50ms`.
+/// The promise of a server at a rate: every request answered with success, the rate kept up, and a percentile of the
+/// latency below a bound, such as `p99<50ms`.
 package struct ServiceObjective: Sendable, Hashable {
     /// As it was written.
     package let text: String

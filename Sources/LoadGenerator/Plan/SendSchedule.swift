@@ -1,5 +1,5 @@
-/// The times at which the requests of an open loop are due: at a constant rate from a start, whatever becomes of those before
-/// it.
+/// The times at which the requests of an open loop are due: at a constant rate from a start, whatever becomes of those
+/// before it.
 ///
 /// Latency counts from these times, and not from when a request could at last be sent: a server that stands still for a
 /// second makes all requests of that second late, and a client that waits politely would have seen one ("coordinated

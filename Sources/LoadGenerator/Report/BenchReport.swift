@@ -56,7 +56,8 @@ package struct BenchReport: Sendable {
         return (true, best.offeredRate, "\(objective.text) holds up to \(rate(best))\(reason)")
     }
 
-    /// Reasons for doubt, each with the load that it is about: first what makes a figure wrong, then what makes it vague.
+    /// Reasons for doubt, each with the load that it is about: first what makes a figure wrong, then what makes it
+    /// vague.
     package var warnings: [String] {
         var warnings: [String] = []
         // What several loads have in common is reported once, in the words of the highest of them.

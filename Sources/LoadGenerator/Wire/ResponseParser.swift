@@ -1,7 +1,7 @@
 /// Reads HTTP/1.1 responses (RFC 9112) as they come: status, length and whether the connection continues. A pure value.
 ///
-/// Only answers with a `Content-Length` (or none by their status) are read: a coding that has to be taken apart would make
-/// the generator's own work part of what it measures.
+/// Only answers with a `Content-Length` (or none by their status) are read: a coding that has to be taken apart would
+/// make the generator's own work part of what it measures.
 package struct ResponseParser: Sendable {
     /// A whole response.
     package struct Answer: Sendable, Hashable {

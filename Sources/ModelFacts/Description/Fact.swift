@@ -66,7 +66,8 @@ package struct PictureFraming: Sendable, Hashable {
         case stretch
         /// The shorter side to a length; the longer in proportion, rounded down.
         case shortest(Int)
-        /// Both sides by one factor, so that the picture lies within a size, or covers it; sides are rounded, halves to even.
+        /// Both sides by one factor, so that the picture lies within a size, or covers it; sides are rounded, halves to
+        /// even.
         case contain(FactSize)
         case cover(FactSize)
         /// The whole picture into a size (nil: the model's own input), the rest filled.
@@ -80,7 +81,8 @@ package struct PictureFraming: Sendable, Hashable {
     package let resize: Resize
     /// The size that is then cut from the middle.
     package let crop: FactSize?
-    /// True if an odd pixel goes before the middle (Hugging Face, Ultralytics); false if to the even side (torchvision, timm).
+    /// True if an odd pixel goes before the middle (Hugging Face, Ultralytics); false if to the even side (torchvision,
+    /// timm).
     package let floors: Bool
 
     package init(_ resize: Resize, crop: FactSize? = nil, floors: Bool = true) {

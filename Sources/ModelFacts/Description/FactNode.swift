@@ -1,7 +1,8 @@
 internal import FileFormats
 internal import JSON
 
-/// A place in a file of facts while it is read: asks for values by key, and notes those of the wrong kind with their place.
+/// A place in a file of facts while it is read: asks for values by key, and notes those of the wrong kind with their
+/// place.
 final class FactNode {
     let source: String
     let path: String

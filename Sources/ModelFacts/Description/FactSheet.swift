@@ -1,5 +1,5 @@
-/// The facts that one source, or all sources together, give about a model. Every value is optional: what no source says stays
-/// open.
+/// The facts that one source, or all sources together, give about a model. Every value is optional: what no source says
+/// stays open.
 package struct FactSheet: Sendable, Hashable {
     // How a picture becomes the tensor.
     package var framing: Fact<PictureFraming>?
@@ -41,7 +41,8 @@ package struct FactSheet: Sendable, Hashable {
     /// The facts about each output tensor, where the file gives them; in the order of the file.
     package var outputs: [OutputFacts] = []
 
-    /// The steps that a source asks for and that cannot be done here: the model must not be served as if they were done.
+    /// The steps that a source asks for and that cannot be done here: the model must not be served as if they were
+    /// done.
     package var unsupported: [Fact<String>] = []
     /// Sources that could not be read.
     package var problems: [FactProblem] = []

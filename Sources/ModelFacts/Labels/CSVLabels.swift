@@ -21,7 +21,8 @@ enum CSVLabels {
             throw FormatError("line \(odd + 1): expected \(width) values, as in the first line")
         }
         let words = rows[0].map { $0.lowercased() }
-        // The first line is a heading where no value of it is a number, and either another line has one or it has a heading's words.
+        // The first line is a heading where no value of it is a number, and either another line has one or it has a
+        // heading's words.
         let hasHeading =
             rows.count > 1 && !rows[0].contains { Int($0) != nil }
             && (rows[1].contains { Int($0) != nil } || words.contains { nameWords.contains($0) })

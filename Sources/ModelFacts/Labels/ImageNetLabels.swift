@@ -1,7 +1,7 @@
 internal import FileFormats
 
-/// The names of ImageNet's classes (ILSVRC 2012), as torchvision 0.29.2 lists them in `models/_meta.py` (BSD-3-Clause; the notice is in
-/// LICENSES/torchvision.txt).
+/// The names of ImageNet's classes (ILSVRC 2012), as torchvision 0.29.2 lists them in `models/_meta.py` (BSD-3-Clause;
+/// the notice is in LICENSES/torchvision.txt).
 package enum ImageNetLabels {
     /// The names of a list that the program has; nil for any other word.
     package static func named(_ name: String) -> [String]? {

@@ -2,7 +2,8 @@ internal import FileFormats
 
 /// Names in lines that may have numbers beside them.
 enum LabelLines {
-    /// The names: where every line has WordNet's number first, or its own number first or last, that is not part of the name.
+    /// The names: where every line has WordNet's number first, or its own number first or last, that is not part of the
+    /// name.
     static func names(_ lines: [String]) -> [String] {
         let parts = lines.map { $0.split(maxSplits: 1) { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init) }
         if parts.allSatisfy({ $0.count == 2 && isSynset($0[0]) }) { return parts.map { $0[1].trimmed } }

@@ -56,7 +56,8 @@ enum LabelTable {
         FormatError("has \(count) names: the limit is \(mostLabels)")
     }
 
-    /// By number, or to numbers (`label2id`). A value that is a list has its last name in it: Keras' `{"0": ["n01440764", "tench"]}`.
+    /// By number, or to numbers (`label2id`). A value that is a list has its last name in it: Keras'
+    /// `{"0": ["n01440764", "tench"]}`.
     private static func table(_ members: [String: JSONValue]) throws(FormatError) -> [String] {
         guard members.count <= mostLabels else { throw tooMany(members.count) }
         var labels = [String?](repeating: nil, count: members.count)

@@ -1,5 +1,5 @@
-/// The nodes of a graph by the tensors that they make: enough to see what an output ends in. ONNX, OpenVINO, TensorFlow and TensorFlow Lite
-/// have their own names for the same operators.
+/// The nodes of a graph by the tensors that they make: enough to see what an output ends in. ONNX, OpenVINO, TensorFlow
+/// and TensorFlow Lite have their own names for the same operators.
 struct GraphTrace {
     struct Node {
         var operation = ""
@@ -29,7 +29,8 @@ struct GraphTrace {
         "LogSoftmax",
     ]
 
-    /// Operators that move, scale and add values: whether the results are scores or probabilities is decided by what they take.
+    /// Operators that move, scale and add values: whether the results are scores or probabilities is decided by what
+    /// they take.
     private static let linear: Set<String> = [
         "Add", "AddV2", "AddN", "Sum", "Sub", "Subtract", "Mul", "Multiply", "Div", "Divide", "RealDiv", "Neg",
         "Negative", "Transpose", "Slice", "StridedSlice", "Gather", "GatherV2", "Split", "SplitV", "VariadicSplit",
@@ -90,8 +91,8 @@ struct GraphTrace {
         return areScores(last) ? GraphEnding.none : nil
     }
 
-    /// True if layers make what a node gives, and nothing after them bounds it: a probability that was scaled, cut or averaged
-    /// is none.
+    /// True if layers make what a node gives, and nothing after them bounds it: a probability that was scaled, cut or
+    /// averaged is none.
     private func areScores(_ last: Node) -> Bool {
         var left = [last]
         var visited: Set<String> = []

@@ -40,8 +40,8 @@ package enum HuggingFaceReader {
         labels.indices.allSatisfy { labels[$0] == "LABEL_\($0)" }
     }
 
-    /// Detectors of transformers whose scores stand each alone: `post_process_object_detection` of their processors takes the sigmoid of each
-    /// and the best of all queries and classes.
+    /// Detectors of transformers whose scores stand each alone: `post_process_object_detection` of their processors
+    /// takes the sigmoid of each and the best of all queries and classes.
     private static let focal = [
         "RTDetr", "RTDetrV2", "DFine", "DeformableDetr", "ConditionalDetr", "DabDetr", "LwDetr", "RfDetr",
     ]
@@ -64,7 +64,8 @@ package enum HuggingFaceReader {
     }
 
     /// `preprocessor_config.json`: how a picture becomes the tensor.
-    /// - Parameter config: `config.json` beside it, whose `model_type` names the class where the processor's own file does not.
+    /// - Parameter config: `config.json` beside it, whose `model_type` names the class where the processor's own file
+    ///   does not.
     package static func preprocessor(
         _ text: [UInt8], config: [UInt8]? = nil, source: String = "preprocessor_config.json"
     ) -> FactSheet {

@@ -1,5 +1,5 @@
-/// Counts the layers of a graph that an engine computes with 8-bit integers: convolutions and matrix products whose two operands are both
-/// rounded to 8 bits. Weights alone of 8 bits become floats before they are used.
+/// Counts the layers of a graph that an engine computes with 8-bit integers: convolutions and matrix products whose two
+/// operands are both rounded to 8 bits. Weights alone of 8 bits become floats before they are used.
 struct IntegerLayers {
     /// The nodes by the tensors that they make.
     private var makers: [String: GraphTrace.Node] = [:]

@@ -1,6 +1,7 @@
 package import FileFormats
 
-/// The files that an ONNX file (onnx.proto) names for values of its tensors: TensorProto.external_data. Weights are passed over.
+/// The files that an ONNX file (onnx.proto) names for values of its tensors: TensorProto.external_data. Weights are
+/// passed over.
 package enum ONNXExternalFiles {
     private enum Message {
         case model, graph, function, node, attribute, tensor, sparseTensor

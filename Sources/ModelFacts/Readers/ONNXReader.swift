@@ -1,6 +1,7 @@
 package import FileFormats
 
-/// Reads what an ONNX file (onnx.proto) says of itself: `metadata_props`, and the operator that makes its output. Weights are passed over.
+/// Reads what an ONNX file (onnx.proto) says of itself: `metadata_props`, and the operator that makes its output.
+/// Weights are passed over.
 package enum ONNXReader {
     // Field numbers of ModelProto, GraphProto, NodeProto, StringStringEntryProto and ValueInfoProto.
     private static let modelGraph = 7, modelProperties = 14

@@ -1,7 +1,7 @@
 internal import FileFormats
 
-/// Reads what an OpenVINO IR (the XML file) says of itself: `rt_info/model_info`, as Model API, Geti and Ultralytics write it, and the last
-/// layer.
+/// Reads what an OpenVINO IR (the XML file) says of itself: `rt_info/model_info`, as Model API, Geti and Ultralytics
+/// write it, and the last layer.
 package enum OpenVINOReader {
     package static let mostBytes = 64 << 20
     private static let mostDepth = 200, mostLayers = 200_000

@@ -1,5 +1,5 @@
-/// The steps of an image processor of Hugging Face's transformers where `preprocessor_config.json` leaves a key out: read off
-/// the classes' constructors in transformers 4.57.6, by constructing each.
+/// The steps of an image processor of Hugging Face's transformers where `preprocessor_config.json` leaves a key out:
+/// read off the classes' constructors in transformers 4.57.6, by constructing each.
 struct ProcessorDefaults {
     enum Size {
         case shortest(Int)
@@ -9,7 +9,8 @@ struct ProcessorDefaults {
     /// The peculiarity of a class, besides the usual resize, crop, rescale, normalize.
     enum Quirk {
         case none
-        /// Below 384 pixels the shorter side goes to the size divided by `crop_pct`, then the size is cropped; from 384 on it is exact.
+        /// Below 384 pixels the shorter side goes to the size divided by `crop_pct`, then the size is cropped; from 384
+        /// on it is exact.
         case convNext
         /// The shorter side goes to the size divided by `crop_pct`.
         case poolFormer
@@ -137,7 +138,8 @@ struct ProcessorDefaults {
             uniquingKeysWith: { first, _ in first })
     }()
 
-    /// Of a class as files name it: `ViTImageProcessor`, `ViTImageProcessorFast`, `ViTImageProcessorPil`, `ViTFeatureExtractor`.
+    /// Of a class as files name it: `ViTImageProcessor`, `ViTImageProcessorFast`, `ViTImageProcessorPil`,
+    /// `ViTFeatureExtractor`.
     static func named(_ type: String) -> ProcessorDefaults? {
         for suffix in [
             "ImageProcessorFast", "ImageProcessorPil", "ImageProcessor", "FeatureExtractorFast", "FeatureExtractor",

@@ -1,8 +1,9 @@
 internal import FileFormats
 internal import JSON
 
-/// Reads the `environment.json` that Roboflow's inference server keeps beside `weights.onnx` and `class_names.txt`: how pictures get the
-/// size of the tensor, and the classes. How pixels are normalized depends on the architecture, which it does not name.
+/// Reads the `environment.json` that Roboflow's inference server keeps beside `weights.onnx` and `class_names.txt`: how
+/// pictures get the size of the tensor, and the classes. How pixels are normalized depends on the architecture, which
+/// it does not name.
 package enum RoboflowReader {
     package static func environment(_ text: [UInt8], source: String = "environment.json") -> FactSheet {
         var sheet = FactSheet()

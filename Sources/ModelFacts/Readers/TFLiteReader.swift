@@ -1,8 +1,8 @@
 package import FileFormats
 internal import JSON
 
-/// Reads what a TensorFlow Lite file says of itself: the metadata (TFLITE_METADATA, metadata_schema.fbs), the label files in the zip archive
-/// behind the model, the last operator (schema.fbs), and the keys of Ultralytics' exporters.
+/// Reads what a TensorFlow Lite file says of itself: the metadata (TFLITE_METADATA, metadata_schema.fbs), the label
+/// files in the zip archive behind the model, the last operator (schema.fbs), and the keys of Ultralytics' exporters.
 package enum TFLiteReader {
     private static let largestLabels = 16 << 20
 
@@ -211,9 +211,10 @@ private struct MetadataReading {
                     .mean: "NormalizationOptions.mean", .std: "NormalizationOptions.std",
                 ])
         }
-        // The metadata has no word for it; its own reader, the Task Library, stretches the picture to the input's size. It does so with
-        // two taps along each axis; nothing says that the model was trained so, and pictures are many times the input's size: the filter
-        // is Ocelli's, which averages. Other programs write such metadata, too: any word of theirs counts more.
+        // The metadata has no word for it; its own reader, the Task Library, stretches the picture to the input's size.
+        // It does so with two taps along each axis; nothing says that the model was trained so, and pictures are many
+        // times the input's size: the filter is Ocelli's, which averages. Other programs write such metadata, too: any
+        // word of theirs counts more.
         sheet.framing = Fact(
             PictureFraming(.stretch), source: source, key: "the Task Library's convention", basis: .convention)
         sheet.filter = Fact(.bilinear, source: source, key: "Ocelli's own default", basis: .convention)

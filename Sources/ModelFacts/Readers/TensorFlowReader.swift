@@ -1,8 +1,8 @@
 package import FileFormats
 
-/// Reads how the outputs of a TensorFlow graph end (tensorflow/core/protobuf/{saved_model,meta_graph}.proto, tensorflow/core/framework/{graph,
-/// function,node_def}.proto): of a SavedModel by its signature, through the functions that Keras puts a model into; of a frozen graph by the
-/// nodes that nothing takes. Weights are passed over.
+/// Reads how the outputs of a TensorFlow graph end (tensorflow/core/protobuf/{saved_model,meta_graph}.proto,
+/// tensorflow/core/framework/{graph, function,node_def}.proto): of a SavedModel by its signature, through the functions
+/// that Keras puts a model into; of a frozen graph by the nodes that nothing takes. Weights are passed over.
 package enum TensorFlowReader {
     private static let mostNodes = 200_000, mostFunctions = 20_000, mostOutputs = 16, mostName = 65_536
 
@@ -35,8 +35,8 @@ package enum TensorFlowReader {
         }
     }
 
-    /// The number of a SavedModel's layers both of whose operands are rounded to 8 bits (`FakeQuantWithMinMaxVars` and its
-    /// like, as training for quantization leaves them); 0 where it cannot be read.
+    /// The number of a SavedModel's layers both of whose operands are rounded to 8 bits (`FakeQuantWithMinMaxVars` and
+    /// its like, as training for quantization leaves them); 0 where it cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
         do throws(FormatError) {
             var walk = ProtobufWalk(source, 0..<source.count)

@@ -1,13 +1,15 @@
 internal import FileFormats
 internal import JSON
 
-/// Reads the `config.json` that timm (pytorch-image-models) puts beside a model: `pretrained_cfg` and the names of classes.
+/// Reads the `config.json` that timm (pytorch-image-models) puts beside a model: `pretrained_cfg` and the names of
+/// classes.
 package enum TimmReader {
     /// The values of timm's own `resolve_data_config`, for what is left out.
     private static let imageNetMean = [0.485, 0.456, 0.406], imageNetDeviation = [0.229, 0.224, 0.225]
     private static let usualShare = 0.875, usualSize = FactSize(height: 224, width: 224)
 
-    /// - Parameter input: the size that the model file takes, where it is known: it decides between the two configured sizes.
+    /// - Parameter input: the size that the model file takes, where it is known: it decides between the two configured
+    ///   sizes.
     package static func config(_ text: [UInt8], input: FactSize? = nil, source: String = "config.json") -> FactSheet {
         var sheet = FactSheet()
         let root: FactNode
@@ -97,7 +99,8 @@ package enum TimmReader {
         case let mode:
             node.note("crop_mode", "expected \"center\", \"squash\" or \"border\", found \"\(mode)\"")
         }
-        // timm itself takes it from the command line only, and passes over it here: whoever wrote it meant it to be done.
+        // timm itself takes it from the command line only, and passes over it here: whoever wrote it meant it to be
+        // done.
         if let border = node.integer("crop_border_pixels", in: 0...FactSize.sides.upperBound), border > 0 {
             sheet.unsupported.append(
                 fact(

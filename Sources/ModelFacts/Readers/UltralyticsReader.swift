@@ -1,8 +1,8 @@
 internal import FileFormats
 internal import JSON
 
-/// Reads what Ultralytics' exporters say: the same keys in `metadata.yaml` beside TF Lite, IR and SavedModel exports, and as text in ONNX
-/// files' `metadata_props`.
+/// Reads what Ultralytics' exporters say: the same keys in `metadata.yaml` beside TF Lite, IR and SavedModel exports,
+/// and as text in ONNX files' `metadata_props`.
 ///
 /// `detect`, `segment`, `pose` and `obb` letterbox with 114 and scale with OpenCV's INTER_LINEAR (`LetterBox`);
 /// `classify` scales the shorter side with Pillow and crops the middle (`classify_transforms`). All take RGB divided by
@@ -20,8 +20,8 @@ package enum UltralyticsReader {
         return sheet
     }
 
-    /// The value in a file of the exporter that is written as one object: JSON, or Python's notation in older versions. Nil for
-    /// other files.
+    /// The value in a file of the exporter that is written as one object: JSON, or Python's notation in older versions.
+    /// Nil for other files.
     static func literal(_ text: [UInt8]) -> JSONValue? {
         guard text.first == UInt8(ascii: "{") else { return nil }
         let value = (try? JSONFile.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))

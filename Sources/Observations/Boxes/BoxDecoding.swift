@@ -1,30 +1,34 @@
-/// A detector's head by its parts: where the numbers of a row lie, how they stand for a box and a score, and what suppresses what.
-/// `init(layout:)` is the description that the name of a family stands for; each part can then be changed.
+/// A detector's head by its parts: where the numbers of a row lie, how they stand for a box and a score, and what
+/// suppresses what. `init(layout:)` is the description that the name of a family stands for; each part can then be
+/// changed.
 package struct BoxDecoding: Sendable, Hashable {
     /// The parts of a row in each tensor. The first tensor sets the number of rows.
     package var tensors: [HeadTensor] = []
     /// True if a tensor may be several, one for each level.
     package var hasLevels = true
     package var coding = BoxCoding(), form = BoxForm.centers
-    /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is as large as its cell.
+    /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is as large as its
+    /// cell.
     package var units = BoxUnits.pixels
     package var scores = ScoreForm.probabilities, weights = ScoreWeights.product
     /// The class that means that nothing is there. Indices of detections do not count it.
     package var background = BackgroundClass.none
-    /// The least confidence of a detection, and the overlap (intersection over union) from which the less confident of two boxes
-    /// is dropped: 0 to 1.
+    /// The least confidence of a detection, and the overlap (intersection over union) from which the less confident of
+    /// two boxes is dropped: 0 to 1.
     package var threshold: Float = 0.25, iou: Float = 0.45
     package var suppression = SuppressionScope.perClass
     /// The most detections of a picture, and, where suppression is per class, of one class; nil for no limit.
     package var maxDetections = 300, maxDetectionsOfClass: Int?
-    /// True if one box can be several detections, one for each class over the threshold. Otherwise only its best class counts.
+    /// True if one box can be several detections, one for each class over the threshold. Otherwise only its best class
+    /// counts.
     package var multiLabel = false
     /// The axis order of a tensor of rows; nil finds it by the number of classes.
     package var order: RowOrder?
-    /// The cells' sizes, where there are no `priors`: in pixels of the tensor, level by level, and the rows of each cell, which follow
-    /// one another.
+    /// The cells' sizes, where there are no `priors`: in pixels of the tensor, level by level, and the rows of each
+    /// cell, which follow one another.
     package var strides: [Int] = [], anchors = 1
-    /// The place of a cell's point within it, from which boxes of `strides` count: 0.5 is the middle, 0 the top left corner.
+    /// The place of a cell's point within it, from which boxes of `strides` count: 0.5 is the middle, 0 the top left
+    /// corner.
     package var offset: Float = 0.5
     /// The boxes that encoded ones refer to. Nil if they are cells of `strides`, or a tensor of the model holds them.
     package var priors: PriorBoxes?
@@ -89,7 +93,8 @@ package enum RowPart: String, Sendable, CaseIterable {
 
 /// The way a row's numbers stand for a box. The raw values are those of model.json.
 package struct BoxCoding: Sendable, Hashable {
-    /// The box itself; a centre and a size, relative to a prior; distances from the prior's centre to left, top, right and bottom.
+    /// The box itself; a centre and a size, relative to a prior; distances from the prior's centre to left, top, right
+    /// and bottom.
     package enum Kind: String, Sendable, CaseIterable { case boxes, offsets, distances }
 
     package enum CenterCurve: String, Sendable, CaseIterable { case linear, sigmoid, tanh }
@@ -103,12 +108,13 @@ package struct BoxCoding: Sendable, Hashable {
     package var kind = Kind.boxes, centers = CenterCurve.linear, sizes = SizeCurve.exponential
     /// With `sigmoid`: the length of the range of a centre in cells, whose middle is the cell's.
     package var centerScale: Float = 1
-    /// True if centres and points are multiples of the cell, and not of the prior; if sizes are parts of the picture, and not multiples
-    /// of the prior; if boxes are cut to the picture before they suppress each other.
+    /// True if centres and points are multiples of the cell, and not of the prior; if sizes are parts of the picture,
+    /// and not multiples of the prior; if boxes are cut to the picture before they suppress each other.
     package var inCells = false, ofPicture = false, clips = false
     /// Exponents of sizes are cut to this.
     package var largestExponent = Float.infinity
-    /// Each distance is the mean of a distribution over 0, 1 ... `bins` - 1, given as logits; 1 for the distance itself.
+    /// Each distance is the mean of a distribution over 0, 1 ... `bins` - 1, given as logits; 1 for the distance
+    /// itself.
     package var bins = 1
 
     /// Finished boxes.
@@ -136,8 +142,8 @@ package struct PriorPoints: Sendable, Hashable {
     package init(scale: Float = 1) { self.scale = scale }
 }
 
-/// The meaning of the four numbers of a box: centre x and y, width, height; left, top, right, bottom; left, top, width, height. With
-/// `yx`, y comes before x, and heights before widths.
+/// The meaning of the four numbers of a box: centre x and y, width, height; left, top, right, bottom; left, top, width,
+/// height. With `yx`, y comes before x, and heights before widths.
 package enum BoxForm: String, Sendable, CaseIterable {
     case centers, corners
     case cornersYX = "corners_yx"
@@ -154,12 +160,14 @@ package enum ScoreForm: String, Sendable, CaseIterable { case probabilities, sig
 /// The place of the class that stands for nothing.
 package enum BackgroundClass: String, Sendable, CaseIterable { case none, first, last }
 
-/// The boxes that can suppress each other: those of the same class, all, or none, where the model has done it or needs none.
+/// The boxes that can suppress each other: those of the same class, all, or none, where the model has done it or needs
+/// none.
 package enum SuppressionScope: String, Sendable, CaseIterable {
     case none
     case perClass = "per_class"
     case all
-    /// Boxes of the same class; the box and the points that stay are the mean of all that overlap, weighted by their confidences.
+    /// Boxes of the same class; the box and the points that stay are the mean of all that overlap, weighted by their
+    /// confidences.
     case weighted
     /// Cells of a map: one stays where none of its eight neighbours has a greater score.
     case peaks

@@ -1,7 +1,9 @@
-/// Families of detectors: each name stands for a description of its head. docs/model-json.md tells which models they are.
+/// Families of detectors: each name stands for a description of its head. docs/model-json.md tells which models they
+/// are.
 package enum BoxLayout: String, Sendable, CaseIterable {
     case yolov5, yolov8, yolox, ssd, detr, retinanet, fcos
-    /// Final detections: in one tensor, in four, in one with the number of the picture, in one of boxes and one of classes.
+    /// Final detections: in one tensor, in four, in one with the number of the picture, in one of boxes and one of
+    /// classes.
     case endToEnd = "yolo-end-to-end"
     case tfliteDetection = "tflite-detection"
     case detectionOutput = "detection-output"
@@ -17,8 +19,8 @@ package enum BoxLayout: String, Sendable, CaseIterable {
 }
 
 extension BoxDecoding {
-    /// Darknet's anchors for COCO, which YOLOv5 took over. Not stored: LeakSanitizer takes what only an enum's payload refers to, a pointer
-    /// with tag bits, for a leak.
+    /// Darknet's anchors for COCO, which YOLOv5 took over. Not stored: LeakSanitizer takes what only an enum's payload
+    /// refers to, a pointer with tag bits, for a leak.
     private static var cocoAnchors: PriorBoxes {
         .grid([
             .init(stride: 8, boxes: [[10, 13], [16, 30], [33, 23]], offset: 0),

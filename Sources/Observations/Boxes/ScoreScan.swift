@@ -4,8 +4,8 @@
     internal import Musl
 #endif
 
-/// Finds the rows of a tensor with a class over the threshold. Raw values are compared before anything is computed from them;
-/// what is not a number is under every threshold.
+/// Finds the rows of a tensor with a class over the threshold. Raw values are compared before anything is computed from
+/// them; what is not a number is under every threshold.
 struct ScoreScan {
     let form: ScoreForm, background: BackgroundClass, threshold: Float, multiLabel: Bool, weights: ScoreWeights
     /// Classes that are looked for; nil for all.
@@ -115,7 +115,8 @@ struct ScoreScan {
         }
     }
 
-    /// The least raw score of a class that can be enough beside an objectness: where a box may have several, most exponentials are saved.
+    /// The least raw score of a class that can be enough beside an objectness: where a box may have several, most
+    /// exponentials are saved.
     private func least(beside gate: Float) -> Float {
         let share =
             switch weights {

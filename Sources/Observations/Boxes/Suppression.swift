@@ -1,12 +1,13 @@
 /// Non-maximum suppression: of boxes that overlap, the most confident stays.
 package enum Suppression {
-    /// Goes through boxes from the most to the least confident; one that overlaps a box that stayed by more than `iou` is
-    /// dropped. Two boxes without area do not overlap.
+    /// Goes through boxes from the most to the least confident; one that overlaps a box that stayed by more than `iou`
+    /// is dropped. Two boxes without area do not overlap.
     /// - Parameters:
     ///   - boxes: finite, the most confident first.
     ///   - labels: the class of each; boxes of two classes do not suppress each other. Nil: all do.
     ///   - iou: intersection over union above which a box is dropped.
-    ///   - most: the number of boxes after which it ends; `mostOfClass`: after which the others of their class are dropped.
+    ///   - most: the number of boxes after which it ends; `mostOfClass`: after which the others of their class are
+    ///     dropped.
     /// - Returns: the places of the boxes that stay, in order.
     package static func survivors(
         of boxes: [Box], labels: [Int32]?, iou: Float, most: Int, mostOfClass: Int? = nil,
@@ -15,7 +16,8 @@ package enum Suppression {
         var kept: [Int] = []
         kept.reserveCapacity(min(most, boxes.count))
         guard most > 0 else { return kept }
-        // Boxes that stayed are compared eight at a time, and only those of a box's own class: each class has a chain of blocks.
+        // Boxes that stayed are compared eight at a time, and only those of a box's own class: each class has a chain
+        // of blocks.
         var blocks: [Block] = []
         var latest: [Int32: Int] = [:], counts: [Int32: Int] = [:]
         for index in boxes.indices {
@@ -47,8 +49,8 @@ package enum Suppression {
         return kept
     }
 
-    /// Joins each detection, the most confident first, with the others of its class that it overlaps by more than `iou`: the box and
-    /// the extras are their mean, weighted by confidence, which stays the greatest.
+    /// Joins each detection, the most confident first, with the others of its class that it overlaps by more than
+    /// `iou`: the box and the extras are their mean, weighted by confidence, which stays the greatest.
     static func means(
         of detections: [Detection], iou: Float, most: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {

@@ -40,7 +40,8 @@ package struct EmbeddingClasses: Sendable {
         count = normalized.count / dimension
     }
 
-    /// The probability of each class: softmax of `scale` times the cosine. All are 0 for an embedding without a direction.
+    /// The probability of each class: softmax of `scale` times the cosine. All are 0 for an embedding without a
+    /// direction.
     /// - Parameter embedding: `dimension` numbers, of any length.
     package func probabilities(_ embedding: UnsafeBufferPointer<Float>) -> [Float] {
         var result = [Float](repeating: 0, count: count)

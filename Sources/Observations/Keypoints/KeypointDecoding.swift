@@ -29,7 +29,8 @@ package struct KeypointDecoding: Sendable, Hashable {
 
 /// The layout of an output of points. The raw values are those of model.json.
 package enum KeypointLayout: String, Sendable, CaseIterable {
-    /// Coordinates, point after point (MoveNet; regression of landmarks); a map for each point, whose greatest value marks the place.
+    /// Coordinates, point after point (MoveNet; regression of landmarks); a map for each point, whose greatest value
+    /// marks the place.
     case points, heatmaps
 }
 

@@ -19,9 +19,10 @@ package struct InstanceMaskDecoder: Sendable {
         least = ScoreScan.logit(threshold)
     }
 
-    /// The mask of a detection in the picture, cut off at its box; nil if it would have more than `most` runs. Between the middles of
-    /// cells values are interpolated linearly, first across and then down; the places where a column changes sides are computed, not
-    /// searched for, so that the work depends on the picture's width but not its height.
+    /// The mask of a detection in the picture, cut off at its box; nil if it would have more than `most` runs. Between
+    /// the middles of cells values are interpolated linearly, first across and then down; the places where a column
+    /// changes sides are computed, not searched for, so that the work depends on the picture's width but not its
+    /// height.
     package func mask(
         of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
         in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }

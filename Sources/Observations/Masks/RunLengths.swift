@@ -28,8 +28,8 @@ package struct RunLengths: Sendable, Hashable {
         if end < all || counts.isEmpty { counts.append(UInt32(truncatingIfNeeded: all &- end)) }
     }
 
-    /// COCO's compressed text (`counts` of pycocotools): from the third on, each length is the difference to the one before the
-    /// last, in groups of 5 bits, the lowest first, each with a bit that says whether more follow.
+    /// COCO's compressed text (`counts` of pycocotools): from the third on, each length is the difference to the one
+    /// before the last, in groups of 5 bits, the lowest first, each with a bit that says whether more follow.
     package var compressed: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(counts.count * 2)

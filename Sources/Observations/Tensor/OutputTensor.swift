@@ -1,6 +1,7 @@
 /// One raw output of a model: 32-bit floats in row-major order. Borrowed: valid only within the call it is passed to.
 package struct OutputTensor {
-    /// The extents, outermost first, as the engine reports them, and the elements; their count is the product of `shape`.
+    /// The extents, outermost first, as the engine reports them, and the elements; their count is the product of
+    /// `shape`.
     package let shape: [Int], values: UnsafeBufferPointer<Float>
 
     /// Nil if the number of elements is not the product of the extents.
@@ -47,8 +48,8 @@ package enum ObservationError: Error, Hashable {
     }
 }
 
-/// Elements of a tensor that belong together: element `e` of row `r` lies at `base[r * rowStride + e * step]`. Every row and element
-/// was checked to be inside the tensor; readers need no further checks.
+/// Elements of a tensor that belong together: element `e` of row `r` lies at `base[r * rowStride + e * step]`. Every
+/// row and element was checked to be inside the tensor; readers need no further checks.
 struct Plane {
     let base: UnsafePointer<Float>
     /// `count`: elements in a row.

@@ -48,8 +48,8 @@ package enum Evaluator {
 
     /// Tries the methods that are affordable, and the current one; nil if it was cancelled.
     ///
-    /// The nearest mean stays unless another is right for so many more examples that it is not chance: more than two standard errors of the
-    /// difference. Without that, the best of three would look better than it is.
+    /// The nearest mean stays unless another is right for so many more examples that it is not chance: more than two
+    /// standard errors of the difference. Without that, the best of three would look better than it is.
     package static func compare(
         _ set: ExampleSet, current: TeachingMethod, isCancelled: () -> Bool = { false }
     ) -> Comparison? {
@@ -66,7 +66,8 @@ package enum Evaluator {
         return Comparison(preferred: best.evaluation.method, evaluations: evaluations, answers: best.answers)
     }
 
-    /// True if a change, which trains, and its evaluation in the background take seconds and not minutes with this method.
+    /// True if a change, which trains, and its evaluation in the background take seconds and not minutes with this
+    /// method.
     static func isAffordable(_ method: TeachingMethod, _ set: ExampleSet) -> Bool {
         let rows = Double(set.rows.count), dimension = Double(set.dimension)
         return switch method {
@@ -139,7 +140,8 @@ package enum Evaluator {
         }
     }
 
-    /// The distance that one more picture of these classes exceeds with a probability of 5 % at most; with few examples the greatest.
+    /// The distance that one more picture of these classes exceeds with a probability of 5 % at most; with few examples
+    /// the greatest.
     static func threshold(_ distances: [Float]) -> Float? {
         guard !distances.isEmpty else { return nil }
         let rank = (Double(distances.count + 1) * acceptedShare).rounded(.up)

@@ -1,9 +1,9 @@
 /// Leave-one-out for the nearest mean.
 ///
-/// The mean of few directions is longer than that of many, because less of what differs among them cancels out. Dividing by its length
-/// therefore costs a class that lacks an example more than the others, and a new picture, for which no class lacks one, would be answered
-/// right more often than the test says: with two examples of a class by ten points and more. So the means are made without the example,
-/// and divided by the lengths that they have with it.
+/// The mean of few directions is longer than that of many, because less of what differs among them cancels out.
+/// Dividing by its length therefore costs a class that lacks an example more than the others, and a new picture, for
+/// which no class lacks one, would be answered right more often than the test says: with two examples of a class by ten
+/// points and more. So the means are made without the example, and divided by the lengths that they have with it.
 struct LeftOutMeans {
     /// The length of the mean of each class with all its examples.
     private let lengths: [Double]

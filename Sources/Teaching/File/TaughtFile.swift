@@ -1,7 +1,7 @@
 package import FileFormats
 
-/// A taught head as a file in the safetensors format, `taught.safetensors`: 8 bytes with the header's length, a header in JSON, the numbers.
-/// It holds no ids of pictures.
+/// A taught head as a file in the safetensors format, `taught.safetensors`: 8 bytes with the header's length, a header
+/// in JSON, the numbers. It holds no ids of pictures.
 package enum TaughtFile {
     /// The file's name in a bundle.
     package static let name = "taught.safetensors"

@@ -1,12 +1,13 @@
-/// Centred and normalised embeddings: the mean of all examples is taken from each, and what is left is divided by its length.
-/// With one class nothing is taken: its mean is all that there is to compare with.
+/// Centred and normalised embeddings: the mean of all examples is taken from each, and what is left is divided by its
+/// length. With one class nothing is taken: its mean is all that there is to compare with.
 struct Centering {
     /// The mean of the embeddings; zeros with one class.
     let center: [Float]
 
     init(center: [Float]) { self.center = center }
 
-    /// The rows that are summed by themselves, and their sums then: many small numbers are added to few large ones less often.
+    /// The rows that are summed by themselves, and their sums then: many small numbers are added to few large ones less
+    /// often.
     private static let block = 1_024
 
     /// The centre of these rows.
@@ -31,7 +32,8 @@ struct Centering {
         }
     }
 
-    /// Adds the direction of an embedding from the centre; nothing where it has none. Bit for bit as ``apply(_:_:)`` and a sum.
+    /// Adds the direction of an embedding from the centre; nothing where it has none. Bit for bit as ``apply(_:_:)``
+    /// and a sum.
     func add(directionOf embedding: UnsafeBufferPointer<Float>, to sum: UnsafeMutableBufferPointer<Double>) {
         center.withUnsafeBufferPointer { center in
             let square = Vectors.squaredDistance(embedding, center)

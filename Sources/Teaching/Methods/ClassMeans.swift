@@ -1,6 +1,7 @@
 /// The mean direction of each class.
 struct ClassMeans {
-    /// A row of length 1 for each class, one after the other; zeros for a class without examples here, or without a direction.
+    /// A row of length 1 for each class, one after the other; zeros for a class without examples here, or without a
+    /// direction.
     let rows: [Float]
     /// The length of the mean of each class's directions: 1 where all are the same; 0 for a class without a direction.
     let lengths: [Double]
@@ -29,7 +30,8 @@ struct ClassMeans {
         self.lengths = lengths
     }
 
-    /// The direction of the mean of some rows' directions in `result`, and the mean's length; 0 and zeros where it has none.
+    /// The direction of the mean of some rows' directions in `result`, and the mean's length; 0 and zeros where it has
+    /// none.
     private static func mean(
         of rows: ArraySlice<Int>, _ set: ExampleSet, _ centering: Centering, _ result: UnsafeMutableBufferPointer<Float>
     ) -> Double {

@@ -1,5 +1,5 @@
-/// Embeddings with their classes, in the one order in which everything is computed from them: it does not depend on the order in
-/// which they were taught.
+/// Embeddings with their classes, in the one order in which everything is computed from them: it does not depend on the
+/// order in which they were taught.
 package struct ExampleSet: Sendable {
     /// Numbers of an embedding.
     package let dimension: Int
@@ -10,7 +10,8 @@ package struct ExampleSet: Sendable {
     /// The class of each row: never less than that of the row before.
     package let classes: [Int]
 
-    /// The examples in the given order, which sorts them by class; nil if a row has another dimension, or there is none.
+    /// The examples in the given order, which sorts them by class; nil if a row has another dimension, or there is
+    /// none.
     package init?(dimension: Int, labels: [String], rows: [[Float]], classes: [Int]) {
         guard dimension > 0, !rows.isEmpty, rows.count == classes.count, rows.allSatisfy({ $0.count == dimension }),
             classes.first == 0, classes.last == labels.count - 1,

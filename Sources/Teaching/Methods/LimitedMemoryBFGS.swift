@@ -1,5 +1,5 @@
-/// The minimum of a smooth convex function by limited-memory BFGS (J. Nocedal, 1980): two loops over the last ten steps, and a line
-/// search by halving. It draws nothing by chance: the same function gives the same bits.
+/// The minimum of a smooth convex function by limited-memory BFGS (J. Nocedal, 1980): two loops over the last ten
+/// steps, and a line search by halving. It draws nothing by chance: the same function gives the same bits.
 struct LimitedMemoryBFGS {
     /// The steps that are remembered.
     var memory = 10

@@ -4,8 +4,9 @@
     internal import Musl
 #endif
 
-/// Multinomial logistic regression on centred and normalised embeddings: with intercepts, squares of the weights as penalty, and
-/// examples weighted so that all classes count alike. The same as scikit-learn's `LogisticRegression(C=10, class_weight="balanced")`.
+/// Multinomial logistic regression on centred and normalised embeddings: with intercepts, squares of the weights as
+/// penalty, and examples weighted so that all classes count alike. The same as scikit-learn's
+/// `LogisticRegression(C=10, class_weight="balanced")`.
 struct LogisticRegression {
     /// A row of weights for each class, one after the other.
     let weights: [Float]
@@ -31,7 +32,8 @@ struct LogisticRegression {
         for target in targets { counts[target] += 1 }
         let present = counts.count { $0 > 0 }
         let shares = counts.map { $0 > 0 ? Double(rows.count) / Double(present * $0) : 0 }
-        // With two classes scikit-learn learns one row: the difference of these two, whose square is twice the sum of theirs.
+        // With two classes scikit-learn learns one row: the difference of these two, whose square is twice the sum of
+        // theirs.
         let penalty = (present == 2 ? 2 : 1) / Self.c
         let found = LimitedMemoryBFGS().minimum(count: classes * stride, isCancelled: isCancelled) { place, gradient in
             Self.loss(place, &gradient, inputs, targets, shares, penalty, stride)

@@ -4,7 +4,8 @@ package struct TaughtAnswer: Sendable, Equatable {
     package let confidences: [Float]
     /// The class of the greatest confidence; of equal ones the first.
     package let first: Int
-    /// The cosine distance to the first class: to its nearest example with nearest neighbours, else to its mean. From 0 to 2.
+    /// The cosine distance to the first class: to its nearest example with nearest neighbours, else to its mean. From 0
+    /// to 2.
     package let distance: Float
     /// True if the distance is at most the threshold; nil if that is not known.
     package let isKnown: Bool?
@@ -22,7 +23,8 @@ extension TaughtHead {
     /// The same for an array.
     package func answer(_ embedding: [Float]) -> TaughtAnswer? { embedding.withUnsafeBufferPointer { answer($0) } }
 
-    /// The class and the distance of an example that the means were made without, as a head with one more example would give them.
+    /// The class and the distance of an example that the means were made without, as a head with one more example would
+    /// give them.
     /// - Parameter factors: by which the cosine to each mean is multiplied.
     func answer(
         leftOut embedding: [Float], factors: [Double]

@@ -1,4 +1,5 @@
-/// The inner loops over embeddings. Sums are of 64-bit numbers, in one fixed order: the same numbers give the same bits.
+/// The inner loops over embeddings. Sums are of 64-bit numbers, in one fixed order: the same numbers give the same
+/// bits.
 enum Vectors {
     /// The sum of the products, in eight lanes that are added at the end.
     @inline(__always)

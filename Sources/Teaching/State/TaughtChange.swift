@@ -36,7 +36,8 @@ extension TaughtState {
             let place = place(of: item.id)
             if place < examples.count, examples[place].id == item.id {
                 guard examples[place].label != item.label else { continue }
-                // What only versions need that are no longer kept is dropped: a picture may move as often as anybody likes.
+                // What only versions need that are no longer kept is dropped: a picture may move as often as anybody
+                // likes.
                 let oldest = versions.first?.number ?? number
                 examples[place].earlier.removeAll { $0.until < oldest }
                 examples[place].earlier.append(Example.Earlier(until: number - 1, label: examples[place].label))
@@ -50,7 +51,8 @@ extension TaughtState {
         addVersion(change.method, change.evaluation, keeping: keeping)
     }
 
-    /// Forgets examples, and the versions that hold one of them, or a class of that name; makes a new version without them.
+    /// Forgets examples, and the versions that hold one of them, or a class of that name; makes a new version without
+    /// them.
     mutating func forget(_ ids: Set<ExampleID>, label: String?, keeping: Int) {
         let method = method
         var dropped = versions.map { _ in false }

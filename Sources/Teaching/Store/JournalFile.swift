@@ -1,9 +1,10 @@
 internal import Glibc
 internal import SystemSupport
 
-/// The file of a taught model's journal: records with their lengths and digests, appended and synced, or written anew beside it and
-/// renamed. A kill at any instant leaves all records that were acknowledged, and perhaps the one after them. Each record was synced before
-/// the next one was written, so that only the last one can be torn: what is wrong before a whole record is damage.
+/// The file of a taught model's journal: records with their lengths and digests, appended and synced, or written anew
+/// beside it and renamed. A kill at any instant leaves all records that were acknowledged, and perhaps the one after
+/// them. Each record was synced before the next one was written, so that only the last one can be torn: what is wrong
+/// before a whole record is damage.
 struct JournalFile {
     /// The first bytes of the file.
     private static let start = Array("Ocelli taught model 1\n".utf8)
@@ -18,8 +19,8 @@ struct JournalFile {
     /// True after a write that failed and could not be undone: what the file holds is not known.
     private var isBroken = false
 
-    /// The content of the file: the records, in order. What follows the last whole one, of a write that was not finished, is
-    /// cut off.
+    /// The content of the file: the records, in order. What follows the last whole one, of a write that was not
+    /// finished, is cut off.
     static func open(_ path: String, _ record: (JournalRecord) -> Bool) throws(TeachingError) -> JournalFile {
         let file = try Descriptor(path, O_RDWR | O_CLOEXEC)
         let size = try file.size()

@@ -1,7 +1,7 @@
 internal import SystemSupport
 
-/// A taught model and its files. Readers see one version or the next; writers wait for each other, with their files: only threads that may
-/// block call what changes it.
+/// A taught model and its files. Readers see one version or the next; writers wait for each other, with their files:
+/// only threads that may block call what changes it.
 package final class TaughtModel: Sendable {
     package let name: String
     private let folder: String
@@ -153,8 +153,8 @@ package final class TaughtModel: Sendable {
 
     // MARK: Evaluation
 
-    /// Tests the version that serves, if it was not tested yet. With `auto`, another method that is better becomes a new version.
-    /// It takes long; a change meanwhile ends it.
+    /// Tests the version that serves, if it was not tested yet. With `auto`, another method that is better becomes a
+    /// new version. It takes long; a change meanwhile ends it.
     package func evaluate(time: Int, isCancelled: () -> Bool = { false }) throws(TeachingError) {
         let before = view
         guard before.isEvaluating, let version = before.state.served,

@@ -59,7 +59,8 @@ struct LocalBenchmarkLoads: Sendable {
         }
     }
 
-    /// Does something over and over in several tasks; `body` gets the number of its task's repetition, from its own start.
+    /// Does something over and over in several tasks; `body` gets the number of its task's repetition, from its own
+    /// start.
     private func repeated(
         _ tasks: Int, seconds: Double, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws -> LocalBenchmarkRound {

@@ -55,8 +55,8 @@ package struct LocalBenchmarkReport: Sendable {
         figure { $0[.socket]?.rateWithoutGenerator(processors: processors) }
     }
 
-    /// Through the socket as a part of in process, the generator counted out: each round by itself, so that what disturbs
-    /// the machine disturbs both.
+    /// Through the socket as a part of in process, the generator counted out: each round by itself, so that what
+    /// disturbs the machine disturbs both.
     package var ratio: Figure {
         figure { round in
             guard let pipeline = round[.pipeline]?.rate, pipeline > 0, let socket = round[.socket] else { return nil }
@@ -80,8 +80,8 @@ package struct LocalBenchmarkReport: Sendable {
         }
     }
 
-    /// Microseconds of slots, pools and the change of threads, and of the parts' getting in each other's way: in process
-    /// less engine and decoder.
+    /// Microseconds of slots, pools and the change of threads, and of the parts' getting in each other's way: in
+    /// process less engine and decoder.
     package var flow: Figure {
         figure { round in
             guard let pipeline = round[.pipeline], let engine = round[.engine], let decode = round[.decode] else {

@@ -19,7 +19,8 @@ package struct LocalBenchmarkRequest: Sendable {
     package static let secondsBounds = 0.2...3600.0
     package static let concurrencyBounds = 1...256
 
-    /// True if a path is a model's and no picture's: that of a folder, or of a file of the engine's formats. Looks at the disk.
+    /// True if a path is a model's and no picture's: that of a folder, or of a file of the engine's formats. Looks at
+    /// the disk.
     package static func isModel(_ path: String) -> Bool {
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return false }

@@ -6,8 +6,8 @@ internal import SystemSupport
 
 /// The file of answers of a bulk run, one a line, which says what was answered before.
 ///
-/// A line is there whole or not at all: what a kill has left of a last line is cut off when the file is opened again. A picture whose bytes
-/// changed gets a second line; `compact` leaves the last of each name.
+/// A line is there whole or not at all: what a kill has left of a last line is cut off when the file is opened again. A
+/// picture whose bytes changed gets a second line; `compact` leaves the last of each name.
 final class AnswerFile {
     let path: String
     private let descriptor: Int32

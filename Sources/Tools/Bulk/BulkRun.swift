@@ -7,8 +7,8 @@ internal import SystemSupport
 
 /// Answers pictures from folders, archives and lists: what `ocelli classify --jsonl` and the other commands do.
 ///
-/// Answers are lines of JSON in the order of the sources, one for each picture, errors too. A few pictures are in work at once,
-/// and no more are read or held than that.
+/// Answers are lines of JSON in the order of the sources, one for each picture, errors too. A few pictures are in work
+/// at once, and no more are read or held than that.
 package struct BulkRun {
     /// The pictures and files of a run.
     package struct Request: Sendable {

@@ -1,6 +1,7 @@
 package import InferenceService
 
-/// The part of the pictures that one of several runs answers: by their names, so that a picture stays in its part when others are added.
+/// The part of the pictures that one of several runs answers: by their names, so that a picture stays in its part when
+/// others are added.
 package struct BulkShard: Sendable, Hashable {
     /// From 0.
     package let index: Int

@@ -3,7 +3,8 @@ internal import FoundationEssentials
 internal import JSON
 internal import SystemSupport
 
-/// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may continue for days.
+/// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may continue
+/// for days.
 ///
 /// A value: who reads on takes the list as it is after the read.
 struct PictureList: Sendable {

@@ -54,8 +54,8 @@ struct PictureSources: Sendable {
         }
     }
 
-    /// The number of pictures in all; nil where standard input or a pipe is among the sources, and above ten million. Reads
-    /// lists and headers, and no picture: blocks.
+    /// The number of pictures in all; nil where standard input or a pipe is among the sources, and above ten million.
+    /// Reads lists and headers, and no picture: blocks.
     static func count(_ sources: [String], shard: BulkShard?) -> Int? {
         // What is read once only (a pipe) is left to the run.
         let isThere = sources.allSatisfy { source in

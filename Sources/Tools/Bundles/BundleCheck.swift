@@ -80,8 +80,8 @@ package enum BundleCheck {
         return lines
     }
 
-    /// The paths that a path of the command line stands for: itself, or the bundles, versions and model files of a folder that
-    /// is no bundle. Reads the folder: blocks.
+    /// The paths that a path of the command line stands for: itself, or the bundles, versions and model files of a
+    /// folder that is no bundle. Reads the folder: blocks.
     package static func bundles(at path: String) -> [String] {
         let entries = ModelRepository.entries(of: trimmed(path))
         return entries.isEmpty ? [path] : entries

@@ -4,8 +4,8 @@ internal import Inference
 package import InferenceService
 internal import JSON
 
-/// Writes a first `model.json`: what the model file and what ships beside it say is filled in, each line with its source as a comment;
-/// what only its maker knows is marked with `$decide`, which is a remark to Ocelli.
+/// Writes a first `model.json`: what the model file and what ships beside it say is filled in, each line with its
+/// source as a comment; what only its maker knows is marked with `$decide`, which is a remark to Ocelli.
 package struct BundleDraft {
     /// The text of model.json.
     package let json: String
@@ -17,11 +17,13 @@ package struct BundleDraft {
     package let folder: String
     /// Labels that were found elsewhere and go into their own file.
     private let labels: (file: String, names: [String])?
-    /// The name of the file or SavedModel's folder that was given; nil for a folder as it was downloaded, which is a bundle already.
+    /// The name of the file or SavedModel's folder that was given; nil for a folder as it was downloaded, which is a
+    /// bundle already.
     private let loose: String?
 
     /// Reads the model file, or a folder as it was downloaded. Blocks.
-    /// - Parameter probe: runs a model whose file does not tell probabilities from logits, for pictures of a height and width; nil runs none.
+    /// - Parameter probe: runs a model whose file does not tell probabilities from logits, for pictures of a height and
+    ///   width; nil runs none.
     package init(
         modelFile: String, probe: ((_ path: String, _ height: Int, _ width: Int) -> ProbeOutcome)? = nil
     ) throws {
@@ -150,7 +152,8 @@ package struct BundleDraft {
     /// Refuses a folder of models: with model.json in it, all of it would be one bundle.
     /// - Parameters:
     ///   - file: the name of the model file, package or SavedModel's folder.
-    ///   - isNamedAfterIt: whether the folder must have the model's name, so that the model keeps it; files called "model" have none.
+    ///   - isNamedAfterIt: whether the folder must have the model's name, so that the model keeps it; files called
+    ///     "model" have none.
     static func checkFolder(_ folder: String, holding file: String, isNamedAfterIt: Bool = false) throws {
         let bundles = bundles(in: folder).filter { $0 != file }
         let others = (otherModels(in: folder, than: file) + bundles).sorted()

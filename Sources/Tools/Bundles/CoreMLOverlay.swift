@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 
-/// A model.json beside a Core ML file that changes nothing yet: the file describes itself, and what may be said otherwise is there as
-/// comments, with the file's own values.
+/// A model.json beside a Core ML file that changes nothing yet: the file describes itself, and what may be said
+/// otherwise is there as comments, with the file's own values.
 package struct CoreMLOverlay {
     /// The text of model.json.
     package let json: String
@@ -31,7 +31,8 @@ package struct CoreMLOverlay {
         let name = ModelBundle.servedName(of: path)
         json = """
             {
-              // What is not said here is as the model file has it. Remove the slashes in front of what is to be otherwise.
+              // What is not said here is as the model file has it. Remove the slashes in front of what is to be
+              // otherwise.
               "name": \(DraftText.quoted(name)),
               "id": \(DraftText.quoted(name)),
               "version": "1",

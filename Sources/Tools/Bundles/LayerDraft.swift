@@ -16,8 +16,8 @@ struct LayerDraft {
 
     private func line(_ name: String) -> ModelProvenance.Line? { facts.provenance.lines.first { $0.name == name } }
 
-    /// True if anything is from elsewhere than the model file's tensors and a file of labels: then each line names its source.
-    /// Otherwise the draft is JSON without comments, which other readers take too.
+    /// True if anything is from elsewhere than the model file's tensors and a file of labels: then each line names its
+    /// source. Otherwise the draft is JSON without comments, which other readers take too.
     private var namesSources: Bool {
         let file = facts.file.split(separator: "/").last.map(String.init) ?? ""
         // What only runs could tell is worth a comment, too.
@@ -75,7 +75,8 @@ struct LayerDraft {
         return nil
     }
 
-    /// True if the model makes a picture of a picture, and the file leaves the sizes of both open: style, super-resolution, denoising.
+    /// True if the model makes a picture of a picture, and the file leaves the sizes of both open: style,
+    /// super-resolution, denoising.
     private var drawsAnySize: Bool {
         let ports = [facts.outline.inputs, facts.outline.outputs].map { $0.count == 1 ? $0.first : nil }
         return ports.allSatisfy { port in
@@ -178,7 +179,8 @@ struct LayerDraft {
         }
     }
 
-    /// Adds what the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of pixels.
+    /// Adds what the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of
+    /// pixels.
     private func integers(_ fact: Fact<TensorQuantization>, _ members: inout [Member], _ open: inout [String]) {
         let (scale, zero) = (fact.value.scale, Double(fact.value.zeroPoint))
         let least = (-128 - zero) * scale, greatest = (127 - zero) * scale
@@ -304,8 +306,8 @@ struct LayerDraft {
         return Member(key: "dequantize", value: "{ \(scores) }")
     }
 
-    /// The decision that is left about the activation of an output that has no labels, or does not tell; nil where there is
-    /// none.
+    /// The decision that is left about the activation of an output that has no labels, or does not tell; nil where
+    /// there is none.
     private func activation(_ port: TensorPort, _ index: Int) -> String? {
         guard let scores = facts.scores, facts.scoredOutput == index else {
             return port.elementType.isFloatingPoint ? "activation: softmax (or sigmoid), if the file gives logits" : nil

@@ -5,12 +5,13 @@ package import Settings
 
 /// Compiles models into the cache ahead of time: what `ocelli compile` does.
 ///
-/// Each model is tried, loaded and run as the daemon would at start, with the same settings, so that the daemon then finds it in
-/// the cache.
+/// Each model is tried, loaded and run as the daemon would at start, with the same settings, so that the daemon then
+/// finds it in the cache.
 package enum ModelCompilation {
     /// Compiles models, one after the other.
     /// - Parameters:
-    ///   - paths: bundles, model files, folders of them, or folders of numbered versions; none means the models of the settings.
+    ///   - paths: bundles, model files, folders of them, or folders of numbered versions; none means the models of the
+    ///     settings.
     ///   - output: is given a line for each model.
     ///   - complain: is given a line for each model that cannot be served.
     /// - Returns: whether all could be compiled.

@@ -3,8 +3,8 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 
-/// A bundle with a model.json for any model: its own folder, or one of links that has the model.json that `ocelli init` would write. A
-/// Core ML file gets its translation.
+/// A bundle with a model.json for any model: its own folder, or one of links that has the model.json that `ocelli init`
+/// would write. A Core ML file gets its translation.
 enum StagedBundle {
     /// The folder of the bundle. Blocks.
     /// - Parameter folder: where links and model.json go, if the model has none.

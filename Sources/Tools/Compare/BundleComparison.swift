@@ -222,7 +222,8 @@ package enum BundleComparison {
         }
         if !tally.misses.isEmpty { output("the worst:") }
         for miss in tally.misses { output("  \(miss.line)") }
-        // A picture that failed does not agree; without a threshold only those that could not be compared are a failure.
+        // A picture that failed does not agree; without a threshold only those that could not be compared are a
+        // failure.
         return atLeast.map { share >= $0 } ?? (tally.failed == 0)
     }
 }

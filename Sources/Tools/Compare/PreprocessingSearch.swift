@@ -6,8 +6,8 @@ internal import InferenceService
 internal import ModelFacts
 package import Settings
 
-/// Runs pictures through a model in every usual way that is still to be decided, so that a person sees which is right: what
-/// `ocelli classify --try` does.
+/// Runs pictures through a model in every usual way that is still to be decided, so that a person sees which is right:
+/// what `ocelli classify --try` does.
 package enum PreprocessingSearch {
     /// The model and the files of one run.
     package struct Request: Sendable {

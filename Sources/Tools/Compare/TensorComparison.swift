@@ -25,7 +25,8 @@ enum TensorComparison {
     ) throws(StartupError) -> Finding {
         let spec = made.spec
         let own = spec.shape
-        // The same pixels with the channels on the other side are compared, too: scripts save what they had before they turned it.
+        // The same pixels with the channels on the other side are compared, too: scripts save what they had before they
+        // turned it.
         var layout = spec.layout
         if npy.shape != own, npy.shape != Array(own.dropFirst()) {
             let isPlanar = spec.layout == .nchw
@@ -104,7 +105,8 @@ enum TensorComparison {
         return (count == 0 ? 0 : sum / Double(count), largest)
     }
 
-    /// The usual way that comes nearest to the original's tensor, as far as it is another than the bundle's: the first step that is.
+    /// The usual way that comes nearest to the original's tensor, as far as it is another than the bundle's: the first
+    /// step that is.
     private static func explain(
         _ bytes: [UInt8], _ spec: ImageTensorSpec, _ expected: Picture, _ table: [[Float]], _ mean: Double
     ) throws(StartupError) -> String {

@@ -30,13 +30,15 @@ struct BundleOutput: Sendable {
         work = "\(path.dropLast(name.count)).\(name).\(verb)-\(getpid())"
     }
 
-    /// Runs `body`, and removes the work folder behind it. A signal stops the process, removes the folder and ends the program.
+    /// Runs `body`, and removes the work folder behind it. A signal stops the process, removes the folder and ends the
+    /// program.
     /// - Parameter cleared: called when the folder is gone.
     func run<Value>(
         stopping process: @escaping @Sendable () -> Void, cleared: @escaping @Sendable () -> Void,
         _ body: () async throws -> Value
     ) async throws -> Value {
-        // Held for good by a signal: the run that it stops must not end the program first, nor remove the same files beside it.
+        // Held for good by a signal: the run that it stops must not end the program first, nor remove the same files
+        // beside it.
         let ending = Mutex(())
         let ends: @Sendable (Int32) -> Void = { status in
             ending.withLock { _ in

@@ -2,7 +2,8 @@ internal import InferenceService
 internal import Synchronization
 internal import SystemSupport
 
-/// The end of a command by a signal (Ctrl-C), for commands that leave nothing half done. Signals are blocked until it is called.
+/// The end of a command by a signal (Ctrl-C), for commands that leave nothing half done. Signals are blocked until it
+/// is called.
 package enum Interruption {
     /// Ends the program when a signal asks for that, as the shell expects it.
     /// - Parameter clean: called before; what it removes must not be made again beside it.

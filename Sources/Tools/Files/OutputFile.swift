@@ -15,7 +15,8 @@ enum OutputFile {
         }
     }
 
-    /// Replaces a file as a whole: whoever reads it, and a power failure, finds the old contents or the new ones. Blocks.
+    /// Replaces a file as a whole: whoever reads it, and a power failure, finds the old contents or the new ones.
+    /// Blocks.
     /// - Throws: a sentence with the file's name and the system's reason.
     static func replace(_ path: String, with bytes: [UInt8]) throws(StartupError) {
         let name = path.split(separator: "/").last.map(String.init) ?? "file"
@@ -46,9 +47,9 @@ enum OutputFile {
         }
     }
 
-    /// Checks that a report may go there before it is made, which may take minutes: the folder must be there, and a file that
-    /// is there already must look like a report (JSON, HTML or SVG), so that a slip of the keyboard does not cost a user's
-    /// picture. Blocks.
+    /// Checks that a report may go there before it is made, which may take minutes: the folder must be there, and a
+    /// file that is there already must look like a report (JSON, HTML or SVG), so that a slip of the keyboard does not
+    /// cost a user's picture. Blocks.
     /// - Parameter flag: the flag that names the file, for the error.
     static func checkReport(_ path: String, flag: String) throws(StartupError) {
         var status = stat()

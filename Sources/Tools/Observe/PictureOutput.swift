@@ -3,8 +3,8 @@ internal import Inference
 internal import InferenceService
 internal import Observations
 
-/// The pictures that `ocelli detect` and the like write: with the results drawn (`--draw`), with some finds covered (`--blur`, `--fill`),
-/// and the finds cut out (`--crops`).
+/// The pictures that `ocelli detect` and the like write: with the results drawn (`--draw`), with some finds covered
+/// (`--blur`, `--fill`), and the finds cut out (`--crops`).
 struct PictureOutput {
     private let drawn: String?, crops: String?
     private let covers: PictureForm?

@@ -6,8 +6,8 @@ package import InferenceService
 package struct CalibrationPictures: Sendable {
     package struct Picture: Sendable, Hashable {
         package let path: String
-        /// The folder in the named one that it lies in, as collections with one folder a class have; nil for one that lies in the
-        /// named folder itself.
+        /// The folder in the named one that it lies in, as collections with one folder a class have; nil for one that
+        /// lies in the named folder itself.
         package let folder: String?
 
         package init(path: String, folder: String?) {
@@ -67,8 +67,8 @@ package struct CalibrationPictures: Sendable {
         }
     }
 
-    /// At most `most` pictures, taken evenly from the whole list so that every folder has its share: half to calibrate, a quarter to
-    /// validate, a quarter to compare. Without validation its quarter calibrates too.
+    /// At most `most` pictures, taken evenly from the whole list so that every folder has its share: half to calibrate,
+    /// a quarter to validate, a quarter to compare. Without validation its quarter calibrates too.
     package func parts(most: Int, validates: Bool) -> Parts {
         let count = min(pictures.count, max(most, Self.least))
         var parts = Parts()

@@ -6,10 +6,11 @@ internal import InferenceService
 package import Settings
 internal import SystemSupport
 
-/// Makes a bundle whose model computes with whole numbers from one that computes with floats: what `ocelli quantize` does.
+/// Makes a bundle whose model computes with whole numbers from one that computes with floats: what `ocelli quantize`
+/// does.
 ///
-/// The pictures are prepared by the bundle's own preprocessing, NNCF quantizes in a Python process, and the result is compared with the
-/// original through Ocelli itself, on pictures that were not used before.
+/// The pictures are prepared by the bundle's own preprocessing, NNCF quantizes in a Python process, and the result is
+/// compared with the original through Ocelli itself, on pictures that were not used before.
 package struct Quantization: Sendable {
     /// The model, the pictures and the options of one run.
     package struct Request: Sendable {

@@ -63,8 +63,8 @@ package struct QuantizationReport: Sendable {
         return (largest, count > 0 ? sum / count : 0)
     }
 
-    /// The numbers of pictures that have their label, of those whose folder is the name or the number of a class; nil if there
-    /// are none.
+    /// The numbers of pictures that have their label, of those whose folder is the name or the number of a class; nil
+    /// if there are none.
     package var accuracy: (before: Int, after: Int, of: Int)? {
         guard let labels else { return nil }
         let known = Set(labels.map { $0.lowercased() })

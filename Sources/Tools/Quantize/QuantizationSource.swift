@@ -3,8 +3,8 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 
-/// The bundle that is quantized. A model file without model.json and a folder as it was downloaded get the bundle that `ocelli init`
-/// would write, a Core ML file its translation, in the folder of the work.
+/// The bundle that is quantized. A model file without model.json and a folder as it was downloaded get the bundle that
+/// `ocelli init` would write, a Core ML file its translation, in the folder of the work.
 struct QuantizationSource: Sendable {
     /// A folder with model.json.
     let bundle: String

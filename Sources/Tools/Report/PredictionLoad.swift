@@ -24,8 +24,9 @@ struct PredictionLoad: Sendable {
         features = try Self.inputs(of: model)
     }
 
-    /// Inputs of no meaning: tensors that the model takes as they are, all zeros, open axes with the extent 1, and pictures of their own
-    /// size with 256 pixels a side, or the nearest that the bundle allows; of strings, dictionaries and categories one that the model knows.
+    /// Inputs of no meaning: tensors that the model takes as they are, all zeros, open axes with the extent 1, and
+    /// pictures of their own size with 256 pixels a side, or the nearest that the bundle allows; of strings,
+    /// dictionaries and categories one that the model knows.
     static func inputs(of model: Model) throws -> DictionaryFeatureProvider {
         var values: [(name: String, value: FeatureValue)] = []
         for input in model.description.inputs {

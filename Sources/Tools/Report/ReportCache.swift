@@ -3,8 +3,8 @@ internal import Glibc
 internal import InferenceService
 internal import Synchronization
 
-/// A cache of a report's own for compiled models, empty at first: so that the first load is surely uncached and the second
-/// cached.
+/// A cache of a report's own for compiled models, empty at first: so that the first load is surely uncached and the
+/// second cached.
 final class ReportCache: Sendable {
     /// The folder; empty when it is not to be made any more.
     private let path = Mutex<String?>(
@@ -22,8 +22,8 @@ final class ReportCache: Sendable {
 
     /// Removes it with what is in it, for good. Blocks.
     ///
-    /// The engine may be writing to it at this moment: under another name it finds it no more, and nothing new gets in between
-    /// the last look and the end. It lies among temporary files: what cannot be removed is removed with them.
+    /// The engine may be writing to it at this moment: under another name it finds it no more, and nothing new gets in
+    /// between the last look and the end. It lies among temporary files: what cannot be removed is removed with them.
     func remove() {
         path.withLock { path in
             guard let old = path else { return }

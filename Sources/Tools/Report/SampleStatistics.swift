@@ -22,15 +22,15 @@ package struct SampleStatistics: Sendable, Hashable {
         p99 = Self.percentile(99, of: sorted)
     }
 
-    /// The nearest-rank percentile: the least measurement that at least `percent` of a hundred do not exceed. It is always
-    /// one that was measured, never one between two.
+    /// The nearest-rank percentile: the least measurement that at least `percent` of a hundred do not exceed. It is
+    /// always one that was measured, never one between two.
     static func percentile(_ percent: Int, of sorted: [UInt64]) -> UInt64 {
         let rank = (sorted.count * percent + 99) / 100
         return sorted[min(max(rank, 1), sorted.count) - 1]
     }
 
-    /// The spread of several measurements of the same thing: the difference of greatest and least as a part of the median; 0
-    /// for fewer than two.
+    /// The spread of several measurements of the same thing: the difference of greatest and least as a part of the
+    /// median; 0 for fewer than two.
     package static func spread(of values: [Double]) -> Double {
         let sorted = values.sorted()
         guard sorted.count > 1, let first = sorted.first, let last = sorted.last else { return 0 }

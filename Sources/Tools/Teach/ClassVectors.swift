@@ -2,7 +2,8 @@ internal import FileFormats
 internal import Inference
 package import InferenceService
 
-/// `ocelli teach --text-vectors`: the vectors of classes for a model that embeds pictures, from a text encoder's embeddings of their names.
+/// `ocelli teach --text-vectors`: the vectors of classes for a model that embeds pictures, from a text encoder's
+/// embeddings of their names.
 package struct ClassVectors: Sendable {
     package let classes: Int, dimension: Int
     /// The bytes of classes.safetensors.
@@ -13,8 +14,8 @@ package struct ClassVectors: Sendable {
 
     /// Reads both files. Blocks.
     /// - Parameters:
-    ///   - vectors: a NumPy file `[classes, dimension]`, or `[classes, prompts, dimension]`: several prompts of a class are normalised,
-    ///     averaged and normalised again.
+    ///   - vectors: a NumPy file `[classes, dimension]`, or `[classes, prompts, dimension]`: several prompts of a class
+    ///     are normalised, averaged and normalised again.
     ///   - labels: a text file with a label a line.
     ///   - scale: the factor of cosines before softmax.
     package init(vectors: String, labels: String, scale: Double) throws(StartupError) {

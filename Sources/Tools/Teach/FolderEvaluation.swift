@@ -7,7 +7,8 @@ internal import Teaching
 
 /// Asks a model about pictures whose classes are known: what `ocelli teach NAME --evaluate DIR` does.
 package enum FolderEvaluation {
-    /// - Parameter request: `name` is the model, and `pictures` a folder with a folder for each class; those of other classes are strangers.
+    /// - Parameter request: `name` is the model, and `pictures` a folder with a folder for each class; those of other
+    ///   classes are strangers.
     /// - Returns: the report's text, and how many pictures could not be asked about.
     package static func run(
         _ request: FolderTeaching.Request, settings: Settings, complain: (String) -> Void, progress: (String) -> Void

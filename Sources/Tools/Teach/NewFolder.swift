@@ -4,7 +4,8 @@ internal import InferenceService
 internal import SystemSupport
 internal import Teaching
 
-/// A folder that appears whole or not at all: it is made beside its place, under a name that a daemon passes over, and renamed at the end.
+/// A folder that appears whole or not at all: it is made beside its place, under a name that a daemon passes over, and
+/// renamed at the end.
 struct NewFolder: Sendable {
     let path: String
     /// The folder for what is made on the way.

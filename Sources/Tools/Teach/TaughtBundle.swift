@@ -7,7 +7,8 @@ internal import JSON
 internal import SystemSupport
 internal import Teaching
 
-/// The folder that `ocelli teach` writes: the embedder's model file and what it needs, taught.safetensors, and a model.json that names it.
+/// The folder that `ocelli teach` writes: the embedder's model file and what it needs, taught.safetensors, and a
+/// model.json that names it.
 struct TaughtBundle {
     /// The name that it is served under.
     let name: String
@@ -73,7 +74,8 @@ struct TaughtBundle {
         return members
     }
 
-    /// The embedder's files that the bundle needs, as paths in it: the model file, its weights, and what model.json names.
+    /// The embedder's files that the bundle needs, as paths in it: the model file, its weights, and what model.json
+    /// names.
     private func files(of manifest: [String: JSONValue]) throws -> [String] {
         guard case .object(let model)? = manifest["model"], case .string(let file)? = model["file"] else {
             throw StartupError("\(source)/model.json has no model.file")

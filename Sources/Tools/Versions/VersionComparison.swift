@@ -6,8 +6,8 @@ internal import Rollout
 package import Settings
 internal import SystemSupport
 
-/// Compares the answers of two versions of a model to the same pictures: what `ocelli compare` does. Answers agree by the rule
-/// of goldens and rollouts.
+/// Compares the answers of two versions of a model to the same pictures: what `ocelli compare` does. Answers agree by
+/// the rule of goldens and rollouts.
 package enum VersionComparison {
     /// The models, pictures and options of one run.
     package struct Request: Sendable {

@@ -180,8 +180,8 @@ extension SettingsCase {
         title: "the second engine",
         settings: ["engine": "onnxruntime", "onnxruntime_path": "/nowhere/libonnxruntime.so"],
         checks: [
-            // The library is not there: without the one setting the model runs on the other engine, without the other on the library
-            // that comes with Ocelli.
+            // The library is not there: without the one setting the model runs on the other engine, without the other
+            // on the library that comes with Ocelli.
             "engine": { running in
                 let model = try running.model()
                 let isTold =

@@ -40,7 +40,8 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { title }
 
     /// Starts the daemon and makes the checks.
-    /// - Parameter omitted: a setting that is left at its default, to see that its check notices; then no other is made.
+    /// - Parameter omitted: a setting that is left at its default, to see that its check notices; then no other is
+    ///   made.
     /// - Returns: what each check found.
     func run(omitting omitted: String? = nil) throws -> [(setting: String, finding: String?)] {
         try inFolder { folder in
@@ -54,7 +55,8 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
     /// The settings that a reload takes.
     var reloadable: [String] { checks.map(\.key).filter { SettingsTable.setting(named: $0)?.needsRestart == false } }
 
-    /// The same by a reload: the daemon is started with what only a restart changes, and takes the rest from its file on SIGHUP.
+    /// The same by a reload: the daemon is started with what only a restart changes, and takes the rest from its file
+    /// on SIGHUP.
     func runByReload() throws -> [(setting: String, finding: String?)] {
         try inFolder { folder in
             let given = settings.merging(also) { first, _ in first }

@@ -7,8 +7,8 @@ import Testing
 /// Changes of taught models while the daemon is killed, and while it classifies.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TaughtStormTests {
-    /// The daemon is killed while one client changes a taught model: afterwards it has the version that was acknowledged last, or the one
-    /// that was being made, each whole.
+    /// The daemon is killed while one client changes a taught model: afterwards it has the version that was
+    /// acknowledged last, or the one that was being made, each whole.
     @Test func killsLeaveTheAcknowledgedVersionOrTheNextOne() throws {
         let seed = SplitMix.seed(for: "killsLeaveTheAcknowledgedVersionOrTheNextOne")
         var random = SplitMix(seed: seed)
@@ -49,8 +49,8 @@ struct TaughtStormTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    /// Histories of teaching, moving, forgetting and choosing versions: what is left is what teaching it alone gives, and no file has what
-    /// was forgotten.
+    /// Histories of teaching, moving, forgetting and choosing versions: what is left is what teaching it alone gives,
+    /// and no file has what was forgotten.
     @Test func forgettingEqualsNeverTaught_overHTTP() throws {
         let seed = SplitMix.seed(for: "forgettingEqualsNeverTaught_overHTTP")
         var random = SplitMix(seed: seed)

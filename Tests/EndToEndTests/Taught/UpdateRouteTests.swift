@@ -81,8 +81,8 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    /// The route keeps what the command writes of the same examples; the second update goes on from the first, and from a
-    /// start on the last one serves.
+    /// The route keeps what the command writes of the same examples; the second update goes on from the first, and from
+    /// a start on the last one serves.
     @Test func updatesFollowEachOtherAndSurviveARestart() throws {
         defer { clean() }
         let name = "dense-classifier"

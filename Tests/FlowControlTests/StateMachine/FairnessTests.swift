@@ -5,7 +5,8 @@ import Testing
 
 /// Slots shared among clients by the time that they hold them; with the limiter's own state machine in made-up time.
 @Suite struct FairnessTests {
-    /// A limiter, and clients whose requests hold their slots for given times. Everything happens on whole milliseconds.
+    /// A limiter, and clients whose requests hold their slots for given times. Everything happens on whole
+    /// milliseconds.
     struct World {
         typealias Request = (client: Int, work: Int)
         var machine: LimiterStateMachine<Int>
@@ -153,7 +154,8 @@ import Testing
         #expect((950...1050).contains(world.time(of: 2, from: 0)))
     }
 
-    /// Two clients find slots free, the one for twice the other's time. Neither has saved anything when there is a queue.
+    /// Two clients find slots free, the one for twice the other's time. Neither has saved anything when there is a
+    /// queue.
     @Test func clientThatNeverWaitedHasSavedNoTime() {
         var world = World(slots: 5)
         for millisecond in 0..<4000 {
@@ -187,7 +189,8 @@ import Testing
         #expect(world.served.map(\.id) == Array(0..<40))
     }
 
-    /// Whoever always has a request waiting is behind no other such client by more than the requests that were under way.
+    /// Whoever always has a request waiting is behind no other such client by more than the requests that were under
+    /// way.
     @Test func randomClientsNeverFallBehind() {
         let seed = SplitMix.seed(for: "randomClientsNeverFallBehind")
         var random = SplitMix(seed: seed)

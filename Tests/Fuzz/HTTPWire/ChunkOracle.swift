@@ -1,7 +1,7 @@
 import HTTPWire
 
-/// The chunked coding read the plain way: line by line from the whole body, with no state kept. Slow, and short enough to
-/// be compared with RFC 9112 section 7.1 by eye.
+/// The chunked coding read the plain way: line by line from the whole body, with no state kept. Slow, and short enough
+/// to be compared with RFC 9112 section 7.1 by eye.
 enum ChunkOracle {
     /// The data and where the body ends; nil when it is malformed, over a limit or not complete.
     static func decode(_ bytes: [UInt8], limits: WireLimits) -> (data: [UInt8], end: Int)? {

@@ -3,9 +3,9 @@ import HTTPWire
 
 /// The function that libFuzzer calls with each input.
 ///
-/// A fault is: a crash, a touched guard page, an answer that depends on how the bytes were cut, an accepted head that does
-/// not have a head's shape, a decoder that continues after an error, or one that reads other than the naive reading. Each
-/// ends the process; libFuzzer then keeps the input.
+/// A fault is: a crash, a touched guard page, an answer that depends on how the bytes were cut, an accepted head that
+/// does not have a head's shape, a decoder that continues after an error, or one that reads other than the naive
+/// reading. Each ends the process; libFuzzer then keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     guard let input = FuzzInput(UnsafeRawBufferPointer(start: data, count: size)) else { return 0 }
@@ -32,7 +32,8 @@ private func compare(_ input: FuzzInput, _ replay: some Replay) {
     }
 }
 
-/// A PROXY header is the same in whatever pieces it comes, is no longer than what came, and ends where more bytes are not asked for.
+/// A PROXY header is the same in whatever pieces it comes, is no longer than what came, and ends where more bytes are
+/// not asked for.
 private func compareHeader(_ input: FuzzInput, _ version: ProxyHeader.Version) {
     let whole = input.bytes.withUnsafeBytes { ProxyHeader.parse($0, version) }
     var first = ProxyHeader.Result.needMore

@@ -27,8 +27,8 @@ struct FairnessTests {
     @Test("who asks once is not behind those who pipeline")
     func pipelining() throws {
         let probe = try Probe("readAhead=4096")
-        // No client reads: the first answers fill the buffers, and what is asked after that waits. Until then each connection has
-        // thousands of requests in the server's hands at any time.
+        // No client reads: the first answers fill the buffers, and what is asked after that waits. Until then each
+        // connection has thousands of requests in the server's hands at any time.
         let flooding = try flood(16, probe, "", String(repeating: get, count: 5_000))
         for _ in 0..<200 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
         stop(flooding)
@@ -286,7 +286,8 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    /// The server has not seen the requests of the oldest connections yet: it gets 256 events at a time, and the newcomer's first.
+    /// The server has not seen the requests of the oldest connections yet: it gets 256 events at a time, and the
+    /// newcomer's first.
     @Test("a connection whose request has arrived is not idle, and another one makes room")
     func lookBeforeEvicting() throws {
         let probe = try Probe("loops=1", "maxConnections=300")
@@ -375,7 +376,8 @@ struct FairnessTests {
             try waitUntil("heads are counted") { try probe.statistic("bodyBytes") > 1 << 20 }
         }
         usleep(300_000)
-        // What a connection itself takes is not the body's: 4 KiB each were enough in a release build, twice that in this.
+        // What a connection itself takes is not the body's: 4 KiB each were enough in a release build, twice that in
+        // this.
         let connections = clients.count * 8
         let grown = probe.peak - probe.baselineResident
         #expect(grown <= budget / 1024 + (16 << 10) + connections, "KiB, \(form)")

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Answers that fit the kernel's buffers and are not read. What the kernel holds is read from /proc/net/tcp, which lists closed
-/// sockets that still hold something too.
+/// Answers that fit the kernel's buffers and are not read. What the kernel holds is read from /proc/net/tcp, which
+/// lists closed sockets that still hold something too.
 @Suite("Answers that are not read", .serialized)
 struct UnreadAnswersTests {
     /// A socket of the server's side.
@@ -47,8 +47,8 @@ struct UnreadAnswersTests {
         #expect(try self.sockets(of: probe).isEmpty)
     }
 
-    /// One client holds nearly all that may be held. The small answers are on both loops, all at once, and the loop without the
-    /// large one often sees first that they are too much.
+    /// One client holds nearly all that may be held. The small answers are on both loops, all at once, and the loop
+    /// without the large one often sees first that they are too much.
     @Test("of one client do not cost others theirs, whichever loop they are on")
     func innocentLoop() throws {
         let probe = try Probe("loops=2", "maxTotalAnswers=4000000", "sendBuffer=4096", "writeTimeout=60000")
@@ -89,8 +89,8 @@ struct UnreadAnswersTests {
         try probe.expectRest()
     }
 
-    /// Each client has another number of pipelined answers: the socket decides whose stop when it is full, while the last
-    /// request is handled.
+    /// Each client has another number of pipelined answers: the socket decides whose stop when it is full, while the
+    /// last request is handled.
     @Test("are counted no more once the connection is closed for the limit while its answer is sent")
     func closedWhileSent() throws {
         let probe = try Probe("loops=1", "maxTotalAnswers=200000", "sendBuffer=4096")

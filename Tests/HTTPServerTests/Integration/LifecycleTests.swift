@@ -171,8 +171,8 @@ struct LifecycleTests {
         let probe = try Probe("loops=2", "survive")
         try probe.command("break loops")
         #expect(probe.nextLine() == "broken")
-        // Wakes the loops, which find their epoll gone the next time. The shutdown waits until one has said so: it would wake
-        // them, too, and could be over before.
+        // Wakes the loops, which find their epoll gone the next time. The shutdown waits until one has said so: it
+        // would wake them, too, and could be over before.
         for _ in 0..<20 { try RawClient(port: probe.port).close() }
         #expect(probe.nextLine()?.contains("epoll_wait failed") == true)
         let end = try probe.stop()

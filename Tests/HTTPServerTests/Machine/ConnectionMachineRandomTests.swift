@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The connection state machine, driven at random")
 struct ConnectionMachineRandomTests {
-    /// Whatever happens in whatever order: closed is for ever, a connection that waits for the client has a deadline, and
-    /// nothing traps.
+    /// Whatever happens in whatever order: closed is for ever, a connection that waits for the client has a deadline,
+    /// and nothing traps.
     @Test("keeps its promises", arguments: [UInt64.random(in: 0...UInt64.max), 1, 2])
     func invariants(seed: UInt64) {
         var random = SplitMix(seed: seed)

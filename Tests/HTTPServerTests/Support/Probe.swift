@@ -26,13 +26,13 @@ final class Probe {
 
     var pid: Int32 { process.processIdentifier }
 
-    /// Starts the probe with settings as `name=value` and waits until it listens. With a `launcher`, that command is run
-    /// with the probe's path and the settings as its last arguments.
+    /// Starts the probe with settings as `name=value` and waits until it listens. With a `launcher`, that command is
+    /// run with the probe's path and the settings as its last arguments.
     init(_ settings: String..., launcher: [String] = []) throws {
         raiseDescriptorLimit()
         let executable = try Self.executable()
-        // Large pieces go back to the system as soon as they are freed, so that resident memory is what the server holds: malloc
-        // would otherwise keep pieces of the size of one that was freed before.
+        // Large pieces go back to the system as soon as they are freed, so that resident memory is what the server
+        // holds: malloc would otherwise keep pieces of the size of one that was freed before.
         process.environment = ProcessInfo.processInfo.environment.merging(
             ["MALLOC_MMAP_THRESHOLD_": "131072"]
         ) { own, _ in own }
@@ -76,7 +76,8 @@ final class Probe {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Asks the process to shut down (or, with its input left open, waits for it to end by itself) and returns what it said of it, and its exit status (66: a sanitizer found something).
+    /// Asks the process to shut down (or, with its input left open, waits for it to end by itself) and returns what it
+    /// said of it, and its exit status (66: a sanitizer found something).
     func stop(closingInput: Bool = true) throws -> (said: String, status: Int32) {
         if closingInput { try input.fileHandleForWriting.close() }
         if !eventually(within: 60, every: 0.002, { !process.isRunning }) {
@@ -93,7 +94,8 @@ final class Probe {
         return (said.trimmingCharacters(in: .whitespacesAndNewlines), process.terminationStatus)
     }
 
-    /// Stops the process, and returns when each of its threads stands still: the signal goes to one, which stops the others.
+    /// Stops the process, and returns when each of its threads stands still: the signal goes to one, which stops the
+    /// others.
     func standStill() throws {
         kill(pid, SIGSTOP)
         try waitUntil("every thread stands still") {

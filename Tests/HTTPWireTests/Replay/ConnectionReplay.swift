@@ -73,9 +73,9 @@ struct ConnectionReplay: Replay {
         }
     }
 
-    /// The properties of every head that was accepted, said without the parser: its lines end with CR LF, the last
-    /// one is the only empty one except for one before the request, none starts with a blank, no byte is a control but HTAB,
-    /// and the lines are the fields that the head tells of.
+    /// The properties of every head that was accepted, said without the parser: its lines end with CR LF, the last one
+    /// is the only empty one except for one before the request, none starts with a blank, no byte is a control but
+    /// HTAB, and the lines are the fields that the head tells of.
     private mutating func checkShape(of bytes: UnsafeRawBufferPointer, _ head: RequestHead) {
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
         if lines.first == [0x0D] { lines.removeFirst() }

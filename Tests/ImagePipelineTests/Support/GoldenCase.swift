@@ -18,7 +18,8 @@ struct GoldenCase: CustomStringConvertible {
     let points: [Double]
 
     static let all = read("cases.txt", "tensors.bin")
-    /// Of Tests/FixtureMakers/make-resample-goldens: filters and geometry against Pillow, OpenCV, TensorFlow and Hugging Face.
+    /// Of Tests/FixtureMakers/make-resample-goldens: filters and geometry against Pillow, OpenCV, TensorFlow and
+    /// Hugging Face.
     static let resampled = read("resample-cases.txt", "resample-tensors.bin")
 
     /// Of Tests/FixtureMakers/make-crop-goldens: parts of pictures, and alignments.

@@ -115,8 +115,8 @@ public final class RawClient {
         Data("POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: \(picture.count)\r\n\r\n".utf8) + picture
     }
 
-    /// Sends bytes as far as the other side takes them within a moment, and says nothing of the rest: to a server that is
-    /// expected to refuse them.
+    /// Sends bytes as far as the other side takes them within a moment, and says nothing of the rest: to a server that
+    /// is expected to refuse them.
     public func offer(_ bytes: Data) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -2,8 +2,8 @@ internal import CoreMLImport
 
 /// Reads Core ML files for an engine.
 ///
-/// Networks and programs are translated to graphs, which the engine reads, and are then a model like any other: compiled,
-/// cached, run in batches. All other models, and pipelines, are evaluated step by step (``CoreMLStepsFile``).
+/// Networks and programs are translated to graphs, which the engine reads, and are then a model like any other:
+/// compiled, cached, run in batches. All other models, and pipelines, are evaluated step by step (``CoreMLStepsFile``).
 struct CoreMLImporter {
     let target: any ImportTarget
 

@@ -1,8 +1,8 @@
 internal import CoreMLImport
 internal import Glibc
 
-/// A Core ML file whose models are evaluated step by step: classical models here, in double precision, and the networks and
-/// programs among them by the engine.
+/// A Core ML file whose models are evaluated step by step: classical models here, in double precision, and the networks
+/// and programs among them by the engine.
 struct CoreMLStepsFile: CoreMLModelFile {
     let facts: CoreMLFacts
     let inputs: [TensorPort]
@@ -86,8 +86,8 @@ struct CoreMLStepsFile: CoreMLModelFile {
 }
 
 extension TensorPort {
-    /// A feature of a file that is evaluated here: one number, an array, a picture as [1, channels, height, width], or no
-    /// tensor (strings).
+    /// A feature of a file that is evaluated here: one number, an array, a picture as [1, channels, height, width], or
+    /// no tensor (strings).
     init(_ feature: FeatureSpecification) throws(Problem) {
         switch feature.type {
         case .double: self.init(name: feature.name, elementType: .float64, shape: [1])

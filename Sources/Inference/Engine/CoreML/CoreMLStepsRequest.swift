@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// One prediction at a time through a file of several steps.
 ///
-/// `@unchecked Sendable`: the owner rule of ``InferRequest`` keeps all calls but ``cancel()`` to one thread at a time. Between a start
-/// and its completion the owner calls nothing else, and the state belongs to one chain of steps, each of which begins after the one
-/// before has ended (the engine's callback, then the queue, hand it on). `cancel()` touches only the atomic, the mutex and `graphs`,
-/// which never changes.
+/// `@unchecked Sendable`: the owner rule of ``InferRequest`` keeps all calls but ``cancel()`` to one thread at a time.
+/// Between a start and its completion the owner calls nothing else, and the state belongs to one chain of steps, each
+/// of which begins after the one before has ended (the engine's callback, then the queue, hand it on). `cancel()`
+/// touches only the atomic, the mutex and `graphs`, which never changes.
 final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
     private let model: CoreMLStepsModel
     private let graphs: [any InferRequest]

@@ -52,8 +52,8 @@ final class ORTLibrary: @unchecked Sendable {
     }
 
     private init(file: String) throws(EngineError) {
-        // Programs that embed this have not done so in `main`. Newer libraries than the one that comes with Ocelli would otherwise send and
-        // write what nobody asked for.
+        // Programs that embed this have not done so in `main`. Newer libraries than the one that comes with Ocelli
+        // would otherwise send and write what nobody asked for.
         setenv("ORT_DISABLE_TELEMETRY", "1", 0)
         var text: UnsafePointer<CChar>?
         var reason = [CChar](repeating: 0, count: 512)
@@ -122,7 +122,8 @@ final class ORTLibrary: @unchecked Sendable {
 
 /// An object of the library, released with the last reference.
 ///
-/// Sendable: the pointer never changes; what may not be used by two threads at once is guarded by the types that own handles.
+/// Sendable: the pointer never changes; what may not be used by two threads at once is guarded by the types that own
+/// handles.
 final class ORTHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let release: (OpaquePointer) -> Void
@@ -137,7 +138,8 @@ final class ORTHandle: @unchecked Sendable {
 
 /// The memory of all sessions: one arena, which is bounded.
 enum ORTMemory {
-    /// The most bytes that inferences may take together, weights not counted; 0 for no limit. Set before the first session is made.
+    /// The most bytes that inferences may take together, weights not counted; 0 for no limit. Set before the first
+    /// session is made.
     static let most = Atomic<Int>(0)
     /// The same of each graphics processor.
     static let mostOnDevice = Atomic<Int>(0)

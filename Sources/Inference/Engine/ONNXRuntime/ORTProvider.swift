@@ -10,7 +10,8 @@ enum ORTProvider: Hashable {
     /// ONNX Runtime's name of the provider for NVIDIA's graphics processors.
     static let cuda = "CUDAExecutionProvider"
 
-    /// The providers of a device as the setting and `runtime.device` have it, the best first: `CPU`, `gpu:0`, `gpu,cpu`.
+    /// The providers of a device as the setting and `runtime.device` have it, the best first: `CPU`, `gpu:0`,
+    /// `gpu,cpu`.
     /// - Throws: where it names another device.
     static func list(_ device: String) throws(EngineError) -> [ORTProvider] {
         var list: [ORTProvider] = []
@@ -48,7 +49,8 @@ enum ORTProvider: Hashable {
         }
     }
 
-    /// The options of a session that runs here alone: a node that cannot is an error, and nothing runs elsewhere in silence.
+    /// The options of a session that runs here alone: a node that cannot is an error, and nothing runs elsewhere in
+    /// silence.
     func options(_ library: ORTLibrary, threads: Int = 1, profile: String? = nil) throws(EngineError) -> ORTHandle {
         let api = library.api
         let options = ORTHandle(try library.make("make a session's options") { ort_create_session_options(api, &$0) }) {

@@ -3,9 +3,10 @@ internal import Synchronization
 
 /// One inference at a time, on a thread of its own.
 ///
-/// `@unchecked Sendable`: the owner rule of ``InferRequest`` keeps all calls but ``cancel()`` to one thread at a time. Between a start
-/// and its completion the owner calls nothing else, and the state is the request's thread's; the thread's semaphore hands it over.
-/// `cancel()` touches the atomic and the run's options, whose flag any thread may set.
+/// `@unchecked Sendable`: the owner rule of ``InferRequest`` keeps all calls but ``cancel()`` to one thread at a time.
+/// Between a start and its completion the owner calls nothing else, and the state is the request's thread's; the
+/// thread's semaphore hands it over. `cancel()` touches the atomic and the run's options, whose flag any thread may
+/// set.
 final class ORTRequest: InferRequest, @unchecked Sendable {
     private let model: ORTCompiledModel
     private let thread: RequestThread
@@ -99,8 +100,8 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
         if let failed { throw error(failed.code, failed.message) }
     }
 
-    /// The error of a failed run. A session checks types, ranks and fixed extents before it runs, and each node its values and the
-    /// extents that are open: these are the caller's.
+    /// The error of a failed run. A session checks types, ranks and fixed extents before it runs, and each node its
+    /// values and the extents that are open: these are the caller's.
     private func error(_ code: Int32, _ message: String) -> EngineError {
         if isCancelled.load(ordering: .relaxed) {
             return EngineError(kind: .cancelled, operation: "run the inference", detail: "it was cancelled")

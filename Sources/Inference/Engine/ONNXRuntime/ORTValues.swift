@@ -57,7 +57,8 @@ extension ORTLibrary {
         return body(type, shape, UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : size))
     }
 
-    /// The numbers of a sequence of maps with the same keys: a row for each map, in the order of the keys, which are sorted.
+    /// The numbers of a sequence of maps with the same keys: a row for each map, in the order of the keys, which are
+    /// sorted.
     func rows(of sequence: OpaquePointer, classes: Int) throws(EngineError) -> [Float] {
         var rows = 0
         try check("read a sequence", ort_value_count(api, sequence, &rows))
@@ -132,7 +133,8 @@ extension ORTLibrary {
         return zip(keys, numbers).map { LabeledValue(label: $0, value: $1) }
     }
 
-    /// Calls `body` with an element of a sequence, or with the keys (0) or the numbers (1) of a map, which are there meanwhile.
+    /// Calls `body` with an element of a sequence, or with the keys (0) or the numbers (1) of a map, which are there
+    /// meanwhile.
     private func withElement<R>(
         _ index: Int, of value: OpaquePointer, _ body: (OpaquePointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {

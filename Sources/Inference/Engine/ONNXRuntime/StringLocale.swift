@@ -1,8 +1,9 @@
 internal import CONNXRuntime
 internal import FileFormats
 
-/// The locale of ONNX's StringNormalizer: by default en_US.UTF-8, which minimal systems do not have, and then the file would not load.
-/// Such nodes get C.UTF-8, which every system has; both turn letters of all scripts to upper and lower case alike.
+/// The locale of ONNX's StringNormalizer: by default en_US.UTF-8, which minimal systems do not have, and then the file
+/// would not load. Such nodes get C.UTF-8, which every system has; both turn letters of all scripts to upper and lower
+/// case alike.
 package enum StringLocale {
     static let operation = "StringNormalizer"
     private static let usual = "en_US.UTF-8", replacement = "C.UTF-8"

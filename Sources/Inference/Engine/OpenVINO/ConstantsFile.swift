@@ -3,8 +3,9 @@ internal import Glibc
 
 /// The constants of a large model in a file without a name, mapped into memory.
 ///
-/// The engine reads each constant once or twice while it compiles, and then keeps its own form. Memory that is mapped from a
-/// file can be released when it is not needed, and is read again if it is needed later; this is not possible with the engine's own memory.
+/// The engine reads each constant once or twice while it compiles, and then keeps its own form. Memory that is mapped
+/// from a file can be released when it is not needed, and is read again if it is needed later; this is not possible
+/// with the engine's own memory.
 ///
 /// `@unchecked Sendable`: the members never change, and the memory is only read.
 final class ConstantsFile: @unchecked Sendable {
@@ -70,8 +71,8 @@ final class ConstantsFile: @unchecked Sendable {
 
     // MARK: Giving back
 
-    /// The interval at which pages are released while the engine compiles, in milliseconds: it reads some tens of megabytes in
-    /// that time.
+    /// The interval at which pages are released while the engine compiles, in milliseconds: it reads some tens of
+    /// megabytes in that time.
     private static let interval = 5
 
     /// Does some work of the engine, and gives pages back meanwhile and afterwards.

@@ -1,5 +1,5 @@
-/// OpenVINO's messages run over many lines: the source files that threw, what was being done, the reason, and a summary. A person needs
-/// the reason first.
+/// OpenVINO's messages run over many lines: the source files that threw, what was being done, the reason, and a
+/// summary. A person needs the reason first.
 package enum EngineMessage {
     /// Lines that say where in the engine it happened.
     private static let frames = [
@@ -8,7 +8,8 @@ package enum EngineMessage {
     ]
     private static let most = 400
 
-    /// One line: the reason, then the operator that it is about. Only what is around the reason is cut, unless it alone is too long.
+    /// One line: the reason, then the operator that it is about. Only what is around the reason is cut, unless it alone
+    /// is too long.
     package static func summary(of message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " || $0 == "\t" } }
         let all = lines.filter { !$0.isEmpty }

@@ -4,7 +4,8 @@ internal import Glibc
 
 /// Names under which the engine finds model files: it goes by the ending, in lower case, and knows one for each format.
 enum EngineName {
-    /// Calls `body` with a path of the file that the engine takes: its own, or that of a link, which is gone when it returns.
+    /// Calls `body` with a path of the file that the engine takes: its own, or that of a link, which is gone when it
+    /// returns.
     static func with<R>(_ path: String, _ body: (String) throws(EngineError) -> R) throws(EngineError) -> R {
         // The engine looks into files for ONNX; a folder has no ending.
         guard let format = ModelFormat(file: path), format != .onnx, let ending = format.fileEndings.first,

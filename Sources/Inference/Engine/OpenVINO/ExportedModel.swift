@@ -2,12 +2,12 @@ internal import COpenVINO
 internal import FoundationEssentials
 internal import Glibc
 
-/// A compiled model in the cache: the engine's export, followed by the metadata of the model, so that its file need not be
-/// read.
+/// A compiled model in the cache: the engine's export, followed by the metadata of the model, so that its file need not
+/// be read.
 ///
-/// `KEY-COMPILATION.blob`: the engine's bytes, a ``Description`` in JSON, a ``ContentHash`` of the key and the JSON in 32 digits, the JSON's
-/// length in eight bytes (little endian), eight bytes that name the format. Written under another name and renamed when it is whole. The
-/// engine reads weights in the mapped file for as long as the model lives.
+/// `KEY-COMPILATION.blob`: the engine's bytes, a ``Description`` in JSON, a ``ContentHash`` of the key and the JSON in
+/// 32 digits, the JSON's length in eight bytes (little endian), eight bytes that name the format. Written under another
+/// name and renamed when it is whole. The engine reads weights in the mapped file for as long as the model lives.
 ///
 /// `@unchecked Sendable`: the members never change, and the memory is only read.
 final class ExportedModel: @unchecked Sendable {
@@ -75,8 +75,8 @@ final class ExportedModel: @unchecked Sendable {
         return found
     }
 
-    /// Sets a file's time of access, for ``CompiledModelCache/prune(_:to:)``: volumes mounted with noatime or relatime do not. Fails, without
-    /// harm, where the cache is read-only.
+    /// Sets a file's time of access, for ``CompiledModelCache/prune(_:to:)``: volumes mounted with noatime or relatime
+    /// do not. Fails, without harm, where the cache is read-only.
     private static func noteUse(of path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
@@ -137,8 +137,8 @@ final class ExportedModel: @unchecked Sendable {
     /// The bytes that the engine exported; valid as long as this lives.
     var engineBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: description.bytes) }
 
-    /// Writes a compiled model; a cache that cannot be written keeps none, and ``CompiledModelCache/obstacle(_:seconds:bytes:)`` says why.
-    /// Blocks.
+    /// Writes a compiled model; a cache that cannot be written keeps none, and
+    /// ``CompiledModelCache/obstacle(_:seconds:bytes:)`` says why. Blocks.
     static func write(_ compiled: OpenVINOHandle, _ description: Description, for key: ExportKey) {
         let unfinished = "\(key.folder)/\(CompiledModelCache.unfinished)\(getpid())-\(UInt64.random(in: 0 ... .max))"
         guard ov_compiled_model_export_model(compiled.pointer, unfinished) == OK,

@@ -63,8 +63,8 @@ public final class OpenVINOEngine: ImportTarget {
         return devices
     }
 
-    /// Reads a model file in any format that OpenVINO reads itself. If the cache has the compiled model, its metadata is read
-    /// from the cache.
+    /// Reads a model file in any format that OpenVINO reads itself. If the cache has the compiled model, its metadata
+    /// is read from the cache.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         try read(source) { (key) throws(EngineError) in
             try self.readFile(source.path, integerWeights: nil, key: key)

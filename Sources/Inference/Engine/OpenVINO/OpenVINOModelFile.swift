@@ -71,8 +71,8 @@ final class OpenVINOModelFile: ModelFile {
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
         try OpenVINOShapes.reshape(model, to: options.inputShapes)
         if let constants = model.constants {
-            // What the engine would keep is the constants once more, on disk and then in memory, and compiling from that takes as
-            // long: nearly all of the time goes into arranging the weights, which it does either way.
+            // What the engine would keep is the constants once more, on disk and then in memory, and compiling from
+            // that takes as long: nearly all of the time goes into arranging the weights, which it does either way.
             var uncached = options
             uncached.cacheDirectory = nil
             return try constants.givingBackPages { () throws(EngineError) in try compileOnce(uncached) }

@@ -22,7 +22,8 @@ extension OpenVINOHandle {
         }
     }
 
-    /// Everything that a compiled model depends on besides its file, as a text. Threads, streams and the hint are set when it is imported.
+    /// Everything that a compiled model depends on besides its file, as a text. Threads, streams and the hint are set
+    /// when it is imported.
     func compilation(_ options: CompileOptions, inputs: [TensorPort]) -> String {
         let shapes = inputs.indices.map { "\(options.inputShapes[$0] ?? inputs[$0].shape)" }.joined(separator: " ")
         let limits = ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"].map { (name: String) -> String in

@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// One infer request of OpenVINO, with its callback.
 ///
-/// `@unchecked Sendable`: ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread at a time, and they alone
-/// touch what changes, `giving` and `hasRun`; `ov_infer_request_cancel` may be called from any thread meanwhile.
+/// `@unchecked Sendable`: ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread at a time, and
+/// they alone touch what changes, `giving` and `hasRun`; `ov_infer_request_cancel` may be called from any thread
+/// meanwhile.
 final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private let handle: OpenVINOHandle
     private let callback = CallbackBox()
@@ -15,9 +16,9 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private var hasRun = false
     private var giving: ConstantsFile.GivingBack?
 
-    /// - Parameter canStopEarly: not where shapes are known only when the model runs: an inference that the CPU plugin stops
-    ///   between two layers leaves those before with the shapes of this run and those behind with the shapes of the one before,
-    ///   and the stream's next inferences, which may be anybody's, fail.
+    /// - Parameter canStopEarly: not where shapes are known only when the model runs: an inference that the CPU plugin
+    ///   stops between two layers leaves those before with the shapes of this run and those behind with the shapes of
+    ///   the one before, and the stream's next inferences, which may be anybody's, fail.
     init(_ handle: OpenVINOHandle, canStopEarly: Bool) throws(EngineError) {
         self.handle = handle
         self.canStopEarly = canStopEarly
@@ -72,7 +73,8 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
         defer { endGiving() }
         // OpenVINO calls back before it marks the request as done and puts its callback back in place: a request that
         // is started again in between would lose its next callback. Waiting here (for the few microseconds that its
-        // thread needs to return from the callback) closes that gap, and gives the status, which the callback does not have.
+        // thread needs to return from the callback) closes that gap, and gives the status, which the callback does not
+        // have.
         try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
     }
 
@@ -114,7 +116,8 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
 
 /// The action of the engine's thread when an inference ends.
 private final class CallbackBox: Sendable {
-    /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is taken.
+    /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is
+    /// taken.
     private struct Armed {
         var action: (@Sendable () -> Void)?
     }

@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// Says whether a model whose inputs leave axes open takes certain shapes, before the engine meets them.
 ///
-/// The CPU plugin infers shapes layer by layer as it runs, and passes over layers whose inputs have the shapes of their last
-/// run. Where one layer refuses, those before it are left with shapes that no run has finished: the same stream then refuses
-/// the right shapes too, from any request, until others come along. So shapes are tried on the model that was read, which
-/// is kept for this.
+/// The CPU plugin infers shapes layer by layer as it runs, and passes over layers whose inputs have the shapes of their
+/// last run. Where one layer refuses, those before it are left with shapes that no run has finished: the same stream
+/// then refuses the right shapes too, from any request, until others come along. So shapes are tried on the model that
+/// was read, which is kept for this.
 final class OpenVINOShapes: Sendable {
     private let model: OpenVINOHandle
     /// Held while shapes are tried: the model has the shapes of one try at a time.

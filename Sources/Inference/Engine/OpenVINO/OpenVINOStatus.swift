@@ -37,7 +37,8 @@ func checked(
 final class OpenVINOHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let release: @Sendable (OpaquePointer?) -> Void
-    /// The memory that the object refers to, where that is not the engine's own: it outlives everything that is made of the object.
+    /// The memory that the object refers to, where that is not the engine's own: it outlives everything that is made of
+    /// the object.
     let memory: (any Sendable)?
     /// The constants of a model that has them in such memory.
     var constants: ConstantsFile? { memory as? ConstantsFile }

@@ -25,8 +25,9 @@ final class OpenVINOThreads: Sendable {
     init(for options: CompileOptions) throws(EngineError) {
         let kind = Kind(device: options.device, hint: options.hint, threads: options.threads, streams: options.streams)
         let hasThreads = Self.models.withLock { models in models[kind].map { $0.now < $0.most } ?? false }
-        // One for each stream, or those that share an inference; one for callbacks; and some that others take meanwhile, or the engine
-        // for the time of compiling: where one of these fails, the threads that it has started are lost.
+        // One for each stream, or those that share an inference; one for callbacks; and some that others take
+        // meanwhile, or the engine for the time of compiling: where one of these fails, the threads that it has started
+        // are lost.
         let needed = max(options.streams ?? 1, options.threads ?? 1) + 1 + Self.spare
         guard hasThreads || SystemThread.canStart(needed) else {
             throw EngineError(

@@ -1,8 +1,8 @@
 internal import Observations
 internal import Synchronization
 
-/// A detector whose last operator the engine does not support: the engine runs the file without it, and this code computes it. For
-/// callers, the model has the outputs of its file.
+/// A detector whose last operator the engine does not support: the engine runs the file without it, and this code
+/// computes it. For callers, the model has the outputs of its file.
 package struct DetectionModelFile: ModelFile {
     package let base: any ModelFile
     let detection: DetectionOperator

@@ -1,8 +1,8 @@
 internal import FileFormats
 package import Observations
 
-/// TFLite_Detection_PostProcess, the custom operator at the end of TensorFlow Lite's detectors: its description in a file, and the file
-/// without it. OpenVINO has no translator for it.
+/// TFLite_Detection_PostProcess, the custom operator at the end of TensorFlow Lite's detectors: its description in a
+/// file, and the file without it. OpenVINO has no translator for it.
 ///
 /// Source: TensorFlow Lite's schema.fbs (field numbers), and the operator's documented options.
 package struct DetectionOperator {
@@ -149,7 +149,8 @@ package struct DetectionOperator {
 
     /// The operator's four outputs: boxes, classes, scores and count.
     ///
-    /// By default a box that stays has a row for each of its best classes, under the threshold or not; rows that are not needed are 0.
+    /// By default a box that stays has a row for each of its best classes, under the threshold or not; rows that are
+    /// not needed are 0.
     /// - Parameter scores: `boxes` rows of `columns`.
     func tables(of found: [Detection], scores: UnsafeBufferPointer<Float>) -> [[Float]] {
         let each = decoding.suppression == .all ? rowsOfBox : 1
@@ -212,7 +213,8 @@ package struct DetectionOperator {
         }
     }
 
-    /// The same file with the operator's inputs for outputs. Nothing is moved but offsets: the vectors only become shorter.
+    /// The same file with the operator's inputs for outputs. Nothing is moved but offsets: the vectors only become
+    /// shorter.
     private static func cut(
         _ bytes: [UInt8], model: FlatBuffer.Table, graph: FlatBuffer.Table, nodes: [FlatBuffer.Table],
         operator place: Int, taken: [Int], given: [Int]

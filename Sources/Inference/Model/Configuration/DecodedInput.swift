@@ -1,7 +1,8 @@
 internal import ImagePipeline
 internal import Synchronization
 
-/// A picture as a prediction has put it into its tensor, for another model whose tensors are made alike: it need not decode once more.
+/// A picture as a prediction has put it into its tensor, for another model whose tensors are made alike: it need not
+/// decode once more.
 package final class DecodedInput: Sendable {
     private let kept = Mutex<Kept?>(nil)
 
@@ -13,7 +14,8 @@ package final class DecodedInput: Sendable {
 
     package init() {}
 
-    /// Keeps a copy of the tensor of a model's one input. The first picture counts: a request with several is decoded again.
+    /// Keeps a copy of the tensor of a model's one input. The first picture counts: a request with several is decoded
+    /// again.
     func keep(_ tensor: any EngineTensor, of inputs: [InputPlan], image: ImageInfo?) {
         guard let image, inputs.count == 1, case .image(let pipeline)? = inputs.first?.kind else { return }
         let copy = Kept(spec: pipeline.spec, bytes: [UInt8](UnsafeRawBufferPointer(tensor.bytes)), image: image)

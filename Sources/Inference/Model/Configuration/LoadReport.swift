@@ -26,7 +26,8 @@ public struct LoadReport: Sendable, Hashable {
     public var isCached = false
     /// Bytes of the bundle's files.
     public var fileBytes = 0
-    /// Warnings about likely mistakes in the model file, and about wrong scores on this machine. The model is served unchanged.
+    /// Warnings about likely mistakes in the model file, and about wrong scores on this machine. The model is served
+    /// unchanged.
     public var advice: [String] = []
     /// The entries of model.json that are marked as not decided yet (`$decide`), each with its place.
     public var undecided: [String] = []

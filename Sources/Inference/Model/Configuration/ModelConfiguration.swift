@@ -5,13 +5,13 @@ public import ImagePipeline
 public struct ModelConfiguration: Sendable, Equatable {
     /// The engine's device, hint, precision, threads, streams and cache.
     public var compile = CompileOptions()
-    /// True if 8-bit weights with zero points may be rewritten so that the engine computes in integers. Only used on the device
-    /// CPU.
+    /// True if 8-bit weights with zero points may be rewritten so that the engine computes in integers. Only used on
+    /// the device CPU.
     public var integerWeights = true
     /// Infer requests: parallel predictions inside the engine; nil uses the engine's recommendation.
     public var instances: Int?
-    /// The maximum number of predictions that hold decoded inputs and outputs at the same time; nil is one and a half times the infer requests,
-    /// so that the engine has work while the next pictures are decoded.
+    /// The maximum number of predictions that hold decoded inputs and outputs at the same time; nil is one and a half
+    /// times the infer requests, so that the engine has work while the next pictures are decoded.
     public var maxInFlight: Int?
     /// The maximum number of predictions that wait for a slot.
     public var queueCapacity = 256
@@ -19,8 +19,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var maxWait = Duration.seconds(30)
     /// The treatment of a prediction that comes when all slots are taken.
     public var overloadPolicy = OverloadPolicy.defer
-    /// Under overload, a prediction is admitted only if it is expected to end within this time. Zero: the queue is limited only by its
-    /// capacity and `maxWait`. See `LimiterConfiguration.overloadTarget`.
+    /// Under overload, a prediction is admitted only if it is expected to end within this time. Zero: the queue is
+    /// limited only by its capacity and `maxWait`. See `LimiterConfiguration.overloadTarget`.
     public var overloadTarget = Duration.zero
     /// Limits of pictures.
     public var imageLimits = ImageLimits()
@@ -28,10 +28,12 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var idleUnload = Duration.zero
     /// The places that the links of a bundle may point to.
     public var links = LinkPolicy.anywhere
-    /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them directly.
+    /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them
+    /// directly.
     public var loadCheck: LoadCheck?
-    /// The maximum time of reading, trying, compiling, warming up and comparing a model; nil waits as long as it takes. What hangs longer has failed, so that nothing
-    /// waits for it, and stays with its thread: a file system that does not answer.
+    /// The maximum time of reading, trying, compiling, warming up and comparing a model; nil waits as long as it takes.
+    /// What hangs longer has failed, so that nothing waits for it, and stays with its thread: a file system that does
+    /// not answer.
     public var loadLimit: Duration?
     /// True if the answers of several streams are compared with those of one before a model is handed out.
     public var comparesStreams = true
@@ -43,12 +45,14 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var comparesEngines = true
     /// Nanoseconds that an earlier attempt of the same load spent on comparing engines.
     var engineComparison: UInt64 = 0
-    /// The difference between the answers of its streams and those of one, where it is known before the load: it then runs with one stream.
+    /// The difference between the answers of its streams and those of one, where it is known before the load: it then
+    /// runs with one stream.
     var streamDifference: String?
-    /// The difference between the answers of its variant for batches and those of one item; nil makes the variant if the bundle asks for it.
+    /// The difference between the answers of its variant for batches and those of one item; nil makes the variant if
+    /// the bundle asks for it.
     var batchDifference: String?
-    /// The conditions under which single-stream predictions run on a variant with more threads, which is compiled when it becomes
-    /// useful.
+    /// The conditions under which single-stream predictions run on a variant with more threads, which is compiled when
+    /// it becomes useful.
     public var singleStream = SingleStreamPolicy.never
     /// The engine; nil takes the built-in one.
     public var engine: (any Engine)? {

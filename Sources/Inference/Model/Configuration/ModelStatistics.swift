@@ -29,7 +29,8 @@ public struct ModelStatistics: Sendable, Hashable {
     public struct Batch: Sendable, Hashable {
         /// The number of items of each; 1 for a single prediction.
         public let size: Int
-        /// Filling the inputs of all items, the engine, and reading the outputs of all items; the counts are inferences.
+        /// Filling the inputs of all items, the engine, and reading the outputs of all items; the counts are
+        /// inferences.
         public var input = Total(), inference = Total(), output = Total()
     }
 

@@ -55,7 +55,8 @@ public struct StageTimes: Sendable, Hashable {
     /// The predictions of all models that were under way when the engine began, with this one.
     package var occupancy = 1
 
-    /// The time of each stage of a pipeline, by its name, from the begin of its first crop to the end of its last; empty for a model.
+    /// The time of each stage of a pipeline, by its name, from the begin of its first crop to the end of its last;
+    /// empty for a model.
     package var stages: [Stage] = []
 
     /// A stage of a pipeline.
@@ -130,8 +131,8 @@ public struct ClassificationResult: Sendable {
     public let image: ImageInfo
     /// The times of its stages.
     public let times: StageTimes
-    /// True if the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no threshold
-    /// applies.
+    /// True if the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no
+    /// threshold applies.
     public let areConfidences: Bool
     /// The distance of the picture from the first class; nil for classes that were not taught.
     public let taught: TaughtMark?

@@ -1,14 +1,16 @@
-/// The conditions for compiling a model a second time for single-stream predictions: those that run while no other prediction runs.
+/// The conditions for compiling a model a second time for single-stream predictions: those that run while no other
+/// prediction runs.
 ///
-/// Each prediction uses one stream of the engine, with few threads, so that many run in parallel. A single-stream prediction would leave
-/// the other processors idle.
+/// Each prediction uses one stream of the engine, with few threads, so that many run in parallel. A single-stream
+/// prediction would leave the other processors idle.
 public enum SingleStreamPolicy: Sendable, Hashable {
     /// Single-stream predictions run as all others do.
     case never
-    /// This number of threads, for models whose inference takes a millisecond or more (smaller ones gain little), as long as that is
-    /// faster: compiled after eight single-stream predictions in a row, released where it was of no use for ten minutes.
-    /// - Parameter mostResident: bytes; a process that has more in memory gets no further variant, which takes about as much as its
-    ///   model.
+    /// This number of threads, for models whose inference takes a millisecond or more (smaller ones gain little), as
+    /// long as that is faster: compiled after eight single-stream predictions in a row, released where it was of no use
+    /// for ten minutes.
+    /// - Parameter mostResident: bytes; a process that has more in memory gets no further variant, which takes about as
+    ///   much as its model.
     case automatic(threads: Int, mostResident: Int = .max)
     /// This number of threads, for every model, from the first single-stream prediction on.
     case always(threads: Int)
@@ -36,10 +38,11 @@ public enum SingleStreamPolicy: Sendable, Hashable {
     struct Worth: Sendable {
         /// Nanoseconds of an inference from which on it is compiled.
         var inference: UInt64 = 0
-        /// Single-stream predictions that follow each other, none of any other kind between, after which it is compiled.
+        /// Single-stream predictions that follow each other, none of any other kind between, after which it is
+        /// compiled.
         var inARow = 1
-        /// Single-stream predictions that must come directly before one that runs on it: with two clients one is often alone for a moment,
-        /// and would be in the other's way.
+        /// Single-stream predictions that must come directly before one that runs on it: with two clients one is often
+        /// alone for a moment, and would be in the other's way.
         var before = 0
         /// True if it is used only as long as it is faster.
         var mustWin = false

@@ -24,7 +24,8 @@ extension EncodedImage {
         return format
     }
 
-    /// The picture with its pixels, where a separate process has to decode it. Blocks, and takes memory without asking: for commands.
+    /// The picture with its pixels, where a separate process has to decode it. Blocks, and takes memory without asking:
+    /// for commands.
     func decodedHere(
         _ pipeline: ImagePipeline, page: Int, isCancelled: @escaping () -> Bool
     ) throws(ImageError) -> EncodedImage {

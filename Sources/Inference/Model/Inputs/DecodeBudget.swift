@@ -3,12 +3,12 @@ internal import ImagePipeline
 internal import Synchronization
 package import SystemSupport
 
-/// The memory of all pictures that are decoded at the same time, over all models. The limit of requests in flight of each model
-/// does not consider the number of models or of processors that decode for them.
+/// The memory of all pictures that are decoded at the same time, over all models. The limit of requests in flight of
+/// each model does not consider the number of models or of processors that decode for them.
 ///
-/// Clients take turns by the bytes that they have had (``ClientShares``), and a client's own pictures are decoded in the order in which they
-/// came. No picture overtakes the one whose turn it is, so that small ones do not delay a large one for good. A picture that is larger
-/// than the whole budget is decoded alone.
+/// Clients take turns by the bytes that they have had (``ClientShares``), and a client's own pictures are decoded in
+/// the order in which they came. No picture overtakes the one whose turn it is, so that small ones do not delay a large
+/// one for good. A picture that is larger than the whole budget is decoded alone.
 package final class DecodeBudget: Sendable {
     /// Of this process.
     package static let shared = DecodeBudget()

@@ -6,10 +6,11 @@ internal import SystemSupport
 
 /// Long decodings, on threads of their own that give way to others.
 ///
-/// A picture of a few kilobytes can take a processor for seconds. In a thread of Swift's pool it would keep the requests of all other
-/// clients and models waiting, since the pool has one for each processor and nothing takes a processor from it. A thread of lower
-/// priority takes what is left, which is all of it where nobody else is there. Their number is bounded by the slots that long
-/// requests hold. Nothing changes for short ones, where changing threads would cost more than it brings.
+/// A picture of a few kilobytes can take a processor for seconds. In a thread of Swift's pool it would keep the
+/// requests of all other clients and models waiting, since the pool has one for each processor and nothing takes a
+/// processor from it. A thread of lower priority takes what is left, which is all of it where nobody else is there.
+/// Their number is bounded by the slots that long requests hold. Nothing changes for short ones, where changing threads
+/// would cost more than it brings.
 package enum LongDecoding {
     /// Does the work, and returns what it gives.
     /// - Parameter work: the work; its argument returns true if the task was cancelled.

@@ -1,8 +1,8 @@
 internal import FlowControl
 internal import ImagePipeline
 
-/// The cost of a pixel of a tensor that takes its picture's size, as the last inference had it: memory is taken, and slots are given, by the
-/// size that a picture has.
+/// The cost of a pixel of a tensor that takes its picture's size, as the last inference had it: memory is taken, and
+/// slots are given, by the size that a picture has.
 struct OpenCost {
     /// Bytes of the outputs for each byte of the tensor. Until the first inference: those of a picture twice as large.
     private var outputs = 4.0
@@ -16,8 +16,8 @@ struct OpenCost {
         time = Double(inference) / Double(pixels)
     }
 
-    /// Bytes of the tensor, of the outputs, and of the picture that is made of these at the size that was sent, before and after it is
-    /// compressed.
+    /// Bytes of the tensor, of the outputs, and of the picture that is made of these at the size that was sent, before
+    /// and after it is compressed.
     /// - Parameter sent: pixels of the picture that was sent; 0 where the model answers with no picture.
     func bytes(_ spec: ImageTensorSpec, sent: Int) -> Int {
         let tensor = Double(spec.byteCount)
@@ -38,7 +38,8 @@ struct SizedItem {
     var shapes: [Int: Shape] = [:]
     /// The pictures that can be decoded here and now, by position.
     var pictures: [Int: FeatureValue] = [:]
-    /// The memory of decoding, of the tensors and of the answer: one room, since whoever holds one must not wait for another.
+    /// The memory of decoding, of the tensors and of the answer: one room, since whoever holds one must not wait for
+    /// another.
     var room: DecodeBudget.Room?
     /// Nanoseconds of decoding in other processes, before the inference.
     var decoding: UInt64 = 0
@@ -82,7 +83,8 @@ extension Shape {
 }
 
 extension FeatureDescription {
-    /// The shape of the tensor of a picture of its own size, for one with sides of so many pixels; nil for other inputs.
+    /// The shape of the tensor of a picture of its own size, for one with sides of so many pixels; nil for other
+    /// inputs.
     package func shape(ofPicture side: Int) -> Shape? {
         guard let image, let size = image.openSize?.tensor(width: side, height: side) else { return nil }
         return shape.settled(width: size.width, height: size.height, image.layout)

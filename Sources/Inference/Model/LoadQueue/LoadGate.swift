@@ -2,8 +2,8 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// Lets some loads run at a time, and the others wait, the cheapest first: each may take most of the memory and all processors.
-/// See ``LoadQueue``.
+/// Lets some loads run at a time, and the others wait, the cheapest first: each may take most of the memory and all
+/// processors. See ``LoadQueue``.
 final class LoadGate: Sendable {
     /// A load's place among the others.
     struct Ticket: Sendable {

@@ -1,7 +1,8 @@
-/// The expected effort of a load, for the order of those that wait: models that were loaded here before come first, then
-/// small ones.
+/// The expected effort of a load, for the order of those that wait: models that were loaded here before come first,
+/// then small ones.
 package struct LoadCost: Sendable, Comparable {
-    /// True if this program loaded it on this machine before, and it has not changed: the compiled model is likely kept.
+    /// True if this program loaded it on this machine before, and it has not changed: the compiled model is likely
+    /// kept.
     package var wasLoaded = false
     /// Bytes of its files; nil where they could not be looked at.
     package var bytes: Int?
@@ -23,8 +24,9 @@ package struct LoadCost: Sendable, Comparable {
 
 /// Decides which loads run: a number at a time, the others wait, the cheapest first. No clock, no tasks.
 ///
-/// A load that takes long (``isLate(_:)``) gives its place to the next one and continues beside it, so that a model that hangs does not
-/// hold up the others. Each load may take much memory: of the late ones, ``mostLate`` do so, the others keep their places.
+/// A load that takes long (``isLate(_:)``) gives its place to the next one and continues beside it, so that a model
+/// that hangs does not hold up the others. Each load may take much memory: of the late ones, ``mostLate`` do so, the
+/// others keep their places.
 package struct LoadQueue {
     /// Late loads that hold no place.
     package static let mostLate = 2

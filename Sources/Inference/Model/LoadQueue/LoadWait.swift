@@ -2,7 +2,8 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// A waiter for a ``PendingLoad``: it waits until the load is complete, the deadline has passed, or the waiting task is cancelled.
+/// A waiter for a ``PendingLoad``: it waits until the load is complete, the deadline has passed, or the waiting task is
+/// cancelled.
 final class LoadWait<Value: Sendable>: Sendable {
     enum Ending {
         case value(Value), deadline, cancelled

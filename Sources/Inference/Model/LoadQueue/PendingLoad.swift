@@ -2,8 +2,8 @@ internal import FlowControl
 internal import Synchronization
 package import SystemSupport
 
-/// The future result of a load, for any number of waiters. A task that stops waiting leaves nothing behind, however long the load
-/// takes and however many waiters there are.
+/// The future result of a load, for any number of waiters. A task that stops waiting leaves nothing behind, however
+/// long the load takes and however many waiters there are.
 package final class PendingLoad<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?

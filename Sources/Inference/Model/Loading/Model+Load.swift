@@ -9,7 +9,8 @@ extension Model {
     ///   - path: a bundle's folder (with `model.json`), or a model file.
     ///   - name: the name of the model; nil takes it from the path.
     ///   - configuration: how to load and run it; `runtime` of the bundle takes precedence.
-    ///   - version: the version, if it is not that of the bundle (for example, of a numbered folder); nil takes the bundle's.
+    ///   - version: the version, if it is not that of the bundle (for example, of a numbered folder); nil takes the
+    ///     bundle's.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with every problem, or an engine error.
     public static func load(
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
@@ -112,7 +113,8 @@ extension Model {
         let goldens: GoldenSet?
     }
 
-    /// The folder that has a version's goldens: a numbered folder with one bare model file in it is as good as a bundle. Blocks.
+    /// The folder that has a version's goldens: a numbered folder with one bare model file in it is as good as a
+    /// bundle. Blocks.
     private static func goldenFolder(of bundle: ModelBundle, isNumbered: Bool) -> String {
         guard isNumbered, (try? FolderReader.disk.kind(bundle.path)) == .file,
             let slash = bundle.path.lastIndex(of: "/")
@@ -190,7 +192,8 @@ extension Model {
             }
             throw .engine(error)
         }
-        // Derived facts that do not fit are not a mistake in the bundle: the model is served as tensors, with the reason.
+        // Derived facts that do not fit are not a mistake in the bundle: the model is served as tensors, with the
+        // reason.
         var provenance = derived?.provenance
         let observationProblems = bundle.manifest == nil ? ProblemList() : planner.problems
         let described = manifest?.observations ?? []
@@ -263,7 +266,8 @@ extension Model {
         var reason: String? { if case .unknown(let reason) = self { reason } else { nil } }
     }
 
-    /// Compares the answers of two engines, where it is not settled yet which of them runs the model, and settles it. Blocks.
+    /// Compares the answers of two engines, where it is not settled yet which of them runs the model, and settles it.
+    /// Blocks.
     private static func compareEngines(
         _ opened: OpenedModel, _ bundle: ModelBundle, _ plan: ModelPlan, _ configuration: ModelConfiguration
     ) -> EngineOutcome {

@@ -2,7 +2,8 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// Compares the answers of all infer requests, at least as many at once as there are streams, with those of one stream. Blocks.
+    /// Compares the answers of all infer requests, at least as many at once as there are streams, with those of one
+    /// stream. Blocks.
     /// - Returns: how they differ; nil if they do not, or could not be compared.
     func compare(with reference: Reference) -> StreamDifference? {
         let start = MonotonicInstant.now

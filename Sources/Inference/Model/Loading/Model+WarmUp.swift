@@ -3,8 +3,8 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// Runs every infer request: what an engine puts off until the first inference is then done before a client waits for it,
-    /// and a model that cannot run at all does not become ready.
+    /// Runs every infer request: what an engine puts off until the first inference is then done before a client waits
+    /// for it, and a model that cannot run at all does not become ready.
     func warmUp(_ warmUp: WarmUp) async throws(InferenceError) {
         // Inputs of open shape have no zeros to be made of: their first prediction is their warm-up.
         guard hasZeros, warmUp.runs > 0 else { return }
@@ -46,8 +46,8 @@ extension Model {
         load.withLock { $0.warmUp = time }
     }
 
-    /// Runs every infer request for batches once, with as many items as there may be: what compiles need not run, and the
-    /// first full batch is too late to find out.
+    /// Runs every infer request for batches once, with as many items as there may be: what compiles need not run, and
+    /// the first full batch is too late to find out.
     /// - Parameter item: the contents of the one input for each of the items; nil for zeros.
     private func warmUp(_ batch: BatchVariant, on item: [UInt8]?) async throws(InferenceError) {
         let wholes = try tensors(of: batch, count: batch.limit)

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 
-/// The inputs that a model is run on before it is called ready: the pictures that its bundle names, as the tensors that they
-/// become, or zeros.
+/// The inputs that a model is run on before it is called ready: the pictures that its bundle names, as the tensors that
+/// they become, or zeros.
 struct WarmUp: Sendable {
     /// The contents of the one image input, for each picture; empty for zeros.
     let tensors: [[UInt8]]

@@ -1,7 +1,8 @@
 internal import ImagePipeline
 internal import Observations
 
-/// The plan for reading one group of outputs: the tensors that it takes from the engine, and the decoders for their shapes.
+/// The plan for reading one group of outputs: the tensors that it takes from the engine, and the decoders for their
+/// shapes.
 struct ObservationPlan: Sendable {
     let output: ObservationOutput
     /// The engine's outputs of each role.
@@ -47,7 +48,8 @@ struct ObservationPlan: Sendable {
                     Source(
                         index: found.index, elementType: found.description.elementType,
                         linear: tensor.linear ?? found.linear))
-                // The picture's tensor holds one: an axis that is open all the same is as long as the model finds things.
+                // The picture's tensor holds one: an axis that is open all the same is as long as the model finds
+                // things.
                 let shape = compiled.outputs[found.index].shape
                 if shape.isStatic {
                     shapes?[role, default: []].append(shape.dimensions)

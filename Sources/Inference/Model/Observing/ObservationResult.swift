@@ -12,8 +12,8 @@ package struct ObservationRequest: Sendable {
     package var top: Int?
     /// Labels or numbers of the classes that are wanted; nil for all.
     package var classes: [String]?
-    /// True if no detection may be missing, as for a picture in which all are covered: limits of their number do not count, and what
-    /// cannot be read is an error.
+    /// True if no detection may be missing, as for a picture in which all are covered: limits of their number do not
+    /// count, and what cannot be read is an error.
     package var needsAll = false
     /// True if the pixels are wanted with the result.
     package var keepsPicture = false

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// Knows whether a model's scores are confidences, and reports, once per load, that they are not: some are outside 0 to 1, like logits.
+/// Knows whether a model's scores are confidences, and reports, once per load, that they are not: some are outside 0 to
+/// 1, like logits.
 package final class ScoreWatch: Sendable {
     /// A closure that a lock holds by itself would be wrapped once more at each look.
     private struct Receiver: Sendable {
@@ -8,8 +9,8 @@ package final class ScoreWatch: Sendable {
     }
 
     private let receiver = Mutex<Receiver?>(nil)
-    /// True once scores were found that are not confidences. One such answer decides for all that follow: logits may lie within
-    /// 0 to 1.
+    /// True once scores were found that are not confidences. One such answer decides for all that follow: logits may
+    /// lie within 0 to 1.
     private let isTold = Atomic<Bool>(false)
 
     init() {}

@@ -1,4 +1,5 @@
-/// Values that are not tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of 64 bits.
+/// Values that are not tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of
+/// 64 bits.
 enum FeatureBytes {
     /// The elements of an output, and their shape; nil if the output is a tensor already.
     static func encoded(

@@ -1,10 +1,10 @@
 /// Picks the best of many scores in one pass.
 package enum TopK {
-    /// The indexes and scores of the `count` highest scores that are at least `threshold`, highest first; equal scores in
-    /// the order of their indexes. NaN is not a score.
+    /// The indexes and scores of the `count` highest scores that are at least `threshold`, highest first; equal scores
+    /// in the order of their indexes. NaN is not a score.
     ///
-    /// For the few that clients ask for, one pass with a small sorted array beats sorting all, and nothing is allocated but
-    /// the result. For many it would take the square of their number, where the scores ascend: then all are sorted.
+    /// For the few that clients ask for, one pass with a small sorted array beats sorting all, and nothing is allocated
+    /// but the result. For many it would take the square of their number, where the scores ascend: then all are sorted.
     package static func select(_ scores: UnsafeBufferPointer<Float>, count: Int, threshold: Float) -> [(
         index: Int, score: Float
     )] {

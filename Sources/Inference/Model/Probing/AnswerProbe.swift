@@ -34,7 +34,8 @@ struct AnswerProbe {
         return reference
     }
 
-    /// The difference between the reference and the answers of requests that run at the same time; nil if there is none.
+    /// The difference between the reference and the answers of requests that run at the same time; nil if there is
+    /// none.
     func difference(
         from reference: ReferenceAnswers, requests: [any InferRequest],
         patterns: [ProbePattern] = ProbePattern.allCases,

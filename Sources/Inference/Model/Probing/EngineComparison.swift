@@ -2,10 +2,12 @@ internal import FileFormats
 internal import Glibc
 internal import SystemSupport
 
-/// Compares the answers of two engines for an ONNX file: the first one converts some operators and computes them wrongly without a word.
+/// Compares the answers of two engines for an ONNX file: the first one converts some operators and computes them
+/// wrongly without a word.
 ///
-/// Both run on the made-up inputs that streams are compared on. Numbers are wrong beyond a thousandth of the output's range; where the
-/// file computes in 8-bit integers, whose kernels rightly differ by steps, if their directions differ (a cosine below 0.99).
+/// Both run on the made-up inputs that streams are compared on. Numbers are wrong beyond a thousandth of the output's
+/// range; where the file computes in 8-bit integers, whose kernels rightly differ by steps, if their directions differ
+/// (a cosine below 0.99).
 struct EngineComparison {
     let opened: OpenedModel
     let question: EngineQuestion

@@ -3,7 +3,8 @@ extension OutputProbe {
     private static let mostElements = 1 << 26, mostClasses = 1_000_000
     private static let runs = 4
 
-    /// Runs a model file on zeros and on noise of several ranges. Axes that the file leaves open have the extents of a picture's tensor.
+    /// Runs a model file on zeros and on noise of several ranges. Axes that the file leaves open have the extents of a
+    /// picture's tensor.
     /// - Parameter side: the height and width of a picture, where the file leaves them open.
     /// - Throws: an engine error that says why it cannot be run.
     package static func run(path: String, height: Int, width: Int) async throws(InferenceError) -> OutputProbe {

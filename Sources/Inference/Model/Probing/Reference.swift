@@ -5,8 +5,8 @@ struct Reference: Sendable {
     /// True if the answers are of an earlier load.
     let isCached: Bool
 
-    /// The reference of a model file, and the result of the comparison as long as there is none. Blocks: may compile the model for one
-    /// stream.
+    /// The reference of a model file, and the result of the comparison as long as there is none. Blocks: may compile
+    /// the model for one stream.
     /// - Parameter known: the answers, if an earlier attempt of the same load has computed them.
     static func find(
         _ file: any ModelFile, engine: any Engine, source: ModelSource, _ configuration: ModelConfiguration,

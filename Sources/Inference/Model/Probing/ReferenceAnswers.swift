@@ -14,8 +14,8 @@ struct ReferenceAnswers: Sendable, Codable {
     var answers: [ProbePattern: [Output]] = [:]
     /// True if the same input gave different answers on one stream.
     var isRandom = false
-    /// The difference that several streams once showed from these: then the model runs with one stream, whatever the next
-    /// compilation is like.
+    /// The difference that several streams once showed from these: then the model runs with one stream, whatever the
+    /// next compilation is like.
     var difference: String?
     /// The greatest difference of values that is due to rounding, as a part of the output's largest.
     var tolerance = 1e-4
@@ -37,7 +37,8 @@ struct ReferenceAnswers: Sendable, Codable {
     /// One of so many values may differ: a place that is the largest by a hair may be another after rounding.
     private static let exceptions = 500
 
-    /// The answers that requests hold after an inference; nil if the engine gives an output as a value instead of a tensor.
+    /// The answers that requests hold after an inference; nil if the engine gives an output as a value instead of a
+    /// tensor.
     static func outputs(of request: any EngineOutputs, plan: ModelPlan) throws(EngineError) -> [Output] {
         let most = max(64, mostValues / max(1, plan.outputs.count))
         var outputs: [Output] = []
@@ -131,8 +132,8 @@ struct ReferenceAnswers: Sendable, Codable {
     /// More rows are not searched for one another: the lists of detectors and classifiers are shorter.
     private static let mostRows = 1024
 
-    /// The values of a row of a list that may be sorted by score: a detection of several values, or one place in a table. Rows with nearly
-    /// equal scores change places by rounding. Nil for other outputs.
+    /// The values of a row of a list that may be sorted by score: a detection of several values, or one place in a
+    /// table. Rows with nearly equal scores change places by rounding. Nil for other outputs.
     private static func rowWidth(_ shape: Shape, type: ElementType) -> Int? {
         let extents = Array(shape.dimensions.drop { $0 == 1 })
         // Bytes are quantized values, and where a class has its score is its meaning.
@@ -172,7 +173,8 @@ extension ReferenceAnswers.Output {
     /// The sampled values.
     var floats: [Float] { ReferenceAnswers.floats(values) }
 
-    /// The value here and the expected one that are farthest apart, if more differ than rounding explains; nil if none do.
+    /// The value here and the expected one that are farthest apart, if more differ than rounding explains; nil if none
+    /// do.
     /// - Parameter allowed: the difference that is due to rounding, by the expected values.
     func difference(
         from expected: Self, type: ElementType, allowed: ([Float]) -> Float

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Glibc
 internal import SystemSupport
 
-/// The reference answers of one model file: from the cache, where they are kept by the file's digest, or of a model that is compiled for
-/// one stream, and released again.
+/// The reference answers of one model file: from the cache, where they are kept by the file's digest, or of a model
+/// that is compiled for one stream, and released again.
 struct ReferenceSource: Sendable {
     let engine: any Engine
     let source: ModelSource

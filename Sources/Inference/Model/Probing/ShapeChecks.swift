@@ -2,9 +2,9 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// The shapes that callers bring to inputs of open axes, tried before the engine meets them: one set at a time, each on a thread that
-/// ends with it. A try takes milliseconds, and a request's thread is for requests; a request with shapes that were tried before does
-/// not wait for it.
+/// The shapes that callers bring to inputs of open axes, tried before the engine meets them: one set at a time, each on
+/// a thread that ends with it. A try takes milliseconds, and a request's thread is for requests; a request with shapes
+/// that were tried before does not wait for it.
 final class ShapeChecks: Sendable {
     /// Shapes that the model takes, by the index of the input.
     private let known = Mutex<Set<[Int: Shape]>>([])
@@ -16,7 +16,8 @@ final class ShapeChecks: Sendable {
 
     /// - Parameters:
     ///   - waiters: how many may wait for their turn: as many as hold a slot of the model, so that none is refused.
-    ///   - attempt: tries shapes, by the index of the input, every axis fixed. Blocks; is called by one thread at a time.
+    ///   - attempt: tries shapes, by the index of the input, every axis fixed. Blocks; is called by one thread at a
+    ///     time.
     init(waiters: Int, attempt: @escaping @Sendable ([Int: Shape]) -> Result<Void, EngineError>) {
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
@@ -32,7 +33,8 @@ final class ShapeChecks: Sendable {
         case wait(AdmissionError)
     }
 
-    /// Returns when the shapes are known to be right. A caller that is cancelled, or whose deadline passes, stops waiting for its turn.
+    /// Returns when the shapes are known to be right. A caller that is cancelled, or whose deadline passes, stops
+    /// waiting for its turn.
     func check(_ shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(Failure) {
         guard !isKnown(shapes) else { return }
         let slot: Slot

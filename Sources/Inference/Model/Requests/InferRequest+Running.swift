@@ -1,8 +1,8 @@
 internal import SystemSupport
 
 extension InferRequest {
-    /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to stop,
-    /// and still waits: neither the request nor its slot may be used before the engine is done with it.
+    /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to
+    /// stop, and still waits: neither the request nor its slot may be used before the engine is done with it.
     func run(deadline: MonotonicInstant? = nil) async throws(EngineError) {
         let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { self.cancel() } }
         defer { if let timer { DeadlineTimer.shared.remove(timer) } }

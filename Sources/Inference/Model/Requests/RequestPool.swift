@@ -17,7 +17,8 @@ final class RequestPool: Sendable {
         count = requests.count
         self.singleStreamThreads = singleStreamThreads
         idle = Mutex(requests)
-        // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this queue never refuses.
+        // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this
+        // queue never refuses.
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: requests.count, queueCapacity: max(waiters, 1) + Self.mostOfPipelines, maxWait: .seconds(86_400),

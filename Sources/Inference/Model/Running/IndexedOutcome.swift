@@ -1,7 +1,7 @@
 /// The outcome of one of several predictions, with its index.
 ///
-/// A structure made by a method, where a tuple made in the task's closure would do: Swift 6.3's optimizer hands on garbage
-/// for tuples that hold a `Result` with a typed error and come from a child task's closure with `do throws`.
+/// A structure made by a method, where a tuple made in the task's closure would do: Swift 6.3's optimizer hands on
+/// garbage for tuples that hold a `Result` with a typed error and come from a child task's closure with `do throws`.
 struct IndexedOutcome: Sendable {
     let index: Int
     let result: Result<Prediction, InferenceError>

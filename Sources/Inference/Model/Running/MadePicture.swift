@@ -1,7 +1,7 @@
 internal import ImagePipeline
 
-/// A picture that a model made at the size of the one that was sent, before it is brought back to that and compressed: this takes long for
-/// a large one, and the infer request is not held meanwhile.
+/// A picture that a model made at the size of the one that was sent, before it is brought back to that and compressed:
+/// this takes long for a large one, and the infer request is not held meanwhile.
 struct MadePicture: Sendable {
     /// The input whose size the tensor has taken.
     let input: String

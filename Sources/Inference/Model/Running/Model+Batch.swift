@@ -15,8 +15,8 @@ extension Model {
         return stride(from: 0, to: count, by: size).map { $0..<min($0 + size, count) }
     }
 
-    /// Classifies pictures in one inference; no more than ``batchLimit``, and one alone without the batch variant. One picture's failure
-    /// is that picture's alone. They hold one slot together.
+    /// Classifies pictures in one inference; no more than ``batchLimit``, and one alone without the batch variant. One
+    /// picture's failure is that picture's alone. They hold one slot together.
     /// - Parameter head: classes for a model that embeds pictures, in place of its own.
     package func classifications(
         of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot,
@@ -52,8 +52,8 @@ extension Model {
 
     /// The engine's own tensors for several items in one inference; see
     /// ``tensors(from:options:slot:read:)`` and ``classifications(of:top:threshold:options:slot:)``.
-    /// - Parameter read: called for each item with its part of the outputs, while the infer request is held: it should only
-    ///   copy.
+    /// - Parameter read: called for each item with its part of the outputs, while the infer request is held: it should
+    ///   only copy.
     package func tensors<R: Sendable>(
         of items: [some FeatureProvider], options: PredictionOptions, slot: Slot,
         read: ([TensorView], StageTimes) throws(InferenceError) -> R

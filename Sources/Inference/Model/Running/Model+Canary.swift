@@ -3,11 +3,12 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// Runs the model, to check that it works: on every infer request that is free, all at once, and compares their answers with those of
-    /// one stream; where there are none to compare with, once on zeros. Takes no slot of ``limiter``, so that it also works when the model
-    /// is busy; it then waits for an infer request. Does nothing if the shape of an input is open.
-    /// - Returns: how the answers of several streams differ from those of one, nil if they do not: the model is to be reloaded, and then runs
-    ///   with one stream.
+    /// Runs the model, to check that it works: on every infer request that is free, all at once, and compares their
+    /// answers with those of one stream; where there are none to compare with, once on zeros. Takes no slot of
+    /// ``limiter``, so that it also works when the model is busy; it then waits for an infer request. Does nothing if
+    /// the shape of an input is open.
+    /// - Returns: how the answers of several streams differ from those of one, nil if they do not: the model is to be
+    ///   reloaded, and then runs with one stream.
     /// - Throws: where the engine fails, or differs with one stream too.
     @discardableResult
     public func canary() async throws(InferenceError) -> String? {

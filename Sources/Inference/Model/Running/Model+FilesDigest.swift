@@ -3,9 +3,8 @@ internal import Glibc
 internal import SystemSupport
 
 extension Model {
-    /// The SHA-256 of the model's files, with their names: another model, labels or model.json have another. Of a pipeline, with those of
-    /// its models. Nil where a file cannot be
-    /// read. Blocks.
+    /// The SHA-256 of the model's files, with their names: another model, labels or model.json have another. Of a
+    /// pipeline, with those of its models. Nil where a file cannot be read. Blocks.
     package var filesDigest: String? {
         guard let pipeline else { return ownDigest }
         var hash = SHA256()

@@ -20,7 +20,8 @@ extension Model {
         if let goldens { try await check(goldens) }
     }
 
-    /// Asks the model for its answers to the goldens, as many at once as there are infer requests. For a model that does not serve yet.
+    /// Asks the model for its answers to the goldens, as many at once as there are infer requests. For a model that
+    /// does not serve yet.
     /// - Throws: where fewer agree than must, with the summary.
     func check(_ set: GoldenSet) async throws(InferenceError) {
         let start = MonotonicInstant.now
@@ -143,7 +144,8 @@ extension Model {
         return kept
     }
 
-    /// Compares the answer to one of the goldens that agreed at the load, each in its turn. Does nothing while the model is busy, or if it has none.
+    /// Compares the answer to one of the goldens that agreed at the load, each in its turn. Does nothing while the
+    /// model is busy, or if it has none.
     /// - Returns: how the answer differs; nil if it agrees, or there was none in time.
     package func goldenCanary() async -> String? {
         let state = limiter.snapshot

@@ -4,8 +4,8 @@ internal import ImagePipeline
 internal import SystemSupport
 
 extension Model {
-    /// Decodes all pixels of a picture, once for all that a request does with them. Takes their place in the budget of decoded
-    /// pictures, and no slot.
+    /// Decodes all pixels of a picture, once for all that a request does with them. Takes their place in the budget of
+    /// decoded pictures, and no slot.
     /// - Parameters:
     ///   - isWhole: whether a picture of which a part is missing or damaged is refused, whatever the settings are.
     ///   - drawing: whether the pixels are also drawn on and encoded again.
@@ -38,7 +38,8 @@ extension Model {
         }
     }
 
-    /// Bytes of each pixel that are held: red, green, blue, opacity; for a picture that is drawn on, a copy and its encoded form too.
+    /// Bytes of each pixel that are held: red, green, blue, opacity; for a picture that is drawn on, a copy and its
+    /// encoded form too.
     private static let bytesKept = 4, bytesDrawn = 12
 
     private static func strict(_ pipeline: ImagePipeline) throws(InferenceError) -> ImagePipeline {

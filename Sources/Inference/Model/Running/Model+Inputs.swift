@@ -70,7 +70,8 @@ extension Model {
         return image
     }
 
-    /// Nanoseconds of work on the pictures among some values: of decoding, and of inference where its time depends on their size.
+    /// Nanoseconds of work on the pictures among some values: of decoding, and of inference where its time depends on
+    /// their size.
     package func pictureTime(of features: some FeatureProvider) -> UInt64 {
         plan.inputs.reduce(0) { sum, input in
             guard case .image(let image)? = features.featureValue(for: input.description.name) else { return sum }

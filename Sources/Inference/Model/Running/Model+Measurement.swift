@@ -33,9 +33,9 @@ extension Model {
         _ = try filler.fill(tensor, with: .image(image), plan: input)
     }
 
-    /// The number of bytes that one more prediction in flight holds in the engine: its request with the outputs, and its
-    /// inputs. The decoded rows of a picture come on top while it is decoded; the model's weights and the memory of the
-    /// engine's streams are there once.
+    /// The number of bytes that one more prediction in flight holds in the engine: its request with the outputs, and
+    /// its inputs. The decoded rows of a picture come on top while it is decoded; the model's weights and the memory of
+    /// the engine's streams are there once.
     /// - Parameters:
     ///   - count: the number of requests to average over.
     ///   - resident: the bytes of this process in memory.

@@ -123,8 +123,8 @@ extension Model {
         return try ObservationReader(plan, model: description.name, request: request, options: options)
     }
 
-    /// The reason why a model does not answer a request for a task, for those that can say so before a body is read; nil if it
-    /// does.
+    /// The reason why a model does not answer a request for a task, for those that can say so before a body is read;
+    /// nil if it does.
     package func refusal(of request: ObservationRequest) -> InferenceError? {
         do throws(InferenceError) {
             _ = try reader(of: request, PredictionOptions())

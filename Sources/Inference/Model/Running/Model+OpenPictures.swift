@@ -4,7 +4,8 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// Pictures whose tensors take their size. Their headers are read before anything is allocated: the size decides on shapes and memory.
+/// Pictures whose tensors take their size. Their headers are read before anything is allocated: the size decides on
+/// shapes and memory.
 extension Model {
     /// A picture that a separate process decodes.
     private struct Opened {
@@ -13,7 +14,8 @@ extension Model {
         let picture: ConfinedPicture
     }
 
-    /// Reads the sizes of an item's pictures, and waits for the memory that these take; nil if the model's sizes are fixed.
+    /// Reads the sizes of an item's pictures, and waits for the memory that these take; nil if the model's sizes are
+    /// fixed.
     func sized(
         _ options: PredictionOptions, value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
     ) async throws(InferenceError) -> SizedItem? {
@@ -80,7 +82,8 @@ extension Model {
         openCost.withLock { $0.learn(pixels: pixels, input: input, output: output, inference: inference) }
     }
 
-    /// Nanoseconds that the inference on a picture of its own size takes, roughly; 0 for a fixed size, whose inferences are all alike.
+    /// Nanoseconds that the inference on a picture of its own size takes, roughly; 0 for a fixed size, whose inferences
+    /// are all alike.
     func inferenceTime(of image: EncodedImage, _ input: InputPlan) -> UInt64 {
         guard let pipeline = input.openPicture, let info = try? pipeline.judged(image) else { return 0 }
         return openCost.withLock { $0.inference(pipeline.spec.settled(for: info)) }
@@ -88,8 +91,8 @@ extension Model {
 }
 
 extension ImagePipeline {
-    /// Bytes of the tensor of a picture of its own size, and of the picture that `explain` makes of it; 0 for a fixed size, whose tensors
-    /// are the model's.
+    /// Bytes of the tensor of a picture of its own size, and of the picture that `explain` makes of it; 0 for a fixed
+    /// size, whose tensors are the model's.
     func openTensorBytes(_ info: ImageInfo, _ options: ImageDecodeOptions) -> Int {
         spec.openSize == nil ? 0 : 2 * spec.settled(for: info, options: options).byteCount
     }

@@ -30,8 +30,8 @@ extension Model {
         description.imageInput.flatMap { pictureInput($0.name)?.pipeline.spec }
     }
 
-    /// Prepares a picture as for a prediction, and returns the tensor instead of running the model. Use it to compare with the
-    /// pipeline that the model was trained with.
+    /// Prepares a picture as for a prediction, and returns the tensor instead of running the model. Use it to compare
+    /// with the pipeline that the model was trained with.
     ///
     /// Takes no slot. Computes on the calling thread.
     /// - Parameter input: the name of the input that it is for; nil for the only one that takes pictures.

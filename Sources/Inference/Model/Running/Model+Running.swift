@@ -75,7 +75,8 @@ extension Model {
         return try read(pooled.request, &run)
     }
 
-    /// A slot for the public calls: the caller's own, or the next that is free before the deadline. Below them a slot is always held.
+    /// A slot for the public calls: the caller's own, or the next that is free before the deadline. Below them a slot
+    /// is always held.
     /// - Parameter count: the number of items, each of which has failed where there is no slot.
     func admit(
         _ given: Slot?, _ options: PredictionOptions, for count: Int = 1

@@ -7,21 +7,22 @@ extension Model {
     /// The state of the variant for single-stream predictions; nil for a model without one.
     public var singleStreamReport: SingleStreamReport? { singleStream.report }
 
-    /// True while a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses meanwhile.
+    /// True while a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses
+    /// meanwhile.
     package static var isCompilingForSingleStream: Bool { compiling.load(ordering: .relaxed) > 0 }
     private static let compiling = Atomic<Int>(0)
     /// Each takes all processors.
     private static let gate = LoadGate(limit: 1)
 
-    /// An infer request: the variant's where nothing else is under way, or the next of the pool. A prediction that others join
-    /// keeps the variant's threads for the rest of its inference.
+    /// An infer request: the variant's where nothing else is under way, or the next of the pool. A prediction that
+    /// others join keeps the variant's threads for the rest of its inference.
     func takeRequest(until deadline: MonotonicInstant?) async throws(AdmissionError) -> RequestPool.PooledRequest {
         if PredictionsUnderWay.isOne, let pooled = singleStream.takeRequest() { return pooled }
         return try await requests.acquire(deadline: deadline)
     }
 
-    /// A prediction has run. Where it is one of those that the variant would be of use for, that is compiled now, while requests
-    /// continue.
+    /// A prediction has run. Where it is one of those that the variant would be of use for, that is compiled now, while
+    /// requests continue.
     /// - Parameter alone: whether nothing else was under way when the inference began.
     func considerSingleStream(_ times: StageTimes, alone: Bool) {
         guard
@@ -32,7 +33,8 @@ extension Model {
         Task.detached { await self.compileForSingleStream(recipe) }
     }
 
-    /// Compiles the variant for single-stream predictions now, if there is to be one and it is not there. For measurements.
+    /// Compiles the variant for single-stream predictions now, if there is to be one and it is not there. For
+    /// measurements.
     package func prepareForSingleStream() async {
         guard let recipe = singleStream.begin() else { return }
         await compileForSingleStream(recipe)

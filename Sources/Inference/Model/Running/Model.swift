@@ -7,8 +7,8 @@ internal import SystemSupport
 
 /// A model that is loaded and ready (Core ML's `MLModel`).
 ///
-/// Not an actor, because an actor would serialize predictions. Any number of tasks may call it at once; ``limiter`` limits how many
-/// of them hold memory, and the engine's infer requests limit how many run.
+/// Not an actor, because an actor would serialize predictions. Any number of tasks may call it at once; ``limiter``
+/// limits how many of them hold memory, and the engine's infer requests limit how many run.
 ///
 /// ```swift
 /// let model = try await Model.load(contentsOf: "models/digits", configuration: ModelConfiguration())
@@ -243,8 +243,8 @@ public final class Model: Sendable {
         }
     }
 
-    /// Runs the model once and hands out the outputs as they lie in the engine's memory, in the bundle's order; arrays are
-    /// the engine's own tensors, without the bundle's transforms.
+    /// Runs the model once and hands out the outputs as they lie in the engine's memory, in the bundle's order; arrays
+    /// are the engine's own tensors, without the bundle's transforms.
     /// - Parameter read: called while the infer request is held: it should only copy.
     package func tensors<R: Sendable>(
         from features: some FeatureProvider, options: PredictionOptions, slot: Slot,
@@ -308,8 +308,8 @@ public final class Model: Sendable {
         }
     }
 
-    /// Runs the model once and blocks the calling thread until it is done. For command-line programs and scripts; never use it
-    /// in a task, because other tasks need its thread.
+    /// Runs the model once and blocks the calling thread until it is done. For command-line programs and scripts; never
+    /// use it in a task, because other tasks need its thread.
     public func prediction(
         from features: some FeatureProvider, options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> Prediction {
@@ -324,8 +324,8 @@ public final class Model: Sendable {
         return try box.wait().get()
     }
 
-    /// Runs the model once for each element, several in parallel. The failure of one element does not affect the others.
-    /// Results are in the order of the elements.
+    /// Runs the model once for each element, several in parallel. The failure of one element does not affect the
+    /// others. Results are in the order of the elements.
     public func predictions(
         from batch: [any FeatureProvider], options: PredictionOptions = PredictionOptions()
     ) async -> [Result<Prediction, InferenceError>] {

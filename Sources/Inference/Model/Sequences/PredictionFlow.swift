@@ -88,8 +88,8 @@ final class PredictionFlow: Sendable {
         continuation.finish(throwing: failure)
     }
 
-    /// Hands on what is next, and whatever has waited for it. Under the lock, so that the order holds: it wakes the task that waits,
-    /// and runs nothing of theirs.
+    /// Hands on what is next, and whatever has waited for it. Under the lock, so that the order holds: it wakes the
+    /// task that waits, and runs nothing of theirs.
     private func put(_ item: Item, _ index: Int, into continuation: Results.Continuation) {
         let isEnd = state.withLock { state in
             state.waiting[index] = item

@@ -1,8 +1,8 @@
 /// Predictions over a sequence of inputs, in three variants, like Core ML's Combine operators.
 ///
-/// Each result is returned as soon as it and those before it are complete, without waiting for the next element of the source. Nor is
-/// the source read further than `concurrency` elements ahead of the code that iterates over the results. A stream that is dropped,
-/// or whose iterating task is cancelled, stops the work.
+/// Each result is returned as soon as it and those before it are complete, without waiting for the next element of the
+/// source. Nor is the source read further than `concurrency` elements ahead of the code that iterates over the results.
+/// A stream that is dropped, or whose iterating task is cancelled, stops the work.
 extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
     /// A result for each element, in order; failures are elements too. A failure of the source ends the
     /// sequence without another element.
@@ -30,8 +30,8 @@ extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
         }
     }
 
-    /// A prediction for each element, in order. The first failure, of the model or of the source, ends the sequence and is
-    /// thrown.
+    /// A prediction for each element, in order. The first failure, of the model or of the source, ends the sequence and
+    /// is thrown.
     public func predictions(
         model: Model, options: PredictionOptions = PredictionOptions(), concurrency: Int = 2
     ) -> AsyncThrowingStream<Prediction, any Error> {

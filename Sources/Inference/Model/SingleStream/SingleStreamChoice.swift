@@ -1,7 +1,7 @@
 /// Chooses how single-stream predictions run, by measured times: like all others, or on the variant with more threads.
 ///
-/// More threads do not help if other programs use the processors, or for small models; and each takes processor time. So the
-/// variant must be a tenth faster, which is measured repeatedly.
+/// More threads do not help if other programs use the processors, or for small models; and each takes processor time.
+/// So the variant must be a tenth faster, which is measured repeatedly.
 package struct SingleStreamChoice: Sendable {
     /// A mean in which the last eight or so count most, in nanoseconds.
     private struct Mean: Sendable {
@@ -41,7 +41,8 @@ package struct SingleStreamChoice: Sendable {
         if onVariant { variant.add(Double(time)) } else { usual.add(Double(time)) }
     }
 
-    /// True if the variant takes enough less to be worth its processor time and memory; also true as long as that is not known.
+    /// True if the variant takes enough less to be worth its processor time and memory; also true as long as that is
+    /// not known.
     package var variantWins: Bool { !isKnown || variant.value <= usual.value * Self.worth }
 
     private var isKnown: Bool { min(usual.count, variant.count) >= Self.samples }

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// The place of a model's variant for single-stream predictions. The variant takes about as much memory as the model, so it is there only
-/// where single-stream predictions come: no start waits for it.
+/// The place of a model's variant for single-stream predictions. The variant takes about as much memory as the model,
+/// so it is there only where single-stream predictions come: no start waits for it.
 final class SingleStreamSlot: Sendable {
     private struct State {
         var variant: SingleStreamVariant?
@@ -43,7 +43,8 @@ final class SingleStreamSlot: Sendable {
     /// From now on `tell` is called when the variant has been compiled, could not be, or was released.
     func whenChanged(_ tell: @escaping @Sendable (SingleStreamReport) -> Void) { state.withLock { $0.tell = tell } }
 
-    /// The variant's infer request for a single-stream prediction, where that is the better way and the request is free.
+    /// The variant's infer request for a single-stream prediction, where that is the better way and the request is
+    /// free.
     func takeRequest() -> RequestPool.PooledRequest? {
         guard recipe != nil, inARow.load(ordering: .relaxed) >= worth.before else { return nil }
         let (variant, wins) = state.withLock { state -> (SingleStreamVariant?, Bool) in
@@ -73,8 +74,8 @@ final class SingleStreamSlot: Sendable {
         return count >= worth.inARow && inference >= worth.inference ? begin(mostResident: worth.mostResident) : nil
     }
 
-    /// Begins a compilation, and returns its recipe; nil if that has been done, or tried, or the process has more bytes in
-    /// memory.
+    /// Begins a compilation, and returns its recipe; nil if that has been done, or tried, or the process has more bytes
+    /// in memory.
     func begin(mostResident: Int = .max) -> SingleStreamVariant.Recipe? {
         state.withLock { state in
             let now = MonotonicInstant.now.nanoseconds
@@ -106,8 +107,8 @@ final class SingleStreamSlot: Sendable {
         }
     }
 
-    /// Releases the variant if for long enough no single-stream prediction has come, or it was not the better way for them. It is compiled
-    /// again when they come, or after an hour.
+    /// Releases the variant if for long enough no single-stream prediction has come, or it was not the better way for
+    /// them. It is compiled again when they come, or after an hour.
     func releaseUnused(at now: MonotonicInstant) {
         guard let unused = worth.unused, let variant = state.withLock({ $0.variant }),
             now.nanoseconds > lastUse.load(ordering: .relaxed) &+ unused

@@ -5,8 +5,8 @@ internal import SystemSupport
 
 /// Does something when a deadline passes, unless it is cancelled before.
 ///
-/// One for the process. It is armed for the earliest deadline only: in the usual case (a deadline of a minute, an inference
-/// of milliseconds) entries come and go without the timer being touched.
+/// One for the process. It is armed for the earliest deadline only: in the usual case (a deadline of a minute, an
+/// inference of milliseconds) entries come and go without the timer being touched.
 final class DeadlineTimer: Sendable {
     static let shared = DeadlineTimer()
 
@@ -42,8 +42,8 @@ final class DeadlineTimer: Sendable {
         _ = state.withLock { $0.entries.removeValue(forKey: id) }
     }
 
-    /// Nanoseconds until the next check at most. A check that no longer counts stays planned until its time: without this
-    /// they would gather, one for each short deadline among the long ones.
+    /// Nanoseconds until the next check at most. A check that no longer counts stays planned until its time: without
+    /// this they would gather, one for each short deadline among the long ones.
     private static let longest: UInt64 = 1_000_000_000
 
     private func plan(_ turn: UInt64, for deadline: MonotonicInstant) {

@@ -4,8 +4,8 @@ internal import SystemSupport
 
 /// Work that blocks for long (loading a model, reading folders), on a thread that ends with it.
 ///
-/// Not a pool's thread: a load takes seconds, and requests wait for pool threads; a pool that sees one blocked starts another,
-/// and keeps it afterwards.
+/// Not a pool's thread: a load takes seconds, and requests wait for pool threads; a pool that sees one blocked starts
+/// another, and keeps it afterwards.
 package enum LoaderThread {
     /// Does the work and returns what it gives; the calling task only waits.
     /// - Parameter givingWay: whether the work only gets what other threads leave of the processors.
@@ -17,8 +17,8 @@ package enum LoaderThread {
         }
     }
 
-    /// The results of some work on each of the items, in their order, a number of them at the same time: where each may wait for a file
-    /// system that does not answer, they wait together. Blocks.
+    /// The results of some work on each of the items, in their order, a number of them at the same time: where each may
+    /// wait for a file system that does not answer, they wait together. Blocks.
     static func map<Item: Sendable, Value: Sendable>(
         _ items: [Item], _ work: @escaping @Sendable (Item) -> Value
     ) -> [Value] {
@@ -46,8 +46,8 @@ package enum LoaderThread {
 
     /// Looks at a path, for at most so long: nil then. For callers that may block.
     ///
-    /// Looks at one path come one after the other, and one that waits for its turn for so long gives nil as well: a path that
-    /// hangs keeps one thread, however often it is looked at.
+    /// Looks at one path come one after the other, and one that waits for its turn for so long gives nil as well: a
+    /// path that hangs keeps one thread, however often it is looked at.
     package static func wait<Value: Sendable>(
         within time: Duration, on path: String, _ work: @escaping @Sendable () -> Value
     ) -> Value? {
@@ -112,8 +112,8 @@ package enum LoaderThread {
         }
     }
 
-    /// Does the work with a value to which the thread has no reference any more when this returns. A process that ends right after it
-    /// would otherwise unload the engine while the thread releases the engine's objects.
+    /// Does the work with a value to which the thread has no reference any more when this returns. A process that ends
+    /// right after it would otherwise unload the engine while the thread releases the engine's objects.
     /// - Returns: what the work gives.
     static func run<Lent: Sendable, Value: Sendable>(
         lending value: Lent, _ work: @escaping @Sendable (Lent) -> Value?

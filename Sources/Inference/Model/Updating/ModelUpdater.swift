@@ -5,8 +5,8 @@ internal import Glibc
 internal import JSON
 package import SystemSupport
 
-/// Updates a Core ML file that is made for it (`isUpdatable`): loads what is in front of the part that is trained, which gives the features
-/// of examples, and trains on them.
+/// Updates a Core ML file that is made for it (`isUpdatable`): loads what is in front of the part that is trained,
+/// which gives the features of examples, and trains on them.
 package struct ModelUpdater: Sendable {
     private let updatable: UpdatableModel
     private let features: Model
@@ -213,7 +213,8 @@ package struct ModelUpdater: Sendable {
 
     // MARK: Training
 
-    /// Trains on the examples, in a thread of its own; the calling task only waits. Its cancellation, and a deadline, end it.
+    /// Trains on the examples, in a thread of its own; the calling task only waits. Its cancellation, and a deadline,
+    /// end it.
     /// - Parameter progress: called in that thread with each epoch, from 1, and its loss.
     package func updated(
         with examples: Examples, plan: Plan, deadline: MonotonicInstant? = nil,

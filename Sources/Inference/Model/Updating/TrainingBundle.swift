@@ -3,7 +3,8 @@ internal import FoundationEssentials
 package import ImagePipeline
 internal import JSON
 
-/// A TensorIO bundle whose SavedModel can be trained (`modes: ["train"]`, `train.ops`): what its model.json says of a batch.
+/// A TensorIO bundle whose SavedModel can be trained (`modes: ["train"]`, `train.ops`): what its model.json says of a
+/// batch.
 package struct TrainingBundle: Sendable {
     /// The bundle's folder, and that of the SavedModel in it.
     package let path: String, model: String
@@ -50,7 +51,8 @@ package struct TrainingBundle: Sendable {
             }
         }
 
-        /// A picture as the bundle describes its tensor, as a NumPy file of 32-bit floats. Computes on the calling thread.
+        /// A picture as the bundle describes its tensor, as a NumPy file of 32-bit floats. Computes on the calling
+        /// thread.
         package func tensor(of picture: [UInt8]) throws(InferenceError) -> [UInt8] {
             guard let pipeline else { throw .unsupported(model: name, reason: "does not take a picture") }
             let image = EncodedImage(picture)

@@ -1,11 +1,11 @@
 internal import FileFormats
 
-/// The channels of a graph's tensors that are there twice, so that a weight that does not fit one signed byte can be the sum
-/// of two, and which are left out, since they are always zero.
+/// The channels of a graph's tensors that are there twice, so that a weight that does not fit one signed byte can be
+/// the sum of two, and which are left out, since they are always zero.
 ///
-/// A convolution that needs a channel of its input twice has the one before give it twice: one more row of the same weights, so the
-/// copy is exact. Operators that keep channels apart (depthwise, pooling, sums of equal shapes) pass copies on; so all tensors that
-/// such operators connect have the same channels, and are one group here.
+/// A convolution that needs a channel of its input twice has the one before give it twice: one more row of the same
+/// weights, so the copy is exact. Operators that keep channels apart (depthwise, pooling, sums of equal shapes) pass
+/// copies on; so all tensors that such operators connect have the same channels, and are one group here.
 struct ChannelCopies {
     private let graph: TFLiteGraph
     /// For each tensor, another of its group; the root leads to itself.
@@ -62,8 +62,8 @@ struct ChannelCopies {
         fixConcatenations()
     }
 
-    /// Finds the concatenation that gives a group its channels, and fixes the groups where that would not be one, or where its parts
-    /// are not decided before it.
+    /// Finds the concatenation that gives a group its channels, and fixes the groups where that would not be one, or
+    /// where its parts are not decided before it.
     private mutating func fixConcatenations() {
         let nodes = graph.operators.enumerated().filter {
             $0.element.code == TFLiteGraph.Code.concatenation && $0.element.outputs.count == 1
@@ -120,8 +120,8 @@ struct ChannelCopies {
 
     private func canCopy(_ tensor: Int) -> Bool { !fixed.contains(root(tensor)) }
 
-    /// Asks for channels of a tensor to be duplicated. False where they cannot, or where its group would grow by more than a quarter
-    /// (or four channels): nothing is copied then.
+    /// Asks for channels of a tensor to be duplicated. False where they cannot, or where its group would grow by more
+    /// than a quarter (or four channels): nothing is copied then.
     mutating func request(_ channels: [Int], of tensor: Int) -> Bool {
         if channels.isEmpty { return true }
         guard canCopy(tensor), let count = graph.tensors[tensor].shape.last else { return false }

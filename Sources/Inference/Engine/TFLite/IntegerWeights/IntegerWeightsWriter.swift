@@ -2,15 +2,15 @@ internal import FileFormats
 
 /// Writes the weights of a TensorFlow Lite model so that the engine can compute with them in integers.
 ///
-/// Older quantized models have unsigned weights with a scale and a zero point for the tensor. The engine computes such convolutions in
-/// floats: its integer kernels take signed bytes. Most weights `q - zero point` fit those, with the same scale; the few that do not
-/// become the sum of two, on two copies of their input channel (``ChannelCopies``), or belong to channels that are always zero
-/// (``SilentChannels``). So every sum is what it was, to the last bit. Layers whose input cannot have copies stay as they are, and so
-/// do depthwise convolutions with weights that do not fit.
+/// Older quantized models have unsigned weights with a scale and a zero point for the tensor. The engine computes such
+/// convolutions in floats: its integer kernels take signed bytes. Most weights `q - zero point` fit those, with the
+/// same scale; the few that do not become the sum of two, on two copies of their input channel (``ChannelCopies``), or
+/// belong to channels that are always zero (``SilentChannels``). So every sum is what it was, to the last bit. Layers
+/// whose input cannot have copies stay as they are, and so do depthwise convolutions with weights that do not fit.
 ///
 /// Two more changes keep results as near to TensorFlow Lite's as they can be: biases are floats, moved away from halves
-/// (``RoundingShift``); and a pooling of one pixel stands between a convolution and a sum, since the engine leaves out a rounding where
-/// it computes both at once.
+/// (``RoundingShift``); and a pooling of one pixel stands between a convolution and a sum, since the engine leaves out
+/// a rounding where it computes both at once.
 package struct IntegerWeightsWriter {
     private typealias Front = FlatBufferFront
 
@@ -29,7 +29,8 @@ package struct IntegerWeightsWriter {
     private var operators: [Front.Node] = []
     /// The indices of operator codes that the file does not have.
     private var added: [Int: Int] = [:]
-    /// The most bytes that are added: a quarter more channels on both sides of a convolution make 1.6 times the weights.
+    /// The most bytes that are added: a quarter more channels on both sides of a convolution make 1.6 times the
+    /// weights.
     private let limit: Int
     private var weightBytes = 0
 
@@ -167,7 +168,8 @@ package struct IntegerWeightsWriter {
         .Unsuitable)
     {
         guard var options = try node.options?.fields(Self.depthwiseFields) else { throw Front.Unsuitable() }
-        // Behind the steps stand the outputs of each channel, the activation and the dilations; Conv2DOptions has no first of them.
+        // Behind the steps stand the outputs of each channel, the activation and the dilations; Conv2DOptions has no
+        // first of them.
         options[3] = options[4]
         options[4] = options[5]
         options[5] = options[6]

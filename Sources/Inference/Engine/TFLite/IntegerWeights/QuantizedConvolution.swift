@@ -1,6 +1,7 @@
 internal import FileFormats
 
-/// A convolution of unsigned bytes with constant weights that have one scale and one zero point: `q - zero point` is a weight.
+/// A convolution of unsigned bytes with constant weights that have one scale and one zero point: `q - zero point` is a
+/// weight.
 struct QuantizedConvolution {
     let isDepthwise: Bool
     /// Indices of tensors.
@@ -18,7 +19,8 @@ struct QuantizedConvolution {
     let cutsNegatives: Bool
     /// The step of its sums: the input's scale times that of the weights.
     let step: Double
-    /// The number that is added to a sum so that the engine rounds it as TensorFlow Lite does, in the same unit as `step`.
+    /// The number that is added to a sum so that the engine rounds it as TensorFlow Lite does, in the same unit as
+    /// `step`.
     let shift: Double
 
     /// Nil for an operator that is not such a convolution.
@@ -94,9 +96,9 @@ struct QuantizedConvolution {
     }
 
     /// The weights for an input and an output whose channels are copies of the file's, named by their numbers.
-    /// - Parameter signed: whether to write signed bytes. A weight that does not fit one is the sum of two then, of which the second
-    ///   copy of its channel takes the rest, where there is one. Otherwise bytes with the file's zero point. Signed weights of
-    ///   depthwise convolutions are `[channels, height, width, 1]`.
+    /// - Parameter signed: whether to write signed bytes. A weight that does not fit one is the sum of two then, of
+    ///   which the second copy of its channel takes the rest, where there is one. Otherwise bytes with the file's zero
+    ///   point. Signed weights of depthwise convolutions are `[channels, height, width, 1]`.
     func weights(input: [Int], output: [Int], signed: Bool) -> [UInt8] {
         // By how often a channel was there before, and by the file's byte.
         var bytes: [UInt8] = []

@@ -1,12 +1,13 @@
-/// TensorFlow Lite multiplies a convolution's sum, a whole number, by a float and rounds. The engine computes the same with other
-/// roundings on the way, a few ten-millionths apart. Where a product is nearly half-way between two numbers, that decides, and one
-/// value that differs in an early layer becomes thousands in the last ones.
+/// TensorFlow Lite multiplies a convolution's sum, a whole number, by a float and rounds. The engine computes the same
+/// with other roundings on the way, a few ten-millionths apart. Where a product is nearly half-way between two numbers,
+/// that decides, and one value that differs in an early layer becomes thousands in the last ones.
 enum RoundingShift {
-    /// The number to add to the products, in steps of the output, so that halves are as far away as they can be on both sides,
-    /// with sums rounded as before. Far below one step.
+    /// The number to add to the products, in steps of the output, so that halves are as far away as they can be on both
+    /// sides, with sums rounded as before. Far below one step.
     ///
-    /// TensorFlow Lite's own product may be half-way to its last bit, and goes to the even number then: up for some sums, down for
-    /// others. No shift is right for all of these, so small products count first: they are the most frequent.
+    /// TensorFlow Lite's own product may be half-way to its last bit, and goes to the even number then: up for some
+    /// sums, down for others. No shift is right for all of these, so small products count first: they are the most
+    /// frequent.
     /// - Parameters:
     ///   - multiplier: what TensorFlow Lite multiplies sums by.
     ///   - zeroPoint: of the output, whose values are 0 to 255.

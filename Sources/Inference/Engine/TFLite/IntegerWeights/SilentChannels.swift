@@ -2,11 +2,12 @@ internal import FileFormats
 
 /// The channels of a graph's tensors that are zero for every input.
 ///
-/// Training produces such channels: the biases of a convolution keep some of its outputs below zero, and the activation cuts them
-/// off. Nothing keeps their weights small, so many of the weights that do not fit a signed byte belong to them. The weights of a silent
-/// channel have no effect.
+/// Training produces such channels: the biases of a convolution keep some of its outputs below zero, and the activation
+/// cuts them off. Nothing keeps their weights small, so many of the weights that do not fit a signed byte belong to
+/// them. The weights of a silent channel have no effect.
 ///
-/// They are found by intervals: the minimum and maximum of each channel of a convolution, computed from those of its input.
+/// They are found by intervals: the minimum and maximum of each channel of a convolution, computed from those of its
+/// input.
 struct SilentChannels {
     /// By the tensor: the ends of the range of each channel, in steps from the zero point.
     private var ranges: [Int: [ClosedRange<Double>]] = [:]

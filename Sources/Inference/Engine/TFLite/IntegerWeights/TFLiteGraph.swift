@@ -51,8 +51,8 @@ struct TFLiteGraph {
     /// Many times what models have.
     private static let mostOperands = 4_096
 
-    /// Nil for a file that is not of this form: damaged, with several subgraphs, with data outside of the tables, or with operators
-    /// that take what later ones give.
+    /// Nil for a file that is not of this form: damaged, with several subgraphs, with data outside of the tables, or
+    /// with operators that take what later ones give.
     init?(_ file: [UInt8]) {
         do {
             try self.init(reading: file)
@@ -117,8 +117,8 @@ struct TFLiteGraph {
         return try? buffers[buffer].bytes(0)
     }
 
-    /// The number of layers that the engine computes with bytes: convolutions, fully connected layers and matrix products whose
-    /// two operands are bytes. Those that ``IntegerWeightsWriter`` would rewrite are not among them.
+    /// The number of layers that the engine computes with bytes: convolutions, fully connected layers and matrix
+    /// products whose two operands are bytes. Those that ``IntegerWeightsWriter`` would rewrite are not among them.
     var integerLayers: Int {
         // The places of the operands; the first input of a transposed convolution is a shape.
         let places = [

@@ -14,7 +14,8 @@ package struct SuppressionSplit {
     package let front: [UInt8]
     /// The names of its outputs.
     let frontOutputs: [String]
-    /// The part of the graph that depends on the operator, as a file whose inputs are `sources`; nil where nothing does.
+    /// The part of the graph that depends on the operator, as a file whose inputs are `sources`; nil where nothing
+    /// does.
     package let back: [UInt8]?
     /// The name of each input of the second file, and where the input comes from.
     let sources: [(name: String, value: Value)]

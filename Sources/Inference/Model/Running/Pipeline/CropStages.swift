@@ -166,7 +166,8 @@ struct StageRun: Sendable {
         return outcomes
     }
 
-    /// The results of one inference; where the engine fails for all together, those of one for each: the fault is one crop's.
+    /// The results of one inference; where the engine fails for all together, those of one for each: the fault is one
+    /// crop's.
     private func each<Value>(
         _ images: [EncodedImage], _ run: ([EncodedImage]) async -> [Result<Value, InferenceError>]
     ) async -> [Result<Value, InferenceError>] {

@@ -108,7 +108,8 @@ struct FindCrop: Sendable {
         around(PictureMap.Rectangle(x: 0, y: 0, width: Double(side), height: Double(side)), transform)
     }
 
-    /// The smallest rectangle of the picture around one of the aligned face. Points of the transform are the middles of pixels.
+    /// The smallest rectangle of the picture around one of the aligned face. Points of the transform are the middles of
+    /// pixels.
     private static func around(
         _ box: PictureMap.Rectangle, _ transform: SimilarityTransform
     ) -> PictureMap.Rectangle {

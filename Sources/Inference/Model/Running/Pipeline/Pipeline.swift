@@ -1,7 +1,8 @@
 internal import Observations
 internal import Synchronization
 
-/// A pipeline with the models that it runs. It keeps them: a request has one version of each, from its first stage to its last.
+/// A pipeline with the models that it runs. It keeps them: a request has one version of each, from its first stage to
+/// its last.
 package final class Pipeline: Sendable {
     package let description: PipelineDescription
     /// The detector.

@@ -3,8 +3,8 @@ internal import ImagePipeline
 internal import Observations
 internal import SystemSupport
 
-/// A detector's request that needs all pixels of a picture: of a pipeline, or for an answer that is a picture. The picture is decoded once;
-/// everything runs in the request's one slot.
+/// A detector's request that needs all pixels of a picture: of a pipeline, or for an answer that is a picture. The
+/// picture is decoded once; everything runs in the request's one slot.
 struct PipelineRun: Sendable {
     let detector: Model
     /// Nil for a model alone.
@@ -27,8 +27,8 @@ struct PipelineRun: Sendable {
     /// Detects, and looks closer at the finds.
     func result(_ image: EncodedImage) async throws(InferenceError) -> ObservationResult {
         if let pipeline, pipeline.stages.isEmpty, pipeline.description.tiles == nil, !request.keepsPicture {
-            // Nothing is cut out: the detector may decode the picture at a part of its size. How large finds are, and so which size their
-            // crops need, is known only after that.
+            // Nothing is cut out: the detector may decode the picture at a part of its size. How large finds are, and
+            // so which size their crops need, is known only after that.
             var result = try await detector.observation(of: image, request: asked, options: options, slot: slot)
             result.pipeline = PipelineNote()
             return result
