@@ -28,8 +28,8 @@ struct QuantizeTests {
     }
 
     /// A substitute for Python.
-    private func program(_ text: String) throws -> String {
-        let file = work.appendingPathComponent("program")
+    private func program(_ text: String, named name: String = "program") throws -> String {
+        let file = work.appendingPathComponent(name)
         try Data(
             "#!/usr/bin/env python3\nimport json, shutil, sys, time\njob = json.load(open(sys.argv[2]))\n\(text)\n".utf8
         )
@@ -175,13 +175,16 @@ struct QuantizeTests {
 
     /// Quantizes version 1 of a model into version 2 beside it, and makes that the candidate.
     private func rollOut(quantizedBy python: String) throws -> [String: Any] {
-        let models = try RolloutTests.Models(["1"])
-        let result = try ocelli([
-            "quantize", models.place.path + "/1", "--pictures", pictures.path, "-o", models.place.path + "/2",
-            "--python",
-            python,
-        ])
-        #expect(result.status == 0, "\(result.errors)")
+        let models = try RolloutTests.Models([])
+        for (source, target, program) in [
+            (CoreMLFixtures.product.path + "/colors.mlmodel", "/1", try program(Self.copies, named: "copies")),
+            (models.place.path + "/1", "/2", python),
+        ] {
+            let result = try ocelli([
+                "quantize", source, "--pictures", pictures.path, "-o", models.place.path + target, "--python", program,
+            ])
+            #expect(result.status == 0, "\(result.errors)")
+        }
         let plan =
             #"{"serve": "1", "candidate": {"version": "2", "shadow": 1}, "promote": {"after": 20, "agreement": 0.5}}"#
         try Data(plan.utf8).write(to: models.file)
@@ -203,9 +206,16 @@ struct QuantizeTests {
     @Test("A version that was quantized too far is rolled back, and the original serves")
     func badQuantizedVersion_isRolledBack() throws {
         defer { try? FileManager.default.removeItem(at: work) }
-        // All weights are zero.
-        let zeros = "path = job['result'][:-3] + 'bin'; open(path, 'r+b').write(bytes(len(open(path, 'rb').read())))"
-        let found = try rollOut(quantizedBy: try program(Self.copies + "\n" + zeros))
+        // The weights' signs are turned.
+        let turned = """
+            import struct
+            path = job["result"][:-3] + "bin"
+            data = open(path, "rb").read()
+            numbers = struct.unpack(f"<{len(data) // 4}f", data[: len(data) // 4 * 4])
+            turned = [-number if 1e-3 < abs(number) < 1e3 else number for number in numbers]
+            open(path, "r+b").write(struct.pack(f"<{len(turned)}f", *turned))
+            """
+        let found = try rollOut(quantizedBy: try program(Self.copies + "\n" + turned))
         #expect(found["state"] as? String == "rolled_back" && found["agreement"] as? Double == 0, "\(found)")
     }
 
