@@ -44,6 +44,52 @@ struct ExplainTests {
         daemon.stop()
     }
 
+    /// A picture and a vector in one form, by curl, for every task that takes a picture; Pillow makes the pictures too.
+    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    func explain_ofAForm_isPillowsPictureForEveryTask() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "ocelli-explain-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let root = SharedData.packageRoot
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for name in ["spots", "looks", "colors", "means"] {
+            try FileManager.default.copyItem(
+                at: root.appendingPathComponent("Tests/Fixtures/pipelines/\(name)"),
+                to: folder.appendingPathComponent(name))
+        }
+        func array(_ name: String, _ shape: [Int]) -> String {
+            "{ \"name\": \"\(name)\", \"type\": \"array\", \"shape\": \(shape) }"
+        }
+        let photo = ("photo", [1, 24, 20, 3]), vector = ("vector", [1, 4])
+        for (name, tensors, output) in [
+            ("mixed", [photo, vector], "\(array(photo.0, photo.1)), \(array(vector.0, vector.1))"),
+            ("classes", [photo], #"{ "name": "photo", "type": "mask", "labels": "labels.txt" }"#),
+            (
+                "points", [photo],
+                #"{ "name": "photo", "type": "keypoints", "layout": "heatmaps", "names": ["red", "green", "blue"] }"#
+            ),
+        ] {
+            let bundle = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+            try IdentityModel.write("f32", named: "net", tensors: tensors, into: bundle)
+            try "red\ngreen\nblue\n".write(
+                to: bundle.appendingPathComponent("labels.txt"), atomically: true, encoding: .utf8)
+            try """
+            { "name": "\(name)", "id": "\(name)", "version": "1", "model": { "file": "net.xml", "backend": "openvino" },
+              "inputs": [ { "name": "photo", "type": "image", "shape": [24, 20, 3], "format": "RGB", "layout": "NHWC",
+                "crop_and_scale": "fill", "normalize": { "standard": "[0,1]" } }\(tensors.count == 1 ? "" : ", " + array(vector.0, vector.1)) ],
+              "outputs": [ \(output) ] }
+            """.write(to: bundle.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
+        }
+        let daemon = try Daemon(["--models", folder.path])
+        let pictures = ["orientation-1.jpg", "orientation-6.jpg", "orientation-7.png", "scene.png"].map {
+            root.appendingPathComponent("Tests/ImagePipelineTests/Fixtures/\($0)").path
+        }
+        let result = try PythonClients.run("explain_client.py", [daemon.url] + pictures)
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     @Test func explain_byTheCommand_writesFiles() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-explain-\(UUID().uuidString)")
