@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The rest of what pipelines of the real daemon answer: pictures, levels, tiles, batches, the command, the page, the README.
+/// The rest of what pipelines of the real daemon answer: pictures, levels, tiles, batches, the command, the page, the
+/// README.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized) struct PipelineAnswersTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines")
     private static let pictures = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
