@@ -61,9 +61,26 @@ import Testing
         #expect(error(1029) == "input \"x\": expected at most 4 numbers, found more than 1028")
     }
 
+    /// `null` is NaN (the bits are numpy's) where missing values are taken; `NaN` is named, unless it is taken as well.
+    @Test(
+        arguments: [
+            (.float32, [0, 0, 0xC0, 0x7F]), (.float64, [0, 0, 0, 0, 0, 0, 0xF8, 0x7F]), (.float16, [0, 0x7E]),
+            (.bfloat16, [0xC0, 0x7F]),
+        ] as [(ElementType, [UInt8])])
+    func missingValuesAreNaN(_ type: ElementType, _ nan: [UInt8]) throws {
+        #expect(try bytes("null", as: type, takesMissing: true) == nan)
+        #expect(try bytes("[null, NaN]", as: type, takesMissing: true, takesNonFinite: true) == nan + nan)
+        #expect(throws: JSONError.self) { try bytes("null", as: type) }
+        let error = #expect(throws: JSONError.self) { try bytes("[null, NaN]", as: type, takesMissing: true) }
+        #expect(error?.message.contains("JSON has no NaN") == true, "\(error?.message ?? "")")
+    }
+
     /// The text as numbers of a type, as they lie in memory.
-    private func bytes(_ text: String, as type: ElementType) throws -> [UInt8] {
-        let reader = TensorReader(name: "x", elementType: type, count: nil)
+    private func bytes(
+        _ text: String, as type: ElementType, takesMissing: Bool = false, takesNonFinite: Bool = false
+    ) throws -> [UInt8] {
+        let reader = TensorReader(
+            name: "x", elementType: type, count: nil, takesMissing: takesMissing, takesNonFinite: takesNonFinite)
         let result: Result<[UInt8], any Error> = Array(text.utf8).withUnsafeBytes { raw in
             var scanner = JSONScanner(raw)
             return Result {

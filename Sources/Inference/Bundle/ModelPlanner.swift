@@ -11,21 +11,11 @@ struct ModelPlanner {
     /// The processing of the tensors of a bundle's model file.
     func plan(_ bundle: ModelBundle) -> ModelPlan {
         if let file = file as? any CoreMLModelFile { return plan(file, overrides: bundle.manifest) }
-        return if let manifest = bundle.manifest { plan(manifest) } else { plan(isTable: isTable(bundle.source)) }
+        return if let manifest = bundle.manifest { plan(manifest) } else { plan() }
     }
 
     /// The forms of outputs that are not all tensors of numbers; nil for engines that know nothing else.
     private var forms: [OutputForm]? { (file as? any ValueModelFile)?.forms }
-
-    /// True for a file whose inputs are columns, or groups of them, with any number of rows: what scikit-learn's
-    /// exporters write.
-    private func isTable(_ source: ModelSource) -> Bool {
-        ModelFormat(file: source.path) == .onnx && !file.inputs.isEmpty
-            && file.inputs.allSatisfy { port in
-                let extents = port.shape.dimensions
-                return extents.count == 2 && extents[0] == Shape.dynamic && extents[1] > 0
-            }
-    }
 
     // MARK: With a manifest
 
@@ -316,8 +306,7 @@ struct ModelPlanner {
     // MARK: Without a manifest
 
     /// The tensors of a bare model file, as they are; a tensor without a name is called by its place.
-    /// - Parameter isTable: whether the first axis of inputs and outputs counts rows.
-    func plan(isTable: Bool = false) -> ModelPlan {
+    func plan() -> ModelPlan {
         refuseStrings()
         // An empty file is a valid one to some readers.
         if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty or truncated?") }
@@ -328,7 +317,7 @@ struct ModelPlanner {
                     index: index,
                     kind: port.elementType == .string ? .feature : .array(nil), isExact: forms != nil)
             },
-            outputs: file.outputs.enumerated().map { plainOutput($1, $0, isTable: isTable) },
+            outputs: file.outputs.enumerated().map { plainOutput($1, $0) },
             inputShapes: [:])
     }
 
@@ -340,9 +329,9 @@ struct ModelPlanner {
             isTransformed: false, image: nil, labels: what == "output" ? labels(index) : nil)
     }
 
-    private func plainOutput(_ port: TensorPort, _ index: Int, isTable: Bool = false) -> OutputPlan {
+    private func plainOutput(_ port: TensorPort, _ index: Int) -> OutputPlan {
         OutputPlan(
-            description: plain(port, index, "output").inRows(isTable), index: index,
+            description: plain(port, index, "output"), index: index,
             kind: isValue(index) ? .feature : .array, linear: nil, activation: nil, scoreType: port.elementType)
     }
 

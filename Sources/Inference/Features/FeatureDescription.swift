@@ -34,8 +34,6 @@ public struct FeatureDescription: Sendable {
     package private(set) var defaultShape: Shape?
     /// True if numbers may be NaN, which the model then takes for missing.
     package private(set) var takesMissing = false
-    /// True if the first axis counts rows of a table, of which one stands alone.
-    package private(set) var isInRows = false
     /// A value that it may have, where zeros are none: a string, a category. For measurements.
     package private(set) var sample: FeatureValue?
     /// True if the bundle opens the batch axis that the file fixes at one (`runtime.batch`).
@@ -82,13 +80,6 @@ public struct FeatureDescription: Sendable {
     func takingMissing(_ takesMissing: Bool) -> FeatureDescription {
         var result = self
         result.takesMissing = takesMissing
-        return result
-    }
-
-    /// The same, whose first axis counts rows.
-    func inRows(_ isInRows: Bool) -> FeatureDescription {
-        var result = self
-        result.isInRows = isInRows
         return result
     }
 

@@ -65,17 +65,10 @@ struct OutputWriter {
     }
 
     /// The nesting of the numbers. Where the model fixes the shape, leading axes of 1 are left out, so that a single
-    /// number has none; an output of open length is nested as it is, however many rows an answer has. Of a table a row
-    /// stands alone, and so does the number of a row.
+    /// number has none; an output of open length is nested as it is, however many rows an answer has.
     private static func extents(of shape: Shape, _ output: FeatureDescription) -> [Int] {
-        let count = shape.elementCount ?? 0
-        if output.kind == .scalar, count == 1 { return [] }
-        var extents = shape.dimensions
-        if output.isInRows {
-            if count == 1 { return [] }
-            if extents.first == 1 { extents.removeFirst() }
-            return extents.count == 2 && extents[1] == 1 ? [extents[0]] : extents
-        }
+        if output.kind == .scalar, shape.elementCount == 1 { return [] }
+        let extents = shape.dimensions
         return output.shape.isStatic ? Array(extents.drop { $0 == 1 }) : extents
     }
 

@@ -31,34 +31,34 @@ package struct TensorReader {
         case .float32:
             return try numbers(&scanner, "a number that a 32-bit float can hold", { $0.float(in: $1) }) {
                 (scanner, text) throws(JSONError) -> Float? in
+                if try takesMissing(&scanner) { return .nan }
                 if takesNonFinite, let value = scanner.takesNonFinite() { return Float(value) }
-                if takesMissing, try scanner.takesNull() { return .nan }
                 return try scanner.number().float(in: text)
             }
         case .float64:
             return try numbers(&scanner, "a number that a 64-bit float can hold", { $0.double(in: $1) }) {
                 (scanner, text) throws(JSONError) -> Double? in
+                if try takesMissing(&scanner) { return .nan }
                 if takesNonFinite, let value = scanner.takesNonFinite() { return value }
-                if takesMissing, try scanner.takesNull() { return .nan }
                 return try scanner.number().double(in: text)
             }
         case .float16:
             return try numbers(&scanner, "a number that a 16-bit float can hold", { _, _ in nil }) {
                 (scanner, text) throws(JSONError) -> UInt16? in
+                if try takesMissing(&scanner) { return 0x7E00 }
                 if takesNonFinite, let value = scanner.takesNonFinite() {
                     return ElementConversion.half(from: Float(value))
                 }
-                if takesMissing, try scanner.takesNull() { return 0x7E00 }
                 return try scanner.number().float(in: text).map { ElementConversion.half(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7C00 ? nil : $0 }
             }
         case .bfloat16:
             return try numbers(&scanner, "a number that a 16-bit brain float can hold", { _, _ in nil }) {
                 (scanner, text) throws(JSONError) -> UInt16? in
+                if try takesMissing(&scanner) { return 0x7FC0 }
                 if takesNonFinite, let value = scanner.takesNonFinite() {
                     return ElementConversion.brain(from: Float(value))
                 }
-                if takesMissing, try scanner.takesNull() { return 0x7FC0 }
                 return try scanner.number().float(in: text).map { ElementConversion.brain(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7F80 ? nil : $0 }
             }
@@ -81,6 +81,15 @@ package struct TensorReader {
         case .string:
             throw .value("input \"\(name)\": string tensors are not supported")
         }
+    }
+
+    /// Takes `null`, if it is a missing value here and next. Other words, such as `NaN`, are left for those that name
+    /// them.
+    private func takesMissing(_ scanner: inout JSONScanner) throws(JSONError) -> Bool {
+        guard takesMissing, scanner.byte == UInt8(ascii: "n"),
+            scanner.text[scanner.position...].starts(with: "null".utf8)
+        else { return false }
+        return try scanner.takesNull()
     }
 
     private static let countedExcess = 1024
