@@ -184,10 +184,11 @@ extension SettingsCase {
             // on the library that comes with Ocelli.
             "engine": { running in
                 let model = try running.model()
-                let isTold =
-                    running.log.contains("ONNX Runtime") || (model["reason"] as? String ?? "").contains("ONNX Runtime")
                 let engine = (model["engine"] as? [String: Any])?["name"] as? String
-                return unless(isTold && engine != "openvino" || isTold && running.logStart > 0, "\(model)")
+                // A reload that fails leaves the model that answers, and says why it is stale.
+                let reason = (model["reason"] ?? model["stale"]) as? String ?? ""
+                return unless(
+                    reason.contains("ONNX Runtime") && (engine != "openvino" || running.logStart > 0), "\(model)")
             },
             "onnxruntime_path": { running in
                 let reason = try running.model()["reason"] as? String ?? ""
