@@ -85,7 +85,8 @@ import Testing
         }
     }
 
-    struct Reply {
+    // What is made of JSON is not changed.
+    struct Reply: @unchecked Sendable {
         let response: HTTPResponse
         let json: [String: Any]
         /// The bytes behind the JSON.
