@@ -34,7 +34,8 @@ struct SharedAnswersTests {
         let input = try #require(
             (try Curl.run(daemon.url + "/v2/models/digits").json["inputs"] as? [[String: Any]])?.first?["name"]
                 as? String)
-        let infer = #"{"id": "1", "inputs": [{"name": "\#(input)", "datatype": "BYTES", "shape": [1, 1], "#
+        let infer =
+            #"{"id": "1", "inputs": [{"name": "\#(input)", "datatype": "BYTES", "shape": [1, 1], "#
             + #""data": ["\#(base64)"]}]}"#
         let json = #"{"inputs": {"\#(input)": "\#(base64)"}}"#
         for (path, arguments) in [
@@ -105,7 +106,8 @@ struct SharedAnswersTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let tokens = ["first-token-0123456789", "second-token-0123456789", "third-token-0123456789"]
-        try "infer \(tokens[0])\ninfer \(tokens[1])\nall \(tokens[2])\n".write(to: file, atomically: true, encoding: .utf8)
+        try "infer \(tokens[0])\ninfer \(tokens[1])\nall \(tokens[2])\n".write(
+            to: file, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
         let daemon = try Daemon(["--tokens-file", file.path] + Self.on)
         for expected in [Self.miss, Self.hit] {
@@ -127,7 +129,8 @@ struct SharedAnswersTests {
             "--access-log=false", "--overload-target", "0", "--max-connections", "500", "--max-total-body", "256MiB",
         ])
         let files = daemon.openFiles
-        let request = Data("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: \(Self.slow.count)\r\n\r\n".utf8)
+        let request =
+            Data("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: \(Self.slow.count)\r\n\r\n".utf8)
             + Self.slow
         var stayed = 0, aborted = 0
         let most = LongTests.times(2_000, long: 10_000)

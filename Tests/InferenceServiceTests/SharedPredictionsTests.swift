@@ -72,8 +72,8 @@ import Testing
         #expect(second["Cache-Status"] == "ocelli; hit")
         #expect(first.json["request_id"] as? String == "first")
         #expect(second.json["request_id"] as? String == "second-longer")
-        let labels = [first, second].map { "\($0.json["classifications"] ?? "")" }
-        #expect(labels[0] == labels[1] && labels[0].contains("7"))
+        let labels = try [first, second].map { try #require($0.json["classifications"] as? NSArray) }
+        #expect(labels[0] == labels[1] && (labels[0].firstObject as? NSDictionary)?["label"] as? String == "7")
         let times = try [first, second].map { try #require($0.json["timing_ms"] as? [String: Double]) }
         #expect(times[0]["inference"] == times[1]["inference"])
         #expect(times[1]["total"] != times[0]["total"])

@@ -45,7 +45,9 @@ import Testing
         var cancelled: Int { state.withLock { $0.cancelled } }
         func open() { state.withLock { $0.isOpen = true } }
 
-        func work(_ result: Result<Int, Refused>, use: AnswerUse = .kept(size: 1)) async -> Result<Sharing.Product, Refused> {
+        func work(_ result: Result<Int, Refused>, use: AnswerUse = .kept(size: 1)) async -> Result<
+            Sharing.Product, Refused
+        > {
             state.withLock { $0.begun += 1 }
             while !state.withLock({ $0.isOpen }) {
                 if Task.isCancelled {
@@ -167,7 +169,9 @@ import Testing
             #expect(bench.begun == expected)
         }
         for expected in [2, 3] {
-            _ = await sharing.answer(other, Asked("y"), Self.failures) { _ in await bench.work(.success(1), use: .shared) }
+            _ = await sharing.answer(other, Asked("y"), Self.failures) { _ in
+                await bench.work(.success(1), use: .shared)
+            }
             #expect(bench.begun == expected)
         }
     }
@@ -192,10 +196,12 @@ import Testing
         let sharing = Self.sharing(), bench = Bench()
         let contents = [Asked("x"), Asked("x")]
         func ask(_ content: Asked, _ result: Result<Int, Refused>) -> Task<Sharing.Reply, Never> {
-            Task { await sharing.answer(Self.key, content, Self.failures) { given in
-                #expect(given.value == "x" && !given.hasGone)
-                return await bench.work(result)
-            } }
+            Task {
+                await sharing.answer(Self.key, content, Self.failures) { given in
+                    #expect(given.value == "x" && !given.hasGone)
+                    return await bench.work(result)
+                }
+            }
         }
         let first = ask(contents[0], .failure(Refused(reason: "first")))
         try await until { bench.begun == 1 }
@@ -217,9 +223,11 @@ import Testing
         let now = MonotonicInstant.now
         let waits: [Duration] = [.milliseconds(5), .seconds(1_000)]
         let waiters = waits.map { wait in
-            Task { await sharing.answer(Self.key, Asked("x"), deadline: now + wait, Self.failures) { _ in
-                .failure(Refused(reason: "computed"))
-            }.outcome }
+            Task {
+                await sharing.answer(Self.key, Asked("x"), deadline: now + wait, Self.failures) { _ in
+                    .failure(Refused(reason: "computed"))
+                }.outcome
+            }
         }
         #expect(await waiters[0].value == .failure(Self.late))
         #expect(bench.cancelled == 0)
@@ -249,7 +257,8 @@ import Testing
         var contents: [Asked] = []
         for _ in 0..<LongTests.times(10_000, long: 100_000) {
             let number = random.next() % 7, pause = random.next() % 200, leaves = random.next() % 2 == 0
-            let fails = random.next() % 16 == 0, limit = Int64(random.next() % 2_000), deadlines = random.next() % 4 == 0
+            let fails = random.next() % 16 == 0, limit = Int64(random.next() % 2_000),
+                deadlines = random.next() % 4 == 0
             let content = Asked("\(number)")
             contents.append(content)
             let task = Task<Sharing.Outcome, Never> {

@@ -112,7 +112,8 @@ public final class RawClient {
 
     /// The bytes of a request that has a picture classified, by itself: no answer of an equal request is given to it.
     public static func request(_ picture: Data, to path: String = "/v1/classify") -> Data {
-        let head = "POST \(path) HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\nContent-Length: \(picture.count)\r\n\r\n"
+        let head =
+            "POST \(path) HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\nContent-Length: \(picture.count)\r\n\r\n"
         return Data(head.utf8) + picture
     }
 
