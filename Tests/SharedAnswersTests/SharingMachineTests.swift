@@ -72,7 +72,9 @@ import Testing
     func eviction() {
         var machine = Self.machine(capacity: 30)
         func add(_ number: UInt64, size: Int) {
-            guard case .leads(let run) = machine.arrive(Self.key(number), "x", equal: nil, at: Self.at(0)) else { return }
+            guard case .leads(let run) = machine.arrive(Self.key(number), "x", equal: nil, at: Self.at(0)) else {
+                return
+            }
             machine.end(run, kept: ("\(number)", size), at: Self.at(0))
         }
         for number in 1...3 { add(UInt64(number), size: 10) }

@@ -42,7 +42,9 @@ final class SharedPredictions: Sendable {
     /// From now on other settings hold. Answers by the old ones are found no more, because their keys have the settings.
     func use(_ settings: Settings) { sharing.use(Self.limits(settings)) }
 
-    private static func limits(_ settings: Settings) -> AnswerSharing<Content, HTTPResponse, ServiceError>.Machine.Limits {
+    private static func limits(_ settings: Settings)
+        -> AnswerSharing<Content, HTTPResponse, ServiceError>.Machine.Limits
+    {
         .init(capacity: settings.answerCache, age: .seconds(settings.answerCacheAge))
     }
 
@@ -160,8 +162,9 @@ final class SharedPredictions: Sendable {
             return request.deadline(asked, settings: settings)
         }
         let saysNothing = (request.head.value(of: "content-type") ?? "").lowercased().hasPrefix("image/")
-        return request.bodyReceived + .seconds(
-            saysNothing ? settings.deadline : max(settings.deadline, settings.maxDeadline))
+        return request.bodyReceived
+            + .seconds(
+                saysNothing ? settings.deadline : max(settings.deadline, settings.maxDeadline))
     }
 
     // MARK: Keys
