@@ -108,4 +108,43 @@ import Testing
             ExampleSet(dimension: 2, labels: ["a", "b"], rows: examples.map(\.0), classes: examples.map(\.1)))
         #expect(try #require(Evaluator.compare(set, current: .nearestMean)).preferred == .nearestNeighbors)
     }
+
+    @Test("Advice names no class where every picture was recognized, and the one that is not recognized elsewhere")
+    func adviceNamesOnlyAClassThatNeedsIt() {
+        func advice(_ correct: [Int]) -> String? {
+            let classes = correct.enumerated().map {
+                Evaluation.ClassResult(label: "class \($0)", examples: 5, tested: 5, correct: $1)
+            }
+            return Evaluation(
+                method: .nearestMean, kind: .leaveOneOut, folds: 15, classes: classes, confusions: [], threshold: nil
+            ).advice
+        }
+        #expect(advice([5, 5, 5])?.hasPrefix("every picture was recognized") == true)
+        #expect(advice([5, 4, 5])?.contains("pictures of class 1 ") == true)
+    }
+
+    @Test("A cancelled evaluation ends within one answer", arguments: TeachingMethod.allCases)
+    func aCancelledEvaluationEndsAtOnce(_ method: TeachingMethod) throws {
+        var random = SplitMix(seed: 7)
+        let set = try Clouds(classes: 3, dimension: 8, spread: 1, &random).set(each: 40, &random)
+        var asked = 0
+        #expect(
+            Evaluator.evaluate(
+                method, set,
+                isCancelled: {
+                    asked += 1; return false
+                }) != nil)
+        // Asked for each of the 120 examples: fewer would let a fold of a hundred thousand run on.
+        #expect(asked >= 120)
+        for last in [1, asked / 2, asked - 1] {
+            var count = 0
+            #expect(
+                Evaluator.evaluate(
+                    method, set,
+                    isCancelled: {
+                        count += 1; return count >= last
+                    }) == nil)
+            #expect(count == last, "asked again after it was told to end")
+        }
+    }
 }

@@ -68,6 +68,9 @@ package struct Evaluation: Sendable, Equatable {
         let neediest = classes.min { one, other in
             (one.accuracy ?? -1, one.examples) < (other.accuracy ?? -1, other.examples)
         }
+        if neediest?.accuracy == 1 {
+            return "every picture was recognized: more pictures make the interval narrower"
+        }
         return neediest.map { "three more pictures of \($0.label) would help most" }
     }
 }

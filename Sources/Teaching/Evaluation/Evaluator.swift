@@ -4,14 +4,14 @@ package enum Evaluator {
     static let acceptedShare = 0.95
 
     /// A method's answers for each example that was left out.
-    struct Trial {
+    struct Outcome {
         let folds: Folds
         /// The answer of each example; nil where it was not tested.
         let answers: [Int?]
         let evaluation: Evaluation
 
         /// True if it is right for more examples than another, by more than two standard errors.
-        func isBetter(than other: Trial, _ set: ExampleSet) -> Bool {
+        func isBetter(than other: Outcome, _ set: ExampleSet) -> Bool {
             var gained = 0, lost = 0
             for (row, label) in set.classes.enumerated() {
                 guard let after = answers[row], let before = other.answers[row] else { continue }
@@ -26,7 +26,7 @@ package enum Evaluator {
     package static func evaluate(
         _ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }
     ) -> Evaluation? {
-        trial(method, set, isCancelled)?.evaluation
+        outcome(of: method, set, isCancelled)?.evaluation
     }
 
     /// The methods that were tried, and the one that the examples prefer.
@@ -41,7 +41,7 @@ package enum Evaluator {
     package static func test(
         _ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }
     ) -> Comparison? {
-        trial(method, set, isCancelled).map {
+        outcome(of: method, set, isCancelled).map {
             Comparison(preferred: method, evaluations: [method: $0.evaluation], answers: $0.answers)
         }
     }
@@ -53,13 +53,13 @@ package enum Evaluator {
     package static func compare(
         _ set: ExampleSet, current: TeachingMethod, isCancelled: () -> Bool = { false }
     ) -> Comparison? {
-        guard var best = trial(.nearestMean, set, isCancelled) else { return nil }
+        guard var best = outcome(of: .nearestMean, set, isCancelled) else { return nil }
         var evaluations = [TeachingMethod.nearestMean: best.evaluation]
         let isWorthIt = set.labels.count > 1 && best.evaluation.examples > 0
         for method in [TeachingMethod.logistic, .nearestNeighbors] {
             let isCandidate = isWorthIt && isAffordable(method, set)
             guard isCandidate || method == current else { continue }
-            guard let other = trial(method, set, isCancelled) else { return nil }
+            guard let other = outcome(of: method, set, isCancelled) else { return nil }
             evaluations[method] = other.evaluation
             if isCandidate, other.isBetter(than: best, set) { best = other }
         }
@@ -76,7 +76,7 @@ package enum Evaluator {
         }
     }
 
-    private static func trial(_ method: TeachingMethod, _ set: ExampleSet, _ isCancelled: () -> Bool) -> Trial? {
+    private static func outcome(of method: TeachingMethod, _ set: ExampleSet, _ isCancelled: () -> Bool) -> Outcome? {
         let folds = Folds(set, method: method)
         var answers = [Int?](repeating: nil, count: set.rows.count)
         var distances: [Float] = []
@@ -85,10 +85,10 @@ package enum Evaluator {
         let isOfMeans = method == .nearestMean && folds.kind == .leaveOneOut
         let means = isOfMeans ? LeftOutMeans(set) : nil
         for (fold, rows) in rowsOf.enumerated() {
-            if isCancelled() { return nil }
             let part = ExampleSet.Part(folds: folds.ofRow, leftOut: fold)
             if let means {
                 for row in rows {
+                    if isCancelled() { return nil }
                     let answer = means.answer(to: row, of: set, part)
                     answers[row] = answer.first
                     distances.append(answer.distance)
@@ -97,6 +97,8 @@ package enum Evaluator {
             }
             guard let head = TaughtHead(method, set, part: part, isCancelled: isCancelled) else { return nil }
             for row in rows {
+                // An answer of the nearest neighbours reads all examples: a fold of a hundred thousand takes minutes.
+                if isCancelled() { return nil }
                 guard let answer = head.answer(set.rows[row]) else { continue }
                 answers[row] = answer.first
                 distances.append(answer.distance)
@@ -105,7 +107,7 @@ package enum Evaluator {
         let evaluation = Evaluation(
             method: method, kind: folds.kind, folds: folds.count, classes: results(set, answers),
             confusions: confusions(set, answers), threshold: threshold(distances))
-        return Trial(folds: folds, answers: answers, evaluation: evaluation)
+        return Outcome(folds: folds, answers: answers, evaluation: evaluation)
     }
 
     private static func results(_ set: ExampleSet, _ answers: [Int?]) -> [Evaluation.ClassResult] {
