@@ -6,29 +6,38 @@ struct Centering {
 
     init(center: [Float]) { self.center = center }
 
-    /// The rows that are summed by themselves, and their sums then: many small numbers are added to few large ones less often.
-    private static let block = 1_024
-
-    /// The centre of these rows.
+    /// The centre of these rows, which are in the order of their classes.
     init(_ set: ExampleSet, rows: [Int]) {
         guard let first = rows.first, let last = rows.last, set.classes[first] != set.classes[last] else {
             center = [Float](repeating: 0, count: set.dimension)
             return
         }
-        let dimension = set.dimension, count = (rows.count + Self.block - 1) / Self.block
-        var sums = [Double](repeating: 0, count: count * dimension)
-        sums.withUnsafeMutableBufferPointer { sums in
-            for block in 0..<count {
-                let sum = UnsafeMutableBufferPointer(rebasing: sums[block * dimension..<(block + 1) * dimension])
-                for row in rows[block * Self.block..<min((block + 1) * Self.block, rows.count)] {
+        var sum = [Double](repeating: 0, count: set.dimension), total = sum
+        sum.withUnsafeMutableBufferPointer { sum in
+            total.withUnsafeMutableBufferPointer { total in
+                for (place, row) in rows.enumerated() {
                     set.rows[row].withUnsafeBufferPointer { Vectors.add($0, to: sum) }
+                    let isLast = place == rows.count - 1 || set.classes[rows[place + 1]] != set.classes[row]
+                    guard isLast else { continue }
+                    Vectors.add(1, UnsafeBufferPointer(sum), to: total)
+                    sum.update(repeating: 0)
                 }
             }
         }
-        center = (0..<dimension).map { index in
-            let sum = stride(from: index, to: sums.count, by: dimension).reduce(0) { $0 + sums[$1] }
-            return Float(sum / Double(rows.count))
+        center = total.map { Float($0 / Double(rows.count)) }
+    }
+
+    /// The centre of examples with these sums of their classes, which are added in this order.
+    init(sums: [[Double]], count: Int, dimension: Int) {
+        guard sums.count > 1 else {
+            center = [Float](repeating: 0, count: dimension)
+            return
         }
+        var total = [Double](repeating: 0, count: dimension)
+        total.withUnsafeMutableBufferPointer { total in
+            for sum in sums { sum.withUnsafeBufferPointer { Vectors.add(1, $0, to: total) } }
+        }
+        center = total.map { Float($0 / Double(count)) }
     }
 
     /// Adds the direction of an embedding from the centre; nothing where it has none. Bit for bit as ``apply(_:_:)`` and a sum.

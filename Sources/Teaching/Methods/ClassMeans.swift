@@ -18,10 +18,14 @@ struct ClassMeans {
         var lengths = [Double](repeating: 0, count: set.labels.count)
         means.withUnsafeMutableBufferPointer { means in
             lengths.withUnsafeMutableBufferPointer { lengths in
-                for group in groups {
-                    let label = set.classes[rows[group.lowerBound]]
+                // Each class has its own part of both.
+                nonisolated(unsafe) let means = means
+                nonisolated(unsafe) let lengths = lengths
+                let found = groups
+                Parts.run(found.count, numbers: rows.count * dimension) { part in
+                    let label = set.classes[rows[found[part].lowerBound]]
                     let mean = UnsafeMutableBufferPointer(rebasing: means[label * dimension..<(label + 1) * dimension])
-                    lengths[label] = Self.mean(of: rows[group], set, centering, mean)
+                    lengths[label] = Self.mean(of: rows[found[part]], set, centering, mean)
                 }
             }
         }

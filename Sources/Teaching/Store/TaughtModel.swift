@@ -14,6 +14,8 @@ package final class TaughtModel: Sendable {
     private struct Files {
         var journal: JournalFile
         var isRemoved = false
+        /// The sums of the version that serves, for the next one; nil without examples.
+        var sums: ClassSums?
     }
 
     /// A picture to learn.
@@ -49,16 +51,23 @@ package final class TaughtModel: Sendable {
         self.folder = folder
         self.total = total
         self.limits = limits
-        files = Guarded(Files(journal: journal))
-        current = Guarded(TaughtView(state: state, head: Self.head(of: state)))
+        var files = Files(journal: journal)
+        current = Guarded(TaughtView(state: state, head: Self.head(of: state, &files.sums)))
+        self.files = Guarded(files)
     }
 
     /// The model as it is now.
     package var view: TaughtView { current.withLock { $0 } }
 
-    private static func head(of state: TaughtState) -> TaughtHead? {
-        guard let version = state.served, let set = state.exampleSet(of: version.number) else { return nil }
-        return TaughtHead(version.method, set)
+    /// The head of a state, and the sums that it was made of in place of the earlier ones.
+    private static func head(of state: TaughtState, _ sums: inout ClassSums?) -> TaughtHead? {
+        guard let version = state.served, let set = state.exampleSet(of: version.number) else {
+            sums = nil
+            return nil
+        }
+        let now = ClassSums(set, keeping: sums)
+        sums = now
+        return TaughtHead(version.method, set, part: .all, centering: now.centering) { false }
     }
 
     // MARK: Changes
@@ -217,7 +226,7 @@ package final class TaughtModel: Sendable {
         _ record: JournalRecord, _ state: TaughtState, _ pictures: [NewExample], _ limits: TeachingLimits,
         _ files: inout Files
     ) throws(TeachingError) {
-        let next = TaughtView(state: state, head: head(of: state))
+        let next = TaughtView(state: state, head: head(of: state, &files.sums))
         let bytes = JournalFile.length(of: record) + pictures.reduce(0) { $0 + ($1.picture?.count ?? 0) }
         try total.take(bytes, limit: limits.bytes)
         do throws(TeachingError) {
@@ -232,10 +241,10 @@ package final class TaughtModel: Sendable {
     }
 
     /// The head of a state: the current one, where neither the examples that serve nor the method change.
-    private func head(of state: TaughtState) -> TaughtHead? {
+    private func head(of state: TaughtState, _ sums: inout ClassSums?) -> TaughtHead? {
         let now = view
         if state.serving == now.state.serving, state.next == now.state.next { return now.head }
-        return Self.head(of: state)
+        return Self.head(of: state, &sums)
     }
 
     private func forget(_ ids: Set<ExampleID>, label: String?, _ files: inout Files) throws(TeachingError) {
@@ -248,7 +257,7 @@ package final class TaughtModel: Sendable {
     private func rewrite(
         _ state: TaughtState, without ids: Set<ExampleID>, _ files: inout Files
     ) throws(TeachingError) {
-        let next = TaughtView(state: state, head: Self.head(of: state))
+        let next = TaughtView(state: state, head: Self.head(of: state, &files.sums))
         let before = Folders.bytes(in: folder)
         let (journal, unsynced) = try JournalFile.write(JournalRecord.all(of: state), to: files.journal.path)
         files.journal = journal
