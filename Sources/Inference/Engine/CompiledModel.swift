@@ -51,6 +51,21 @@ public protocol EngineTensor: AnyObject, Sendable {
     var bytes: UnsafeMutableRawBufferPointer { get }
 }
 
+extension ElementType {
+    /// The bytes of a tensor of this type.
+    /// - Throws: if an axis is open, or elements have no fixed size.
+    func size(of shape: Shape) throws(EngineError) -> Int {
+        guard let count = shape.elementCount, byteCount > 0,
+            case let (size, overflow) = count.multipliedReportingOverflow(by: byteCount), !overflow
+        else {
+            throw EngineError(
+                kind: .failure, operation: "create a tensor of shape \(shape) of \(rawValue)",
+                detail: "its size is unknown")
+        }
+        return size
+    }
+}
+
 extension EngineTensor {
     /// Fills the memory with zeros. (What was never written may be numbers that make slow arithmetic.)
     func zero() { _ = bytes.initializeMemory(as: UInt8.self, repeating: 0) }

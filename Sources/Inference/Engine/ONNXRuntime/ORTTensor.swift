@@ -11,13 +11,9 @@ final class ORTTensor: EngineTensor, @unchecked Sendable {
     let value: ORTHandle
 
     init(_ library: ORTLibrary, elementType: ElementType, shape: Shape) throws(EngineError) {
-        guard let count = shape.elementCount, elementType.byteCount > 0,
-            case let (size, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow
-        else {
-            throw EngineError(
-                kind: .failure, operation: "create a tensor of shape \(shape) of \(elementType.rawValue)",
-                detail: "its size is unknown")
-        }
+        let size = try elementType.size(of: shape)
+        // Before the memory, which has no owner until the end of this.
+        let environment = try library.prepared()
         // Allocated as any other memory: more than there is ends in an error of ours, not in the process's end.
         var memory: UnsafeMutableRawPointer?
         guard posix_memalign(&memory, 64, max(64, size)) == 0, let memory else {
@@ -25,7 +21,6 @@ final class ORTTensor: EngineTensor, @unchecked Sendable {
                 kind: .failure, operation: "create a tensor of shape \(shape) of \(elementType.rawValue)",
                 detail: "there are no \(size) bytes of memory")
         }
-        let environment = try library.prepared()
         do throws(EngineError) {
             let extents = shape.dimensions.map { Int64($0) }
             let value = try library.make("create a tensor of shape \(shape)") {

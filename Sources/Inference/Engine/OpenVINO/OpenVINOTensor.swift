@@ -10,13 +10,7 @@ final class OpenVINOTensor: EngineTensor, @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
 
     init(elementType: ElementType, shape: Shape) throws(EngineError) {
-        guard let count = shape.elementCount, elementType.byteCount > 0,
-            case let (size, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow
-        else {
-            throw EngineError(
-                kind: .failure, operation: "create a tensor of shape \(shape) of \(elementType.rawValue)",
-                detail: "its size is unknown")
-        }
+        let size = try elementType.size(of: shape)
         let handle = try OpenVINOHandle.make("create a tensor of shape \(shape)", free: ov_tensor_free) { pointer in
             shape.withOpenVINO { ov_tensor_create(elementType.openVINO, $0, &pointer) }
         }
