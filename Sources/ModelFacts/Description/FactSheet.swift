@@ -105,7 +105,7 @@ package struct FactProblem: Sendable, Hashable {
 package struct Disagreement: Sendable, Hashable {
     /// The subject: `labels`, `normalization`.
     package let subject: String
-    /// Whose word counts, and whose does not.
+    /// The source that counts, and the source that does not.
     package let winner: String, loser: String
     /// The value of each, in short.
     package let winning: String, losing: String

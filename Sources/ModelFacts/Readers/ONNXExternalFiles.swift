@@ -3,23 +3,6 @@ package import FileFormats
 /// The files that an ONNX file (onnx.proto) names for values of its tensors: TensorProto.external_data. Weights are
 /// passed over.
 package enum ONNXExternalFiles {
-    private enum Message {
-        case model, graph, function, node, attribute, tensor, sparseTensor
-
-        /// The kind of message that a field has; nil for fields without tensors in them.
-        func member(_ number: Int) -> Message? {
-            switch (self, number) {
-            case (.model, 7), (.attribute, 6), (.attribute, 11): .graph
-            case (.model, 25): .function
-            case (.graph, 1), (.function, 7): .node
-            case (.node, 5): .attribute
-            case (.graph, 5), (.attribute, 5), (.attribute, 10), (.sparseTensor, 1), (.sparseTensor, 2): .tensor
-            case (.graph, 15), (.attribute, 22), (.attribute, 23): .sparseTensor
-            default: nil
-            }
-        }
-    }
-
     private static let externalData = 13
     private static let deepest = 32, most = 1_000
 
@@ -32,7 +15,7 @@ package enum ONNXExternalFiles {
     }
 
     private static func collect(
-        _ range: Range<Int>, of source: ByteSource, _ message: Message, depth: Int, _ names: inout Set<String>
+        _ range: Range<Int>, of source: ByteSource, _ message: ONNXMessage, depth: Int, _ names: inout Set<String>
     ) throws(FormatError) {
         guard depth < deepest else { return }
         var walk = ProtobufWalk(source, range)

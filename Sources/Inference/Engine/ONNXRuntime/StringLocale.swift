@@ -1,5 +1,6 @@
 internal import CONNXRuntime
 internal import FileFormats
+internal import ModelFacts
 
 /// The locale of ONNX's StringNormalizer: by default en_US.UTF-8, which minimal systems do not have, and then the file
 /// would not load. Such nodes get C.UTF-8, which every system has; both turn letters of all scripts to upper and lower
@@ -15,27 +16,12 @@ package enum StringLocale {
     {
         let rewriter = Rewriter(file: file, source: ByteSource(file), hasLocale: hasLocale)
         // What is damaged is the engine's to report.
-        return try? rewriter.message(Message.model, 0..<file.count, depth: 0)
+        return try? rewriter.message(.model, 0..<file.count, depth: 0)
     }
 
     /// True if the system has a locale.
     package static func isInstalled(_ name: String) -> Bool {
         ort_has_locale(name)
-    }
-
-    private enum Message {
-        case model, graph, function, node, attribute
-
-        /// The kind of message that a field has, if nodes may be in it.
-        func member(_ number: Int) -> Message? {
-            switch (self, number) {
-            case (.model, 7), (.attribute, 6), (.attribute, 11): .graph
-            case (.model, 25): .function
-            case (.graph, 1), (.function, 7): .node
-            case (.node, 5): .attribute
-            default: nil
-            }
-        }
     }
 
     private struct Rewriter {
@@ -44,14 +30,14 @@ package enum StringLocale {
         let hasLocale: (String) -> Bool
 
         /// A message with its changes; nil if it has none.
-        func message(_ kind: Message, _ range: Range<Int>, depth: Int) throws(FormatError) -> [UInt8]? {
+        func message(_ kind: ONNXMessage, _ range: Range<Int>, depth: Int) throws(FormatError) -> [UInt8]? {
             guard depth < deepest else { return nil }
             var result: [UInt8] = []
             var copied = range.lowerBound, place = range.lowerBound
             var walk = ProtobufWalk(source, range)
             while let field = try walk.next() {
                 defer { place = field.end }
-                guard let member = kind.member(field.number), case .bytes(let part) = field.value,
+                guard let member = kind.member(field.number), member.hasNodes, case .bytes(let part) = field.value,
                     let changed = try message(member, part, depth: depth + 1)
                 else { continue }
                 result += file[copied..<place]

@@ -1,0 +1,20 @@
+/// The messages of an ONNX file (onnx.proto) in which nodes or tensors lie.
+package enum ONNXMessage: Sendable {
+    case model, graph, function, node, attribute, tensor, sparseTensor
+
+    /// True if nodes may lie in it, at any depth.
+    package var hasNodes: Bool { self != .tensor && self != .sparseTensor }
+
+    /// The kind of message that a field has; nil for fields without nodes or tensors in them.
+    package func member(_ number: Int) -> ONNXMessage? {
+        switch (self, number) {
+        case (.model, 7), (.attribute, 6), (.attribute, 11): .graph
+        case (.model, 25): .function
+        case (.graph, 1), (.function, 7): .node
+        case (.node, 5): .attribute
+        case (.graph, 5), (.attribute, 5), (.attribute, 10), (.sparseTensor, 1), (.sparseTensor, 2): .tensor
+        case (.graph, 15), (.attribute, 22), (.attribute, 23): .sparseTensor
+        default: nil
+        }
+    }
+}
