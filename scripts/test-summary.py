@@ -20,6 +20,16 @@ LONG = "takes long"
 SKIPPED = re.compile(r'Test (?P<name>.+?) skipped(?:: "(?P<reason>.*)")?\.?$')
 
 
+# A log has the sentence of a test that has one; what runs a test is the name of its function.
+SENTENCE = re.compile(r'@Test\(\s*"((?:[^"\\]|\\.)*)"(?:(?!@Test).)*?\bfunc\s+(\w+)', re.DOTALL)
+
+
+def functions():
+    """The names of the functions of tests that have a sentence, by it."""
+    files = (pathlib.Path(__file__).resolve().parent.parent / "Tests").rglob("*.swift")
+    return {re.sub(r"\\(.)", r"\1", said): function for file in files for said, function in SENTENCE.findall(file.read_text())}
+
+
 def cases_of(lane):
     """A lane's test cases; none where it ended before it wrote what came of them."""
     try:
@@ -38,13 +48,15 @@ def seconds(case):
 
 def skipped(logs):
     """The tests that were skipped, by the reason that they give."""
-    found = {}
+    found, named = {}, functions()
     for log in logs:
         for line in log.read_text(errors="replace").splitlines():
             line = re.sub(r"\x1b\[[0-9;]*m", "", line)
             # A suite says so too, and each of its tests.
             if (match := SKIPPED.search(line)) and "started" not in line:
-                found.setdefault(match["reason"] or "", []).append(match["name"].split("(")[0].strip('"'))
+                said = match["name"]
+                test = named.get(said[1:-1], said[1:-1]) if said.startswith('"') else said.split("(")[0]
+                found.setdefault(match["reason"] or "", []).append(test)
     return found
 
 
