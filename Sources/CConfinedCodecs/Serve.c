@@ -30,7 +30,7 @@ static struct {
     bool is_held;
 } children[most_children];
 static size_t child_count;
-/// Where children send their guards: their end, and that of this process.
+/// A pair of sockets for the guards of children: the end that they send to, and the end that this process reads.
 static int guards[2];
 /// Private memory and addresses of this process, which each child begins with.
 static uint64_t base_data, base_addresses;

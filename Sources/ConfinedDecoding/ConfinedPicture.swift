@@ -7,8 +7,9 @@ internal import SystemSupport
 /// A picture in a process of its own, from its header to its pixels. Ends the process when nobody refers to it any
 /// more.
 ///
-/// `@unchecked Sendable`: opened in one thread and decoded in a second, one after the other; never used by two at a
-/// time.
+/// `@unchecked Sendable`: one thread at a time uses it. `ConfinedDecoder.open` opens it before anyone else has a
+/// reference, and its one caller decodes it after that has returned and waits for the end; `deinit` has the last
+/// reference.
 package final class ConfinedPicture: @unchecked Sendable {
     private let format: ImageFormat
     /// The time that it may still take. While it waits for memory, none passes.

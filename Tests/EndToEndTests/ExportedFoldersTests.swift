@@ -110,7 +110,7 @@ struct ExportedFoldersTests {
         #expect(checked.status == 0, "\(checked.text)\(checked.errors)")
     }
 
-    /// Where the file hides whether its output is probabilities or logits, `init` runs the model; the comment has what
+    /// If the file does not say that its output is probabilities or logits, `init` runs the model; the comment has what
     /// it saw, and the answers with that model.json are right.
     @Test func initLooksAtWhatTheOutputsAre() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-look-\(UUID().uuidString)")

@@ -5,7 +5,7 @@ import Testing
 /// Clients share a model's slots: a client is a token where tokens are asked for, else an address.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct FairnessTests {
-    /// Who sends: from 127.0.0.HOST, perhaps with a token.
+    /// A sender: from 127.0.0.HOST, perhaps with a token.
     struct Client: Sendable {
         var host: UInt8 = 1
         var token: String?

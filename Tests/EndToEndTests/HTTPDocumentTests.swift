@@ -201,7 +201,7 @@ struct HTTPDocumentTests {
         }
     }
 
-    /// Where an answer lacks what the document shows: members and types, not values.
+    /// The place at which an answer lacks what the document shows: members and types, not values.
     private static func difference(_ shown: Any, _ found: Any, at place: String) -> String? {
         switch (shown, found) {
         case (let shown as [String: Any], let found as [String: Any]):

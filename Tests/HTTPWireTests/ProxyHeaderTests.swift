@@ -224,7 +224,7 @@ import Testing
     }
 }
 
-/// Who the client is, as trusted proxies tell it.
+/// The client that trusted proxies name.
 @Suite struct TrustedProxiesTests {
     private func head(_ fields: [String]) throws -> RequestHead {
         var parser = RequestParser(limits: WireLimits())

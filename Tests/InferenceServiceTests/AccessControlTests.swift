@@ -3,7 +3,7 @@ import InferenceService
 import Settings
 import Testing
 
-/// Who may do what: by token, and by where a request comes from.
+/// Access rights, by token and by the address that a request comes from.
 @Suite struct AccessControlTests {
     private static let reader = "reader-reader-reader"
     private static let owner = "owner-owner-owner-owner"

@@ -1,7 +1,7 @@
 import InferenceService
 import Testing
 
-/// Who counts as one client.
+/// The requests that count as one client's.
 @Suite struct ClientIdentityTests {
     private func number(_ address: String, token: String? = nil, byToken: Bool = false) throws -> UInt64 {
         let field = token.map { "\r\nAuthorization: Bearer \($0)" } ?? ""

@@ -58,7 +58,7 @@ import Testing
         #expect(try await repository().records.allSatisfy { $0.state != .ready })
     }
 
-    /// Who may put a link into a folder of models may put a model there.
+    /// Anyone who may put a link into a folder of models may put a model there.
     @Test func anEntryOfTheFolderMayItselfBeALink() async throws {
         try folder.write([
             "elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": "",

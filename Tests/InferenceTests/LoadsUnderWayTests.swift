@@ -82,8 +82,8 @@ import Testing
         #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
     }
 
-    /// Who waits for a load waits no longer than there is time, and not after going away; the load continues and is
-    /// reported.
+    /// A request that waits for a load waits no longer than there is time, and not after going away; the load continues
+    /// and is reported.
     @Test(.timeLimit(.minutes(1)))
     func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
         let folder = try TemporaryFolder()
@@ -425,7 +425,7 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 1)
     }
 
-    /// Who comes when the load has just ended has its value, whether it would wait for ever or not.
+    /// A request that comes when the load has just ended has its value, with a deadline or without one.
     @Test(.timeLimit(.minutes(1)))
     func aLoadThatIsOverIsNotWaitedFor() async throws {
         let load = PendingLoad<Int>()
@@ -460,7 +460,7 @@ import Testing
         _ = try await second
     }
 
-    /// Who waits for a turn has a deadline as who waits for a load, and leaves the next in line alone.
+    /// A request that waits for a turn has a deadline, as one that waits for a load, and does not disturb the next one.
     @Test(.timeLimit(.minutes(1)))
     func whoWaitsForATurnHasADeadline() async throws {
         let folder = try TemporaryFolder()

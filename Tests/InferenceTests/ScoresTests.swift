@@ -104,7 +104,7 @@ import Testing
         #expect(result.classifications.map(\.label) == ["c"] && result.areConfidences)
     }
 
-    /// Where the warm-up could not see it, the first answer does, once; a model that is loaded again is looked at
+    /// The first answer reports it, once, if the warm-up could not see it; a model that is loaded again is looked at
     /// again.
     @Test func scoresOfAnAnswerAreReportedOnce() async throws {
         let folder = try TemporaryFolder()

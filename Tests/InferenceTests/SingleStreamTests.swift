@@ -150,7 +150,7 @@ import Testing
         #expect(reads.load(ordering: .relaxed) == 2, "it is not tried again")
     }
 
-    /// Where it is left to the model: small ones need none, and neither does one whose single-stream predictions are
+    /// The default is left to the model: small ones need none, and neither does one whose single-stream predictions are
     /// few.
     @Test func byDefaultManySingleStreamPredictionsInARowAreNeeded() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()

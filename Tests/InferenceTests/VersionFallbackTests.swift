@@ -148,7 +148,7 @@ import Testing
         #expect(scene.states == ["ready", "failed"])
     }
 
-    /// Who has a model loaded is told that its highest version failed; what is good serves all the same.
+    /// A request to load a model is told that its highest version failed; what is good serves all the same.
     @Test func aLoadOnRequestReportsTheFailureAndServesWhatIsGood() async throws {
         let scene = try Scene(1...2, bad: [])
         await scene.repository.loadEager()

@@ -188,7 +188,7 @@ import Testing
         #expect(Machine(machine.record) == machine)
     }
 
-    /// Who edits the file by hand means another rollout: what was judged is known by its version.
+    /// A file that was edited by hand is another rollout: what was judged is known by its version.
     @Test func anotherCandidateInTheFileIsComparedAnew() {
         for state in Machine.State.allCases {
             var record = Self.machine(state).record

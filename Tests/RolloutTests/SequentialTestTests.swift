@@ -90,7 +90,7 @@ import Testing
         #expect(SequentialTest(agreement: 0.98).share == nil)
     }
 
-    /// Where all must agree, one that does not is enough; where next to none must, the first that does is.
+    /// If all must agree, one that does not is enough; if next to none must, the first that does is.
     @Test func theEndsOfTheRange() {
         var all = SequentialTest(agreement: 1)
         for _ in 0..<100 { all.add(agrees: true) }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The real binary, running: started by a test on a free loopback port, ended by its pid when the test is over.
 public final class Daemon: Sendable {
-    /// Where the binary is: `.build/release/ocelli`, or what TEST_BINARY names.
+    /// The binary: `.build/release/ocelli`, or what TEST_BINARY names.
     public static let binary: URL = {
         if let path = ProcessInfo.processInfo.environment["TEST_BINARY"] { return URL(fileURLWithPath: path) }
         return SharedData.packageRoot.appendingPathComponent(".build/release/ocelli")

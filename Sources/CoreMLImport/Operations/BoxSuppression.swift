@@ -22,7 +22,7 @@ extension GraphBuilder {
     private static let mostImages = 64
 
     /// Keeps the best of `boxes` [batch, n, 4] (center x and y, width, height) by their `scores` [batch, n, classes].
-    /// Where no box scores high enough, the best one is kept.
+    /// If no box scores high enough, the best one is kept.
     /// - Returns: boxes [batch, most, 4] and scores [batch, most, classes], in the order of the scores, with zeros
     ///   behind the last; their places [batch, most], -1 behind the last; how many [batch]: the latter two i64.
     func suppressed(boxes: Graph.Value, scores: Graph.Value, _ suppression: BoxSuppression) throws(Problem)

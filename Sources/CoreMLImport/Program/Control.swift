@@ -1,7 +1,7 @@
 /// Loops, conditions and classifiers.
 ///
-/// How many rounds a loop has must be known when the file is read, which is so in recurrent layers of a fixed length.
-/// The engine repeats one of them (`ProgramLoops.swift`); rounds that differ in more than their values are written out
+/// The number of iterations must be known when the file is read, which is so in recurrent layers of a fixed length. The
+/// engine repeats one of them (`ProgramLoops.swift`); iterations that differ in more than their values are written out
 /// one after the other.
 extension ProgramOperations {
     static let control: [String: Decoder] = [

@@ -1,6 +1,6 @@
 /// The fields of one message by number, for messages of few fields: `try layer.integer(10, default: 1)`.
 ///
-/// Where a field that is not repeated occurs several times, the last one counts. Unknown fields are ignored.
+/// If a field that is not repeated occurs several times, the last one counts. Unknown fields are ignored.
 package struct Message {
     package let fields: [Field]
     /// Far above what any message that is read this way holds; long lists are read with `MessageReader`.

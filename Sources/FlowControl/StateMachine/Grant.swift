@@ -6,7 +6,7 @@ package struct Grant: Sendable, Hashable {
     package let since: MonotonicInstant
     /// The time for which the request had waited for it.
     package let waitedNanoseconds: UInt64
-    /// Whose it is, and for what.
+    /// The client that holds it, and its work.
     package let claim: Claim
     /// The cost charged to the client for it, in nanoseconds.
     package let cost: UInt64

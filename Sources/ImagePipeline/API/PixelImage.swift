@@ -1,6 +1,7 @@
 /// A picture that was decoded elsewhere: its pixels as stored, before orientation.
 ///
-/// `Sendable`: the memory is only read, and belongs to this object until it ends.
+/// `@unchecked Sendable`: no member changes, the memory is only read and belongs to this object, and `deinit`, which
+/// has the last reference, gives it back once.
 public final class PixelImage: @unchecked Sendable {
     /// The facts in its header.
     public let info: ImageInfo

@@ -12,7 +12,7 @@ package final class ChoosingEngine: Engine {
         self.second = second
     }
 
-    /// The first engine's: what a model is compiled with is told by its load.
+    /// The version of the first engine. A model's load report has the engine that runs it.
     package var version: String { first.version }
     package var comparesStreams: Bool { first.comparesStreams }
     package func advice(on source: ModelSource, device: String) -> String? { first.advice(on: source, device: device) }

@@ -24,7 +24,7 @@ package struct GoldenSet: Sendable {
     /// Bytes of `expected.jsonl`, of a line of it, and of a picture.
     private static let largestFile = 256 << 20
     static let largestPicture = 64 << 20
-    /// The problems that are told of one file: one mistake of a script is in all lines.
+    /// The most problems that are reported of one file: a mistake in a script is often in every line.
     private static let mostProblems = 10
 
     /// Reads a bundle's goldens; what is wrong with them is a problem. Blocks.

@@ -28,7 +28,7 @@ extension Drawing {
         }
     }
 
-    /// The pixels that a part of an axis touches; all of them where it is no number.
+    /// The pixels that a part of an axis touches; all of them if `start` or `end` is not finite.
     private static func pixels(_ start: Double, _ end: Double, most: Int) -> Range<Int> {
         guard start.isFinite, end.isFinite else { return 0..<most }
         let first = Int(min(max(start.rounded(.down), 0), Double(most)))

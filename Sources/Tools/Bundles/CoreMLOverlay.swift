@@ -31,8 +31,7 @@ package struct CoreMLOverlay {
         let name = ModelBundle.servedName(of: path)
         json = """
             {
-              // What is not said here is as the model file has it. Remove the slashes in front of what is to be
-              // otherwise.
+              // What is not said here is as the model file has it. Remove the slashes in front of what is to be otherwise.
               "name": \(DraftText.quoted(name)),
               "id": \(DraftText.quoted(name)),
               "version": "1",

@@ -95,7 +95,7 @@ import Testing
         #expect(world.time(of: 1, from: 0) >= 2 * 9500)
     }
 
-    /// Where the header promises nothing, the next slot is waited for, and no more.
+    /// If the header promises nothing, the next slot is waited for, and no more.
     @Test func clientThatHasHadMuchTimeWaitsForTheOthers() {
         var world = World(slots: 2)
         for _ in 0..<12 { world.arrive(1, work: 100, promised: 0) }

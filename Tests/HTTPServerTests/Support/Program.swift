@@ -5,7 +5,7 @@ struct Program {
     var status: Int32
     var output: String
 
-    /// Where a program is, nil if it is not installed.
+    /// The path of a program; nil if it is not installed.
     static func find(_ name: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
         let candidates = "\(path):/usr/sbin".split(separator: ":").map { "\($0)/\(name)" }

@@ -41,9 +41,9 @@ final class ORTCompiledModel: CompiledModel {
     }
 }
 
-/// Names as C has them.
+/// An array of C strings.
 ///
-/// Sendable: never changed after it was made.
+/// Sendable: the strings are written by the initializer alone, later only read, and freed with the last reference.
 final class CNames: @unchecked Sendable {
     let pointers: UnsafeMutablePointer<UnsafePointer<CChar>?>
     let count: Int

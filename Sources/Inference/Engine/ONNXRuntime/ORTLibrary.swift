@@ -13,6 +13,8 @@ final class ORTLibrary: @unchecked Sendable {
     private let environment = Mutex<Result<Environment, EngineError>?>(nil)
 
     /// The environment of all sessions. Lives as long as the process.
+    ///
+    /// Sendable: the pointers never change, and the library allows every thread to use what they lead to.
     struct Environment: @unchecked Sendable {
         let pointer: OpaquePointer
         /// The allocator of names.

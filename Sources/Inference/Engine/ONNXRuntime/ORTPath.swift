@@ -3,7 +3,7 @@ internal import COpenVINO
 internal import FoundationEssentials
 internal import Glibc
 
-/// Where ONNX Runtime's library is.
+/// The place of ONNX Runtime's library.
 enum ORTPath {
     private static let name = "libonnxruntime.so"
 
@@ -17,7 +17,7 @@ enum ORTPath {
         throw ORTLibrary.missing(
             path.isEmpty
                 ? "it is not installed: install the package ocelli-onnxruntime, or set onnxruntime_path to its library"
-                : "onnxruntime_path: \(path) is no file, and no folder with a \(name)")
+                : "onnxruntime_path: \(path) is neither a file nor a folder that holds \(name)")
     }
 
     private static func library(at path: String) -> String? {

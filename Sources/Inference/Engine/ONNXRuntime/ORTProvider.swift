@@ -2,7 +2,7 @@ internal import CONNXRuntime
 internal import Synchronization
 internal import SystemSupport
 
-/// Where a session runs: the processor, or one NVIDIA graphics processor.
+/// The device that a session runs on: the processor, or one NVIDIA graphics processor.
 enum ORTProvider: Hashable {
     case cpu
     case gpu(Int)

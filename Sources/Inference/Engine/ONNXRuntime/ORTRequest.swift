@@ -13,7 +13,7 @@ final class ORTRequest: InferRequest, @unchecked Sendable {
     private let options: ORTHandle
     private let isCancelled = Atomic(false)
     private var tensors: [(any EngineTensor)?]
-    /// Where the outputs of known shape are written; nil for those that ONNX Runtime makes room for.
+    /// Memory for the outputs of known shape; nil for those that ONNX Runtime allocates.
     private let places: [ORTTensor?]
     /// The outputs of the last run.
     private var results: [ORTHandle?]

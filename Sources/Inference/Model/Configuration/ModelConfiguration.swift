@@ -32,14 +32,14 @@ public struct ModelConfiguration: Sendable, Equatable {
     /// directly.
     public var loadCheck: LoadCheck?
     /// The maximum time of reading, trying, compiling, warming up and comparing a model; nil waits as long as it takes.
-    /// What hangs longer has failed, so that nothing waits for it, and stays with its thread: a file system that does
-    /// not answer.
+    /// A load that takes longer fails, so that nothing waits for it; its thread stays as long as, for example, a file
+    /// system does not answer.
     public var loadLimit: Duration?
     /// True if the answers of several streams are compared with those of one before a model is handed out.
     public var comparesStreams = true
     /// True if a bundle's goldens are compared before its model is handed out.
     public var comparesGoldens = true
-    /// The engine that is wanted, where the bundle does not say; and where ONNX Runtime is.
+    /// The engine that is wanted, where the bundle does not say; and the path of ONNX Runtime.
     public var engineRequest = EngineRequest()
     /// True if ONNX files that both engines run are compared before a model is handed out.
     public var comparesEngines = true

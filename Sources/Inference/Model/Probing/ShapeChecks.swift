@@ -10,7 +10,7 @@ final class ShapeChecks: Sendable {
     private let known = Mutex<Set<[Int: Shape]>>([])
     /// Then they are forgotten: a client may bring other shapes each time.
     private static let most = 256
-    /// Whose turn it is to try.
+    /// The turns of those that try a shape: one at a time.
     private let turns: InFlightLimiter
     private let attempt: @Sendable ([Int: Shape]) -> Result<Void, EngineError>
 

@@ -4,12 +4,12 @@ internal import Synchronization
 internal import SystemSupport
 
 extension Model {
-    /// Pictures that are told of those that were answered otherwise.
+    /// The most pictures that are named in a report of goldens that differ.
     private static let mostTold = 3
-    /// The most that is kept of the goldens for the canary: pictures, and bytes of all together.
+    /// The most that is kept of the goldens for the canary: pictures, and bytes in total.
     private static let mostKept = 16, mostKeptBytes = 4 << 20
 
-    /// Compares the answers of a pipeline, which is no file of its own, with its bundle's goldens, if there are any.
+    /// Compares the answers of a pipeline, which has no model file, with the goldens of its bundle, if it has any.
     /// - Parameter agreement: what model.json says; nil if it says nothing of goldens.
     func checkGoldens(_ agreement: Double?) async throws(InferenceError) {
         let (goldens, mistakes) = await LoaderThread.run { [path] in
