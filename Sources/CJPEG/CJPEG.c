@@ -1,6 +1,7 @@
 #include "CJPEG.h"
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +291,8 @@ typedef struct {
     // What jpeg_mem_dest has written: set at the end, by term_destination.
     unsigned char *bytes;
     unsigned long count;
+    // True once jpeg_mem_dest has returned: until then what term_destination reads is not set.
+    bool has_destination;
 } encoder;
 
 static void encode_error(j_common_ptr info) {
@@ -317,7 +320,7 @@ uint8_t *cjpeg_encode(
     target->info.client_data = target;
     if (setjmp(target->jump)) {
         // Until then `bytes` is the first buffer, which has been freed where a larger one replaced it.
-        if (target->info.dest) {
+        if (target->has_destination) {
             target->info.dest->term_destination(&target->info);
         }
         jpeg_destroy_compress(&target->info);
@@ -327,6 +330,7 @@ uint8_t *cjpeg_encode(
     }
     jpeg_create_compress(&target->info);
     jpeg_mem_dest(&target->info, &target->bytes, &target->count);
+    target->has_destination = true;
     target->info.image_width = width;
     target->info.image_height = height;
     target->info.input_components = 3;
