@@ -3,8 +3,7 @@ package struct BoxOptions: Sendable, Hashable {
     package var threshold: Float?, iou: Float?
     /// The most detections, at least 1; the classes that are wanted.
     package var most: Int?, classes: Set<Int>?
-    /// True if no detection may be missing: the limits of their number do not count, and one that cannot be read is an
-    /// error.
+    /// True if no detection may be missing: limits of their number do not count, and an unreadable one is an error.
     package var needsAll = false
 
     /// The options of the bundle.
@@ -31,8 +30,7 @@ package struct BoxDecoder: Sendable {
     package static let mostCandidates = 10_000
 
     /// Prepares decoding of tensors of these shapes, by role (``BoxDecoding/roles``), several where there are levels.
-    /// `classes`: the number of labels without background; nil if none are known. Throws `unexpected` for the first
-    /// tensor that does not fit.
+    /// `classes`: labels without background; nil if none are known. Throws `unexpected` for a tensor that does not fit.
     package init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
@@ -113,8 +111,7 @@ package struct BoxDecoder: Sendable {
         }
     }
 
-    /// A level with its memory. `firstRow` is its first among those of all levels; `sizes` are there where they are
-    /// apart.
+    /// A level with its memory. `firstRow` is its first among those of all levels; `sizes` only where they are apart.
     private struct Bound {
         let rows: Int, across: Int, firstPrior: Int, priorStep: Int, firstRow: Int
         let boxes: Plane, scores: Plane
@@ -160,8 +157,7 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Priors
 
-    /// Priors of a tensor, in fractions of the input's sides: boxes, or, as Caffe's PriorBox, corners with variances
-    /// for each.
+    /// Priors of a tensor, in fractions of the input's sides: boxes, or Caffe's corners with variances for each.
     private struct TensorPriors {
         let boxes: UnsafeBufferPointer<Float>, variances: UnsafeBufferPointer<Float>?
     }

@@ -1,34 +1,28 @@
 /// A detector's head by its parts: where the numbers of a row lie, how they stand for a box and a score, and what
-/// suppresses what. `init(layout:)` is the description that the name of a family stands for; each part can then be
-/// changed.
+/// suppresses what. `init(layout:)` is the description that a family's name stands for; each part can be changed.
 package struct BoxDecoding: Sendable, Hashable {
     /// The parts of a row in each tensor. The first tensor sets the number of rows.
     package var tensors: [HeadTensor] = []
     /// True if a tensor may be several, one for each level.
     package var hasLevels = true
     package var coding = BoxCoding(), form = BoxForm.centers
-    /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is as large as its
-    /// cell.
+    /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is its cell's.
     package var units = BoxUnits.pixels
     package var scores = ScoreForm.probabilities, weights = ScoreWeights.product
     /// The class that means that nothing is there. Indices of detections do not count it.
     package var background = BackgroundClass.none
-    /// The least confidence of a detection, and the overlap (intersection over union) from which the less confident of
-    /// two boxes is dropped: 0 to 1.
+    /// The least confidence of a detection; the overlap (IoU, 0 to 1) from which the less confident box is dropped.
     package var threshold: Float = 0.25, iou: Float = 0.45
     package var suppression = SuppressionScope.perClass
     /// The most detections of a picture, and, where suppression is per class, of one class; nil for no limit.
     package var maxDetections = 300, maxDetectionsOfClass: Int?
-    /// True if one box can be several detections, one for each class over the threshold. Otherwise only its best class
-    /// counts.
+    /// True if one box can be several detections, one for each class over the threshold, and not its best class alone.
     package var multiLabel = false
     /// The axis order of a tensor of rows; nil finds it by the number of classes.
     package var order: RowOrder?
-    /// The cells' sizes, where there are no `priors`: in pixels of the tensor, level by level, and the rows of each
-    /// cell, which follow one another.
+    /// The cells' sizes where there are no `priors`, in the tensor's pixels, level by level, and the rows of each cell.
     package var strides: [Int] = [], anchors = 1
-    /// The place of a cell's point within it, from which boxes of `strides` count: 0.5 is the middle, 0 the top left
-    /// corner.
+    /// The place of a cell's point within it, from which boxes of `strides` count: 0.5 is the middle, 0 the top left.
     package var offset: Float = 0.5
     /// The boxes that encoded ones refer to. Nil if they are cells of `strides`, or a tensor of the model holds them.
     package var priors: PriorBoxes?
@@ -93,8 +87,7 @@ package enum RowPart: String, Sendable, CaseIterable {
 
 /// The way a row's numbers stand for a box. The raw values are those of model.json.
 package struct BoxCoding: Sendable, Hashable {
-    /// The box itself; a centre and a size, relative to a prior; distances from the prior's centre to left, top, right
-    /// and bottom.
+    /// The box itself; a centre and a size, relative to a prior; distances from its centre to left, top, right, bottom.
     package enum Kind: String, Sendable, CaseIterable { case boxes, offsets, distances }
 
     package enum CenterCurve: String, Sendable, CaseIterable { case linear, sigmoid, tanh }
@@ -113,8 +106,7 @@ package struct BoxCoding: Sendable, Hashable {
     package var inCells = false, ofPicture = false, clips = false
     /// Exponents of sizes are cut to this.
     package var largestExponent = Float.infinity
-    /// Each distance is the mean of a distribution over 0, 1 ... `bins` - 1, given as logits; 1 for the distance
-    /// itself.
+    /// A distance is the mean of a distribution over 0, 1 ... `bins` - 1, given as logits; 1 for a plain one.
     package var bins = 1
 
     /// Finished boxes.
@@ -160,14 +152,12 @@ package enum ScoreForm: String, Sendable, CaseIterable { case probabilities, sig
 /// The place of the class that stands for nothing.
 package enum BackgroundClass: String, Sendable, CaseIterable { case none, first, last }
 
-/// The boxes that can suppress each other: those of the same class, all, or none, where the model has done it or needs
-/// none.
+/// The boxes that can suppress each other: of one class, all, or none, where the model has done it or needs none.
 package enum SuppressionScope: String, Sendable, CaseIterable {
     case none
     case perClass = "per_class"
     case all
-    /// Boxes of the same class; the box and the points that stay are the mean of all that overlap, weighted by their
-    /// confidences.
+    /// Boxes of the same class; what stays is the mean of all that overlap, weighted by their confidences.
     case weighted
     /// Cells of a map: one stays where none of its eight neighbours has a greater score.
     case peaks

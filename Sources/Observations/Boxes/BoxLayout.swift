@@ -1,9 +1,7 @@
-/// Families of detectors: each name stands for a description of its head. docs/model-json.md tells which models they
-/// are.
+/// Families of detectors: each name stands for a description of its head. docs/model-json.md names their models.
 package enum BoxLayout: String, Sendable, CaseIterable {
     case yolov5, yolov8, yolox, ssd, detr, retinanet, fcos
-    /// Final detections: in one tensor, in four, in one with the number of the picture, in one of boxes and one of
-    /// classes.
+    /// Final detections: in one tensor, in four, in one with the picture's number, in one of boxes and one of classes.
     case endToEnd = "yolo-end-to-end"
     case tfliteDetection = "tflite-detection"
     case detectionOutput = "detection-output"

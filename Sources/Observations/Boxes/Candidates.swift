@@ -13,8 +13,7 @@ struct Candidate {
 }
 
 /// The best candidates, of any number that is added. Up to twice `most` are held. When there are that many, the worse
-/// half is dropped, and from then on only what is better than the worst of the others is taken: a million cost memory
-/// for a few thousand.
+/// half is dropped, and then only what is better than the worst of the rest is taken: memory for a few thousand.
 struct Candidates {
     let most: Int
     private(set) var held: [Candidate] = []
@@ -49,8 +48,7 @@ struct Candidates {
         return held
     }
 
-    /// Brings the first `count` in order to the front, in any order (Hoare's quickselect; a sort where that goes
-    /// badly).
+    /// Brings the first `count` in order to the front, in any order (quickselect; a sort where that goes badly).
     private static func select(_ values: inout [Candidate], _ count: Int) {
         var low = 0, high = values.count - 1, rounds = 0
         values.withUnsafeMutableBufferPointer { values in

@@ -50,12 +50,10 @@ struct HeadPlan: Sendable {
     private var columns: Int?
     private var firstPrior = 0
 
-    /// The classes that models put out as numbers may be more than there are labels: the number then stands for the
-    /// label.
+    /// The classes that models put out as numbers may be more than there are labels: the number is then the label.
     private static let mostClasses = 1 << 20
 
-    /// A plan for tensors of these shapes, by role. `classes`: the number of labels without background; nil if there
-    /// are none.
+    /// A plan for tensors of these shapes, by role. `classes`: labels without background; nil if there are none.
     init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
@@ -241,8 +239,7 @@ struct HeadPlan: Sendable {
                 && values(tensor).map { dense.last != $0 } ?? false
     }
 
-    /// Feature maps as convolutions put them out, `[1, anchors * values, h, w]`, or channels last, or with the anchors
-    /// apart.
+    /// Feature maps of convolutions, `[1, anchors * values, h, w]`, or channels last, or with the anchors apart.
     private mutating func map(
         _ tensors: [(tensor: HeadTensor, shape: [Int])], _ index: Int
     ) throws(ObservationError) {

@@ -19,8 +19,7 @@ package enum PriorBoxes: Sendable, Hashable {
             (self.stride, self.boxes, self.offset) = (stride, boxes, offset)
         }
 
-        /// Every size with every ratio of height to width: all sizes of the first ratio come first (torchvision's
-        /// order).
+        /// Every size with every ratio of height to width: all sizes of the first ratio first (torchvision's order).
         package static func boxes(sizes: [Float], ratios: [Float]) -> [[Float]] {
             ratios.flatMap { ratio in
                 let root = ratio.squareRoot()

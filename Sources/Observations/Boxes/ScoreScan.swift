@@ -115,8 +115,7 @@ struct ScoreScan {
         }
     }
 
-    /// The least raw score of a class that can be enough beside an objectness: where a box may have several, most
-    /// exponentials are saved.
+    /// The least raw score of a class that can be enough beside an objectness: saves most exponentials of many classes.
     private func least(beside gate: Float) -> Float {
         let share =
             switch weights {

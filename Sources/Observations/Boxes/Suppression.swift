@@ -16,8 +16,7 @@ package enum Suppression {
         var kept: [Int] = []
         kept.reserveCapacity(min(most, boxes.count))
         guard most > 0 else { return kept }
-        // Boxes that stayed are compared eight at a time, and only those of a box's own class: each class has a chain
-        // of blocks.
+        // Boxes that stayed are compared eight at a time, only those of one class: each class has a chain of blocks.
         var blocks: [Block] = []
         var latest: [Int32: Int] = [:], counts: [Int32: Int] = [:]
         for index in boxes.indices {

@@ -29,8 +29,7 @@ package struct KeypointDecoding: Sendable, Hashable {
 
 /// The layout of an output of points. The raw values are those of model.json.
 package enum KeypointLayout: String, Sendable, CaseIterable {
-    /// Coordinates, point after point (MoveNet; regression of landmarks); a map for each point, whose greatest value
-    /// marks the place.
+    /// Coordinates, point after point (MoveNet; landmarks); a map for each point, whose greatest value is its place.
     case points, heatmaps
 }
 
@@ -141,13 +140,19 @@ package struct PointReader: Sendable {
             var one = Keypoint(x: value(x) * scaleX, y: value(y) * scaleY, confidence: nil)
             // Zero but for what is not finite.
             var isFound = (one.x - one.x) + (one.y - one.y) == 0
-            if z >= 0, case let depth = value(z) * scaleX, depth.isFinite { one.z = depth }
             if score >= 0 {
                 let confidence = areLogits ? ScoreScan.sigmoid(value(score)) : value(score)
                 isFound = isFound && confidence >= threshold
                 one.confidence = min(max(confidence, 0), 1)
             }
             found.append(isFound ? one : nil)
+        }
+        // Few points have a depth: a loop of their own costs the others nothing.
+        if z >= 0 {
+            for point in found.indices {
+                let depth = values[values.index(values.startIndex, offsetBy: point &* each &+ z)] * scaleX
+                if depth.isFinite { found[point]?.z = depth }
+            }
         }
         return found
     }

@@ -1,7 +1,6 @@
 /// A class for each place of a grid over the input tensor, and for the places between the middles of its cells. Between
 /// the middles of four cells scores are interpolated linearly, both ways, and the greatest wins: as if the scores had
-/// been scaled up to the picture. Where one class wins in all four it wins between them, too; for the other squares the
-/// classes that can win are kept.
+/// been scaled up. Where one class wins in all four it wins between them, too; else those that can win are kept.
 package struct ClassMap: Sendable, Hashable {
     /// Cells of a row, and rows; the size of the input tensor in pixels.
     package let width: Int, height: Int, tensorWidth: Int, tensorHeight: Int
@@ -9,8 +8,7 @@ package struct ClassMap: Sendable, Hashable {
     package let classes: Int
     /// The class of each cell, row by row.
     package let values: [UInt16]
-    /// Those of the square right and below the middle of cell i are `contenders[starts[i]..<starts[i + 1]]`; empty if
-    /// scores are not interpolated.
+    /// The square right and below cell i has `contenders[starts[i]..<starts[i + 1]]`; none if not interpolated.
     let starts: [Int32], contenders: [Contender]
 
     /// A class that can win in a square, and its scores in the middles of the four cells.

@@ -21,8 +21,7 @@ package struct InstanceMaskDecoder: Sendable {
 
     /// The mask of a detection in the picture, cut off at its box; nil if it would have more than `most` runs. Between
     /// the middles of cells values are interpolated linearly, first across and then down; the places where a column
-    /// changes sides are computed, not searched for, so that the work depends on the picture's width but not its
-    /// height.
+    /// changes sides are computed, not searched for: the work depends on the picture's width, not on its height.
     package func mask(
         of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
         in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }
@@ -68,7 +67,7 @@ package struct InstanceMaskDecoder: Sendable {
                 var low = 1, high = isIn(count - 1) == begins ? count : count - 1
                 if high == count { low = count }
                 while low < high {
-                    let middle = (low + high) / 2
+                    let middle = (low &+ high) &>> 1
                     if isIn(middle) == begins { low = middle + 1 } else { high = middle }
                 }
                 let range = begins ? 0..<low : low..<count

@@ -16,8 +16,7 @@ package struct MaskDecoding: Sendable, Hashable {
 package enum MaskLayout: String, Sendable, CaseIterable {
     /// A score for each class: the greatest wins.
     case classes
-    /// A logit or a probability for each class, each on its own: the greatest that is over the threshold wins. Class 0
-    /// is nothing, and the channels count from 1.
+    /// A logit or probability for each class: the greatest over the threshold wins. Channels count from 1: 0 is none.
     case sigmoid, probabilities
     /// The class's number itself.
     case indices
@@ -35,8 +34,7 @@ package struct MaskDecoder: Sendable {
     /// The most classes: what 16 bits can tell, except for the number that stands for "not seen".
     package static let mostClasses = 65_535
 
-    /// Prepares decoding of an output of this shape. `classes`: the number of labels; nil if none are known. Throws
-    /// `unexpected` where the shape does not fit.
+    /// Prepares decoding of this shape. `classes`: labels, nil if unknown. Throws `unexpected` where it does not fit.
     package init(
         _ decoding: MaskDecoding, shape whole: [Int], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {

@@ -117,8 +117,7 @@ package struct PictureMask: Sendable {
 
 /// The positions of the pixels of one axis of the picture between the middles of a grid's cells.
 private struct GridAxis: Sendable {
-    /// For each pixel the cell whose middle is the last one before its own, or the first cell; -1 for pixels that the
-    /// tensor does not show.
+    /// For each pixel the last cell whose middle is before its own, or the first; -1 where the tensor shows none.
     private(set) var cells: [Int32]
     /// The position of a pixel's middle on the way from that cell's middle to the next one's, 0 to 1.
     private(set) var parts: [Float]

@@ -1,7 +1,6 @@
 /// One raw output of a model: 32-bit floats in row-major order. Borrowed: valid only within the call it is passed to.
 package struct OutputTensor {
-    /// The extents, outermost first, as the engine reports them, and the elements; their count is the product of
-    /// `shape`.
+    /// The extents, outermost first, as the engine reports them, and the elements, as many as `shape` says.
     package let shape: [Int], values: UnsafeBufferPointer<Float>
 
     /// Nil if the number of elements is not the product of the extents.
