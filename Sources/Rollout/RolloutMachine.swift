@@ -15,8 +15,7 @@
 ///   that serves, and remembers the candidate's digest: it is not good again before a put names its version.
 /// - A change is saved before it counts (``Action/save``): a process that ends meanwhile begins again as it was, or as
 ///   it is to be.
-/// - What is saved is ``Record``; a machine that begins with it is in the same state, with a comparison that begins
-///   anew.
+/// - What is saved is ``Record``; a machine that begins with it is in the same state, with a new comparison.
 package struct RolloutMachine: Sendable, Hashable {
     package enum State: String, Sendable, Hashable, CaseIterable {
         case none, comparing, promoted

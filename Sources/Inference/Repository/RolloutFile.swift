@@ -7,8 +7,8 @@ internal import SystemSupport
 /// The file of a model's rollout: rollout.json beside its numbered versions, or, where that folder cannot be written
 /// to, a file of the folder `state_dir`. All of it blocks.
 ///
-/// What the daemon keeps elsewhere counts as long as the file beside the versions is the one that it was made over: an
-/// operator who writes another one is obeyed.
+/// A file in `state_dir` counts as long as the file beside the versions is the one that it replaced: an operator who
+/// writes another one is obeyed.
 package struct RolloutFile: Sendable, Hashable {
     static let name = "rollout.json"
     /// The largest file that is read, in bytes.

@@ -57,7 +57,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         package fileprivate(set) var began: MonotonicInstant?
     }
 
-    /// The reason that there is no model, or that the model is older than its files.
+    /// The reason for which no model is loaded, or the model is older than its files.
     package struct Failure: Sendable {
         package let reason: String
         /// The time when the load failed; nil if there was none, because the files could not be read when they were
@@ -125,7 +125,7 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     /// The reason why the model does not match its files or settings; nil if it does, or there is none.
     package var staleReason: String? { loaded.flatMap { $0.failure?.reason ?? unreadable } }
 
-    /// True if there is no model yet, but it is being loaded, or a request would load it. False after a failed load.
+    /// True if no model is loaded yet, but a load is under way or a request would start one. False after a failure.
     package var isToCome: Bool { rest.map { $0.failure == nil && !$0.isHeldBack } ?? false }
 
     /// True if the model has answered, is gone, and could not be loaded again the last time: the next request tries,

@@ -6,7 +6,7 @@ package struct BoxDecoding: Sendable, Hashable {
     /// True if a tensor may be several, one for each level.
     package var hasLevels = true
     package var coding = BoxCoding(), form = BoxForm.centers
-    /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is its cell's.
+    /// The unit of boxes. Distances in `fractions` are multiples of the prior; one of `strides` is its cell's size.
     package var units = BoxUnits.pixels
     package var scores = ScoreForm.probabilities, weights = ScoreWeights.product
     /// The class that means that nothing is there. Indices of detections do not count it.

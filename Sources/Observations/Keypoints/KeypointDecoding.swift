@@ -29,7 +29,7 @@ package struct KeypointDecoding: Sendable, Hashable {
 
 /// The layout of an output of points. The raw values are those of model.json.
 package enum KeypointLayout: String, Sendable, CaseIterable {
-    /// Coordinates, point after point (MoveNet; landmarks); a map for each point, whose greatest value is its place.
+    /// Coordinates, point after point (MoveNet; landmarks); a map for each point, greatest at its place.
     case points, heatmaps
 }
 

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import SystemSupport
 
-/// The file of a taught model's journal: records with their lengths and digests, appended and synced, or written anew
+/// The file of a taught model's journal: records with their lengths and digests, appended and synced, or rewritten
 /// beside it and renamed. A kill at any instant leaves all records that were acknowledged, and perhaps the one after
 /// them. Each record was synced before the next one was written, so that only the last one can be torn: what is wrong
 /// before a whole record is damage.

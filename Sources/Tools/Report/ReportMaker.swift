@@ -96,7 +96,7 @@ package struct ReportMaker: Sendable {
         report.setLayers(
             try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
         report.warnings = doubts.warnings
-        // Sessions of ONNX Runtime are made anew each time.
+        // Sessions of ONNX Runtime are never cached.
         if !report.cached.isCached, engine?.name != EnginePreference.onnxruntime.rawValue {
             report.warnings.append(
                 "the engine did not use the compiled model from the cache: the line \"cached\" is not valid")

@@ -15,7 +15,7 @@ struct VersionReport {
     /// Pictures that could not be read.
     var unread = 0
 
-    /// Classes that are told in the text, those that agree least.
+    /// Classes in the text: those that agree least.
     private static let mostClasses = 5
 
     init(old: Model, new: Model, request: VersionComparison.Request, task: ObservationTask?, wanted: Double) {
