@@ -63,6 +63,28 @@ import Testing
         #expect(after !== before && after.pipeline?.detector !== wrong)
     }
 
+    @Test("requests for a pipeline wait while a model of it whose answers are wrong is loaded again")
+    func pipelineOfAModelThatIsReplaced_isWaitedFor() async throws {
+        let folder = try TemporaryFolder()
+        for name in ["spots", "colors", "all"] { try Self.copy(name, to: name, in: folder.url) }
+        let repository = try await Self.repository(folder.url)
+        let end = Flag()
+        let asking = Task {
+            while !end.isSet {
+                _ = try await repository.model(named: "all", deadline: .now + .seconds(60))
+                await Task.yield()
+            }
+        }
+        for _ in 0..<20 {
+            let wrong = try await repository.model(named: "spots")
+            try await repository.replace(wrong, because: "a golden differs")
+            let pipeline = try #require(try repository.readyModel(named: "all")?.pipeline)
+            #expect(pipeline.detector !== wrong)
+        }
+        end.set()
+        try await asking.value
+    }
+
     @Test("a pipeline does not go on with a model whose answers are wrong and that cannot be loaded again")
     func modelThatIsWrong_takesItsPipelinesWithIt() async throws {
         let folder = try TemporaryFolder()

@@ -94,13 +94,16 @@ extension ModelRepository {
             var problem = BundleProblem(path: "", reason: reason)
             problem.isOfGoldens = true
             onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: [problem]))
-            unloadPipelines(of: item.name, keeping: model, because: "gives wrong answers")
+            // Begun first: a request for a pipeline then waits for this load.
+            begin(item)
+            unloadPipelines(of: item.name, keeping: model, holdsBack: false, because: "gives wrong answers")
             do throws(InferenceError) {
-                _ = try await load(item, again: true)
+                _ = try await load(item)
             } catch {
                 await loadHighestGood(of: item.name)
                 throw error
             }
+            await renewPipelines { $0.contains(item.name) }
         }
     }
 
@@ -165,7 +168,7 @@ extension ModelRepository {
             onEvent(.unloaded(name: item.name, version: item.version, why: "on request"))
         }
         for item in versions { item.awaitedModel = nil }
-        unloadPipelines(of: name, because: "was unloaded on request")
+        unloadPipelines(of: name, holdsBack: true, because: "was unloaded on request")
     }
 
     @discardableResult

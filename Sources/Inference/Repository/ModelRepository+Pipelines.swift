@@ -82,8 +82,11 @@ extension ModelRepository {
         for item in allVersions where names(item.facts.pipelineModels) && !item.facts.pipelineModels.isEmpty {
             if let awaited = item.awaitedModel, (try? readyModel(named: awaited)) != nil {
                 item.awaitedModel = nil
-                _ = try? await load(item, again: true, bringsBack: true)
-                continue
+                // A request may have brought it back.
+                guard item.readyModel != nil else {
+                    _ = try? await load(item, again: true, bringsBack: true)
+                    continue
+                }
             }
             let isWanted =
                 item.readyModel != nil || item.isLoading
@@ -98,11 +101,12 @@ extension ModelRepository {
     /// wrong. They come back with it.
     /// - Parameters:
     ///   - model: only those that keep this one; nil for all.
+    ///   - holdsBack: whether requests for them must not load them again; where they may, they wait for the model.
     ///   - why: what became of the model.
-    func unloadPipelines(of name: String, keeping model: Model? = nil, because why: String) {
+    func unloadPipelines(of name: String, keeping model: Model? = nil, holdsBack: Bool, because why: String) {
         for item in allVersions where item.facts.pipelineModels.contains(name) {
             guard let pipeline = item.readyModel?.pipeline, model.map(pipeline.keeps) ?? true else { continue }
-            guard item.unload(holdsBack: true) else { continue }
+            guard item.unload(holdsBack: holdsBack) else { continue }
             item.awaitedModel = name
             onEvent(.unloaded(name: item.name, version: item.version, why: "its model \(name) \(why)"))
         }
