@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// This process: its end, and its memory.
+/// This process: its end, its memory, and its descriptors.
 package enum Process {
     /// Bytes of this process that are in memory; nil if /proc does not say. Reads a small file.
     package static var residentBytes: Int? {
@@ -12,6 +12,16 @@ package enum Process {
         let words = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
         guard words.count > 1, let pages = Int(words[1]) else { return nil }
         return pages &* Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    /// The number of descriptors that may be open at once (RLIMIT_NOFILE), which others can change at any time; nil if
+    /// there is no bound.
+    package static var openFileLimit: Int? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
+            return nil
+        }
+        return Int(clamping: limit.rlim_cur)
     }
 
     /// Ends at once, without waiting for anything.

@@ -1,4 +1,5 @@
 import Glibc
+internal import SystemSupport
 
 /// Data of the host: the texts of files under `/proc` and `/sys`, and the limit of open files. A struct of
 /// closures, so that tests give texts instead.
@@ -18,7 +19,7 @@ public struct HostFiles: Sendable {
     }
 
     /// The host that this process runs on.
-    public static let live = HostFiles(text: readText, openFiles: limitOfOpenFiles)
+    public static let live = HostFiles(text: readText, openFiles: { Process.openFileLimit })
 }
 
 /// The first MiB of a file: longer than any of those that are read here.
@@ -36,12 +37,4 @@ private func readText(_ path: String) -> String? {
         }
     }
     return String(decoding: bytes, as: UTF8.self)
-}
-
-private func limitOfOpenFiles() -> Int? {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
-        return nil
-    }
-    return Int(clamping: limit.rlim_cur)
 }

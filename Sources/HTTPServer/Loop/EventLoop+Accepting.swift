@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import SystemSupport
 
 extension EventLoop {
     /// Registers the listeners. User data: registration 0, and the index.
@@ -35,6 +36,7 @@ extension EventLoop {
     func listenerReady(_ index: Int, events: UInt32) -> Bool {
         guard index < context.listeners.count, acceptPause == nil, !isDraining else { return false }
         let listener = context.listeners[index]
+        let ceiling = Self.ceiling
         if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
             listenerFailed(listener, EIO)
             return false
@@ -53,12 +55,24 @@ extension EventLoop {
             var address = csys_address()
             let descriptor = csys_accept(listener.descriptor, &address)
             if descriptor >= 0 {
-                admit(descriptor, address, listener)
+                // The kernel gives the lowest number that is free: all below it are in use.
+                if descriptor >= ceiling, !evictOne() {
+                    refuse(descriptor)
+                } else {
+                    admit(descriptor, address, listener)
+                }
             } else if !acceptFailed(-descriptor, listener, turn: turn) {
                 return false
             }
         }
         return true
+    }
+
+    /// The lowest descriptor that connections leave to the rest of the process: timers, model files, pictures of helper
+    /// processes. libdispatch opens files of /proc when it counts threads, and ends the process where it gets none.
+    private static var ceiling: Int32 {
+        guard let limit = Process.openFileLimit else { return .max }
+        return Int32(clamping: limit - min(16, limit / 4))
     }
 
     /// True if accepting continues after this error.
@@ -86,8 +100,8 @@ extension EventLoop {
     /// There is no descriptor left for the connection at the head of the queue. Left there, it would wake the loop for
     /// ever; so the reserve is given up for it, and the client gets a refusal at once.
     private func refuseOne(_ listener: Listener) -> Bool {
-        context.counters.refused.add()
         guard reserve >= 0 else {
+            context.counters.refused.add()
             reserve = csys_open_reserve()
             pauseAccepting(until: now &+ 100_000_000)
             return false
@@ -95,12 +109,16 @@ extension EventLoop {
         csys_close(reserve)
         var address = csys_address()
         let descriptor = csys_accept(listener.descriptor, &address)
-        if descriptor >= 0 {
-            csys_set_abortive_close(descriptor)
-            csys_close(descriptor)
-        }
+        if descriptor >= 0 { refuse(descriptor) }
         reserve = csys_open_reserve()
         return descriptor >= 0
+    }
+
+    /// Closes a connection that there is no place for: the client gets a reset at once.
+    private func refuse(_ descriptor: Int32) {
+        context.counters.refused.add()
+        csys_set_abortive_close(descriptor)
+        csys_close(descriptor)
     }
 
     private func listenerFailed(_ listener: Listener, _ error: Int32) {

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import SystemSupport
 
 /// The process as the kernel sees it, for the `process_*` metrics that every Prometheus client has.
 struct ProcessStatistics {
@@ -28,10 +29,7 @@ struct ProcessStatistics {
         let boot = Self.text("/proc/stat").split(separator: "\n").first { $0.hasPrefix("btime ") }?.dropFirst(6)
         startSeconds = (boot.flatMap { Double($0) } ?? 0) + field(19) / ticks
         openDescriptors = Self.entries("/proc/self/fd")
-        var limit = rlimit()
-        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
-            mostDescriptors = Int(clamping: limit.rlim_cur)
-        }
+        mostDescriptors = Process.openFileLimit ?? .max
     }
 
     private static func text(_ path: String) -> String {
