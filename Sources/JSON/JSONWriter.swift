@@ -1,8 +1,19 @@
 /// Writes JSON text straight into bytes. The answers of the hot path have a fixed form: building a tree for them, or
 /// going through `Encodable`, would cost more than all the rest of the answer.
 package struct JSONWriter {
+    /// A value that is another one for each reader of the text.
+    package struct Blank: Equatable, Sendable {
+        /// The place where its text begins, and its bytes.
+        package var offset: Int
+        package let count: Int
+        /// The writer's name for what belongs there.
+        package let name: Int
+    }
+
     /// The text so far.
     package private(set) var bytes: [UInt8] = []
+    /// The values that `blank` wrote, in the order of the text.
+    package private(set) var blanks: [Blank] = []
     /// True if the next value needs a comma before it.
     private var needsComma = false
 
@@ -125,11 +136,40 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Bytes that are JSON already.
-    package mutating func raw(_ text: [UInt8]) {
+    /// Bytes that are JSON already, with their blanks.
+    package mutating func raw(_ text: [UInt8], blanks: [Blank] = []) {
         separate()
+        for blank in blanks {
+            self.blanks.append(Blank(offset: bytes.count + blank.offset, count: blank.count, name: blank.name))
+        }
         bytes.append(contentsOf: text)
         needsComma = true
+    }
+
+    /// A value that `body` writes, and that another reader's may replace (`filled`).
+    package mutating func blank(_ name: Int, _ body: (inout JSONWriter) -> Void) {
+        separate()
+        let offset = bytes.count
+        body(&self)
+        blanks.append(Blank(offset: offset, count: bytes.count - offset, name: name))
+    }
+
+    /// A text with other values in its blanks.
+    /// - Parameter value: writes the value of that name.
+    package static func filled(
+        _ text: [UInt8], _ blanks: [Blank], _ value: (Int, inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count + 16 * blanks.count)
+        var next = 0
+        for blank in blanks where blank.offset >= next && blank.offset + blank.count <= text.count {
+            result += text[next..<blank.offset]
+            var writer = JSONWriter(capacity: 64)
+            value(blank.name, &writer)
+            result += writer.bytes
+            next = blank.offset + blank.count
+        }
+        return result + text[next...]
     }
 
     private mutating func separate() {

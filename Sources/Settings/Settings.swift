@@ -41,6 +41,8 @@ package struct Settings: Sendable, Hashable {
     package var clientInFlight = 0
     package var clientRate = 0
     package var overloadPolicy = OverloadPolicy.defer
+    package var answerCache = 0
+    package var answerCacheAge = 300.0
     package var deadline = 60.0
     package var maxDeadline = 300.0
 

@@ -200,6 +200,14 @@ package enum SettingsTable {
                 "client_rate", \.clientRate, 0...1_000_000,
                 "Predictions per second that one client (as for client_in_flight) may send, or a second's worth at once; more get "
                     + "429. 0: no limit."),
+            .bytes(
+                "answer_cache", \.answerCache, 0...(1 << 40),
+                "Memory for answers that are given again to equal requests of the same client (docs/http-api.md, Answers that are "
+                    + "known already). 0: none is kept; equal requests at the same time share one prediction all the same."
+            ),
+            .duration(
+                "answer_cache_age", \.answerCacheAge, 0.001...86_400,
+                "Maximum age of an answer that is given again."),
             .duration(
                 "deadline", \.deadline, 0.001...86_400,
                 "Maximum time of a request, when the request does not set timeout_ms."),

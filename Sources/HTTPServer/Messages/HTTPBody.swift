@@ -7,9 +7,10 @@ import Glibc
 /// it as soon as it is decoded. What counts are the received bytes, in whole pages, not the announced length, because
 /// pages that were never written take no memory. Small and reused buffers count as a whole.
 public final class HTTPBody: @unchecked Sendable {
-    // Safe to share, though it has mutable parts: only the event loop that receives the body calls the mutating
-    // methods below (they are not public), and it stops doing so before it hands the object to another thread; the
-    // hand-over (starting the task) orders its writes before every later read. From then on nothing changes.
+    // Safe to share, though it has mutable parts: only the event loop that receives the body calls the mutating methods
+    // below (they are not public), and it stops doing so before it hands the object to another thread; the hand-over
+    // (starting the task) orders its writes before every later read. From then on nothing changes, until its only
+    // reader lets it go.
 
     /// The number of bytes.
     public private(set) var count = 0
@@ -51,13 +52,21 @@ public final class HTTPBody: @unchecked Sendable {
         self.init(budget: body.budget, longest: longest)
     }
 
-    deinit {
+    deinit { free() }
+
+    /// Gives the memory back before the last reference is gone. Only for who alone reads it: afterwards it is empty.
+    package func letGo() {
+        free()
+        (base, count, capacity, charged, resident) = (nil, 0, 0, 0, 0)
+    }
+
+    private func free() {
         if let base {
             if isMapped {
                 let written = max(resident, Self.pages(count))
                 MappedBuffers.give(MappedBuffer(base: base, capacity: capacity, resident: min(written, capacity)))
             } else {
-                free(base)
+                Glibc.free(base)
             }
         }
         if charged > 0 { budget?.release(charged, body: ObjectIdentifier(self)) }
@@ -169,7 +178,7 @@ public final class HTTPBody: @unchecked Sendable {
         }
         if let old = base {
             buffer.base.copyMemory(from: old, byteCount: count)
-            free(old)
+            Glibc.free(old)
         }
         base = buffer.base
         capacity = buffer.capacity

@@ -34,4 +34,11 @@ public struct HTTPRequest: Sendable {
         self.headReceived = headReceived
         self.bodyReceived = bodyReceived
     }
+
+    /// The same request with a body of the same bytes.
+    package func holding(_ body: HTTPBody) -> HTTPRequest {
+        HTTPRequest(
+            head: head, body: body, requestID: requestID, remote: remote, isProxied: isProxied,
+            headReceived: headReceived, bodyReceived: bodyReceived)
+    }
 }

@@ -33,7 +33,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return negotiated(
             request.response(
                 written.bytes, type: written.type, times: written.times, encode: written.encode,
-                topLabel: written.topLabel, shadow: written.shadow))
+                topLabel: written.topLabel, blanks: written.blanks, shadow: written.shadow))
     }
 
     private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
@@ -49,6 +49,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
     private struct Written: Sendable {
         let type: String
         let bytes: [UInt8]
+        let blanks: [JSONWriter.Blank]
         let times: StageTimes
         let encode: UInt64
         let topLabel: String?
@@ -72,15 +73,16 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         _ output: Job.Output, of item: Job.Item, isList: Bool
     ) throws(InferenceError) -> Written {
         let begun = MonotonicInstant.now
-        let type: String, bytes: [UInt8]
+        let type: String, bytes: [UInt8], blanks: [JSONWriter.Blank]
         do throws(ImageError) {
             if let form = job.form, form.joins || !isList, let found = try job.bytes(of: output) {
-                (type, bytes) = (form.type, found)
+                (type, bytes, blanks) = (form.type, found, [])
             } else {
                 type = "application/json"
-                bytes = try json(
+                let text = try json(
                     output, total: begun.nanoseconds(since: request.received),
                     hasHeader: !isList || Job.itemKind == .picture)
+                (bytes, blanks) = (text.bytes, text.blanks)
             }
         } catch {
             if case .cancelled = error { throw .stopped(at: .postprocess) }
@@ -93,11 +95,12 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             total: end.nanoseconds(since: request.received))
         job.count(output, in: metrics)
         return Written(
-            type: type, bytes: bytes, times: output.times, encode: encode, topLabel: job.topLabel(of: output),
+            type: type, bytes: bytes, blanks: blanks, times: output.times, encode: encode,
+            topLabel: job.topLabel(of: output),
             shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
     }
 
-    private func json(_ output: Job.Output, total: UInt64, hasHeader: Bool) throws(ImageError) -> [UInt8] {
+    private func json(_ output: Job.Output, total: UInt64, hasHeader: Bool) throws(ImageError) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         var failure: ImageError?
         writer.object { writer in
@@ -105,7 +108,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             do throws(ImageError) { try job.write(output, total: total, to: &writer) } catch { failure = error }
         }
         if let failure { throw failure }
-        return writer.bytes
+        return writer
     }
 
     // MARK: Several
@@ -127,17 +130,19 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             for stage in item.times.stages { sum.add(stage) }
             encode &+= item.encode
         }
-        let body = try joined == nil ? list(outcomes, sum, at: begun) : Self.joined(outcomes)
+        let text = joined == nil ? list(outcomes, sum, at: begun) : nil
+        let body = if let text { text.bytes } else { try Self.joined(outcomes) }
         encode &+= MonotonicInstant.now.nanoseconds(since: begun)
         // One of the items stands for the request.
         var shadow = outcomes.lazy.compactMap { try? $0.result.get() }.first?.shadow
         shadow?.isAlone = false
         return negotiated(
             request.response(
-                body, type: joined ?? "application/json", times: sum, encode: encode, shadow: shadow))
+                body, type: joined ?? "application/json", times: sum, encode: encode, blanks: text?.blanks ?? [],
+                isWhole: !outcomes.contains(where: \.isFailure), shadow: shadow))
     }
 
-    private func list(_ outcomes: [ItemOutcome<Written>], _ sum: StageTimes, at now: MonotonicInstant) -> [UInt8] {
+    private func list(_ outcomes: [ItemOutcome<Written>], _ sum: StageTimes, at now: MonotonicInstant) -> JSONWriter {
         let kind = Job.itemKind.rawValue
         var writer = JSONWriter(capacity: 512 * outcomes.count)
         writer.object { writer in
@@ -146,7 +151,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             writer.array { writer in
                 for outcome in outcomes {
                     switch outcome.result {
-                    case .success(let item): writer.raw(item.bytes)
+                    case .success(let item): writer.raw(item.bytes, blanks: item.blanks)
                     case .failure(let error):
                         metrics.failed(error)
                         writer.object { writer in
@@ -160,7 +165,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             writer.key("timing_ms")
             ClassificationWriter.write(sum, total: now.nanoseconds(since: request.received), to: &writer)
         }
-        return writer.bytes
+        return writer
     }
 
     /// Answers one behind the other, without a header: one that is missing would shift the others, so its failure is
@@ -216,7 +221,9 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
                 case .png: ("image/png", try seen.png())
                 case .npy: ("application/x-npy", try seen.npy())
                 }
-            return HTTPResponse(status: .ok, fields: [("Content-Type", type)], body: body)
+            var response = HTTPResponse(status: .ok, fields: [("Content-Type", type)], body: body)
+            response.note = UnsharedNote()
+            return response
         } catch {
             throw ServiceError(.internal, "cannot encode the tensor: \(error)")
         }

@@ -28,17 +28,23 @@ struct ModelChoice: Sendable {
         ModelChoice(name: name, version: version, ready: nil, isNamed: isNamed, claim: claim, route: nil)
     }
 
-    /// Answers a request. Where the candidate was chosen for it and gives an error that is no fault of the request, the
-    /// candidate is out, and the version that serves answers.
+    /// Computes the answer to a request.
+    typealias Work = @Sendable (HTTPRequest, ModelChoice) async throws(ServiceError) -> HTTPResponse
+
+    /// Answers a request, or gives it the answer of an equal one by the same version. Where the candidate was chosen
+    /// for it and gives an error that is no fault of the request, the candidate is out, and the version that serves
+    /// answers.
     func answer(
-        _ work: @Sendable (ModelChoice) async throws(ServiceError) -> HTTPResponse
+        _ request: HTTPRequest, _ sharing: SharedPredictions.Scope?, work: @escaping Work
     ) async throws(ServiceError) -> HTTPResponse {
+        var request = request
         do throws(ServiceError) {
-            return try await work(self)
+            guard let sharing else { return try await work(request, self) }
+            return try await sharing.answer(to: &request, by: self, compute: work)
         } catch {
             guard let route, route.isShare, error.status == .internalServerError else { throw error }
             route.candidateErred(error.message)
-            return try await work(serving)
+            return try await work(request, serving)
         }
     }
 

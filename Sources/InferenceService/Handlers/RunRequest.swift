@@ -55,20 +55,23 @@ struct RunRequest: Sendable {
         writer.key("version")
         writer.string(taught?.version ?? model.description.version)
         writer.key("request_id")
-        writer.string(requestID)
+        writer.blank(OwnValue.requestID.rawValue) { $0.string(requestID) }
     }
 
     /// The answer, with the stages in `Server-Timing` and for the access line.
+    /// - Parameters:
+    ///   - blanks: the places in the body that are this request's own.
+    ///   - isWhole: false if a part of it failed.
     func response(
         _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
-        shadow: ShadowWork? = nil
+        blanks: [JSONWriter.Blank] = [], isWhole: Bool = true, shadow: ShadowWork? = nil
     ) -> HTTPResponse {
         let timing = ServerTiming.text(times, recv: receiving, encode: encode, device: model.device)
         var response = HTTPResponse(
             status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
         response.note = RequestNote(
-            model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel,
-            afterwards: afterwards(shadow))
+            model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel, blanks: blanks,
+            isWhole: isWhole, afterwards: afterwards(shadow))
         return response
     }
 }

@@ -71,6 +71,7 @@ package final class AccessLog: Sendable {
             if let reason = reason(of: error, in: record) { field(" reason=", reason) }
         }
         if let note { field(" model=", note.model) }
+        if let cache = note?.cache { field(" cache=", cache) }
         text.add(" in=")
         text.add(record.bodyBytesReceived)
         text.add(" out=")
@@ -112,6 +113,7 @@ package final class AccessLog: Sendable {
         writer.member("ms", milliseconds: record.end.nanoseconds(since: record.firstByte))
         guard let note else { return }
         writer.member("model", note.model)
+        if let cache = note.cache { writer.member("cache", cache) }
         for stage in stages(note) { writer.member(stage.name + "_ms", milliseconds: stage.time) }
         if let label = note.topLabel { writer.member("top", label) }
     }

@@ -18,6 +18,7 @@ struct MetricsPage {
     let rollouts: [(name: String, view: ModelRollout.View)]
     let server: HTTPServerStatistics
     let decoding: DecodeBudget.Usage
+    let shared: SharedAnswersUsage
     let settings: Settings
     let isReady: Bool
     let suppressedLogLines: UInt64
@@ -32,6 +33,7 @@ struct MetricsPage {
         writeRollouts(to: &text)
         writeFlow(to: &text)
         writeDecoding(to: &text)
+        writeSharing(to: &text)
         writeStages(to: &text)
         writePipelines(to: &text)
         writeRequests(to: &text)
@@ -226,6 +228,20 @@ struct MetricsPage {
         text.single(
             "ocelli_decodes_waiting", .gauge, "Pictures that wait to be decoded because of that limit.",
             decoding.waiting)
+    }
+
+    private func writeSharing(to text: inout MetricsText) {
+        let name = "ocelli_shared_answers_total"
+        text.family(
+            name, .counter,
+            "Predictions by how they were answered: hit (a kept answer), collapsed (the answer of an equal request at the same "
+                + "time), miss (computed).")
+        for (result, count) in [("hit", shared.hits), ("collapsed", shared.collapsed), ("miss", shared.misses)] {
+            text.sample(name, [("result", result)], count)
+        }
+        text.single("ocelli_kept_answers", .gauge, "Answers that are kept (answer_cache).", shared.answers)
+        text.single("ocelli_kept_answer_bytes", .gauge, "Memory of the answers that are kept, in bytes.", shared.bytes)
+        text.single("ocelli_kept_answer_bytes_limit", .gauge, "Maximum memory of kept answers.", settings.answerCache)
     }
 
     private func writeStages(to text: inout MetricsText) {

@@ -20,11 +20,14 @@ enum Page {
                 ("Content-Type", "text/html; charset=utf-8"),
                 ("Content-Security-Policy", policy.joined(separator: "; ")),
                 ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
-                // The nonce is for one time.
-                ("Cache-Control", "no-store"),
+                // Kept with its nonce, and asked for again each time: the answer is often 304.
+                ("Cache-Control", "private, no-cache"),
             ],
             body: Array((teaches ? teaching : parts).joined(separator: nonce.utf8)))
     }
+
+    /// The page without its nonce, which differs each time.
+    static func content(teaches: Bool) -> some Sequence<UInt8> { (teaches ? teaching : parts).joined() }
 
     /// The same length for all, so that HEAD tells the length that GET will have.
     private static func fixedWidth(_ number: UInt64) -> String {

@@ -115,13 +115,21 @@ extension Service {
             call, HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes))
     }
 
+    private static let pageTag = HTTPResponse.entityTag(of: Page.content(teaches: false), isWeak: true)
+    private static let teachingPageTag = HTTPResponse.entityTag(of: Page.content(teaches: true), isWeak: true)
+    private static let descriptionTag = HTTPResponse.entityTag(of: (try? description.get())?.body ?? [])
+
     private static func page(_ call: Call) -> BodyAdmission {
         let teaches = call.service.taught != nil
-        return call.service.accept(call) { _ in Page.response(teaches: teaches) }
+        return call.service.accept(call) {
+            Page.response(teaches: teaches).revalidated(by: $0, tag: teaches ? teachingPageTag : pageTag)
+        }
     }
 
     private static func openAPI(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { (_) throws(ServiceError) in try description.get() }
+        call.service.accept(call) { (request) throws(ServiceError) in
+            try description.get().revalidated(by: request, tag: descriptionTag)
+        }
     }
 
     private static func metrics(_ call: Call) -> BodyAdmission {
@@ -161,7 +169,7 @@ extension Service {
                 try Job.defaultName(query, in: repository, settings)
             }
             return call.service.accept(call) { (request) async throws(ServiceError) in
-                try await choice.answer { (choice) async throws(ServiceError) in
+                try await choice.answer(request, sharing(call)) { (request, choice) async throws(ServiceError) in
                     try await PredictionRunner<Job>(
                         repository: call.service.repository, settings: settings, metrics: call.service.metrics
                     )
@@ -251,7 +259,7 @@ extension Service {
     private static func infer(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let choice = try choose(call)
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await choice.answer { (choice) async throws(ServiceError) in
+            try await choice.answer(request, sharing(call)) { (request, choice) async throws(ServiceError) in
                 try await InferHandler(
                     repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
                 )

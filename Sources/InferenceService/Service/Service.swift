@@ -19,6 +19,7 @@ package final class Service: HTTPResponder {
     private let clients = ClientLimits()
     let updates = UpdateGate()
     let shadows: Shadows
+    private let shared: SharedPredictions
     private let server = Mutex(Watched())
 
     /// The server that `/metrics` reports; it owns the service, not the other way round.
@@ -37,6 +38,7 @@ package final class Service: HTTPResponder {
         shadows = Shadows(repository)
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
+        shared = SharedPredictions(settings.settings)
         self.metrics = metrics
         self.log = log
     }
@@ -45,6 +47,7 @@ package final class Service: HTTPResponder {
     package func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
         taught?.use(settings.settings)
+        shared.use(settings.settings)
     }
 
     /// The names of the taught models.
@@ -209,6 +212,13 @@ package final class Service: HTTPResponder {
         }
     }
 
+    /// The requests that may share a prediction's answer; nil where it is for its request alone.
+    static func sharing(_ call: Call) -> SharedPredictions.Scope? {
+        guard let client = call.client else { return nil }
+        return SharedPredictions.Scope(
+            shared: call.service.shared, settings: call.live.settings, settingsNumber: call.live.number, client: client)
+    }
+
     /// Throws if the daemon is draining or a model that has to be ready is not.
     func checkReadiness(_ settings: Settings) throws(ServiceError) {
         if isDraining.load(ordering: .relaxed) {
@@ -222,7 +232,7 @@ package final class Service: HTTPResponder {
         let page = MetricsPage(
             metrics: metrics, records: repository.records, taught: taught?.usage, rollouts: repository.rolloutViews,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
-            decoding: DecodeBudget.shared.usage, settings: settings,
+            decoding: DecodeBudget.shared.usage, shared: shared.usage, settings: settings,
             isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),
             suppressedLogLines: log.suppressedLines, lostLogLines: log.lostLines)
         return HTTPResponse(

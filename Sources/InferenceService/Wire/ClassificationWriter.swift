@@ -65,7 +65,7 @@ package enum ClassificationWriter {
                 writer.milliseconds(times.postprocess)
             }
             writer.key("total")
-            writer.milliseconds(total)
+            writer.blank(OwnValue.total.rawValue) { $0.milliseconds(total) }
             guard !times.stages.isEmpty else { return }
             writer.key("stages")
             writer.object { writer in

@@ -9,6 +9,10 @@ package struct RequestBytes: Sendable {
     package init(target: LoadTarget, body: [UInt8]?, keepAlive: Bool, fields: [String] = []) {
         var head = "\(body == nil ? "GET" : "POST") \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\n"
         head += "User-Agent: ocelli-bench\r\n"
+        // The same picture each time: answers that are shared or kept would not show what a prediction takes.
+        if body != nil, !fields.contains(where: { $0.lowercased().hasPrefix("cache-control:") }) {
+            head += "Cache-Control: no-store\r\n"
+        }
         if let body { head += "Content-Type: application/octet-stream\r\nContent-Length: \(body.count)\r\n" }
         if !keepAlive { head += "Connection: close\r\n" }
         for field in fields { head += field + "\r\n" }

@@ -74,6 +74,25 @@ extension SettingsCase {
             },
         ])
 
+    private static func cacheStatus(_ running: Running) throws -> String {
+        try Curl.post(seven, to: running.url + "/v1/classify").headers["cache-status"] ?? "no Cache-Status"
+    }
+
+    static let sharing = SettingsCase(
+        title: "kept answers", settings: ["answer_cache": "1MiB", "answer_cache_age": "1s"],
+        checks: [
+            "answer_cache": { running in
+                let seen = try (0..<20).map { _ in try cacheStatus(running) }
+                return unless(seen.contains("ocelli; hit"), "\(seen)")
+            },
+            "answer_cache_age": { running in
+                var seen = try (0..<2).map { _ in try cacheStatus(running) }
+                usleep(1_100_000)
+                seen.append(try cacheStatus(running))
+                return unless(seen.last == "ocelli; fwd=miss", "\(seen)")
+            },
+        ])
+
     /// Every line is a JSON object; a request's has its fields, and nothing of what was sent.
     private static let jsonLines: Check = { running in
         let secret = "s3cr3t-s3cr3t-s3cr3t"

@@ -8,7 +8,8 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EverySettingTests {
     static let cases: [SettingsCase] = [
-        .answers, .pipelines, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals, .decoding, .queue,
+        .answers, .sharing, .pipelines, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals, .decoding,
+        .queue,
         .length,
         .clients,
         .target,

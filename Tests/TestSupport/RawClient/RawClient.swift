@@ -110,9 +110,11 @@ public final class RawClient {
         try send(Self.request(picture, to: path))
     }
 
-    /// The bytes of a request that has a picture classified.
+    /// The bytes of a request that has a picture classified, by itself: no answer of an equal request is given to it.
     public static func request(_ picture: Data, to path: String = "/v1/classify") -> Data {
-        Data("POST \(path) HTTP/1.1\r\nHost: x\r\nContent-Length: \(picture.count)\r\n\r\n".utf8) + picture
+        let head =
+            "POST \(path) HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\nContent-Length: \(picture.count)\r\n\r\n"
+        return Data(head.utf8) + picture
     }
 
     /// Sends bytes as far as the other side takes them within a moment, and says nothing of the rest: to a server that

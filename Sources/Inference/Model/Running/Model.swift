@@ -17,6 +17,9 @@ internal import SystemSupport
 public final class Model: Sendable {
     /// The model's metadata, inputs and outputs.
     public let description: ModelDescription
+    /// No other model of this process, loaded before or after it, has the same number.
+    package let number = Model.numbers.add(1, ordering: .relaxed).newValue
+    private static let numbers = Atomic<UInt64>(0)
     /// The configuration that it was loaded with.
     public let configuration: ModelConfiguration
     /// Manages the slots of this model.

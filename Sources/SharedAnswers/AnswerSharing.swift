@@ -1,0 +1,274 @@
+internal import Synchronization
+package import SystemSupport
+
+/// The use of an answer beside the request that it was computed for.
+package enum AnswerUse: Equatable, Sendable {
+    /// Nobody.
+    case own
+    /// Those that wait for it.
+    case shared
+    /// Those, and whoever asks later.
+    /// - size: the bytes that it takes in memory.
+    case kept(size: Int)
+}
+
+/// The part of a request that is compared with others'.
+package protocol SharedContent: Equatable, Sendable {
+    /// Gives the memory back: an equal content stands for it now. Called once, by its only holder.
+    func letGo()
+}
+
+/// Computes each answer once while several ask for the same, and keeps finished ones. All methods may be called from
+/// any thread; none blocks except for a lock that is never held while other code runs.
+///
+/// The work runs in a task of its own: whoever asked first may leave without ending it for the others. It is cancelled
+/// when the last one left. Whoever waits holds no content of its own.
+package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Failure: Error>: Sendable {
+    package typealias Machine = SharingMachine<Content, Answer>
+    package typealias Outcome = Result<Answer, Failure>
+
+    /// A finished answer and who may get it.
+    package struct Product: Sendable {
+        /// The one that the others get.
+        let answer: Answer
+        /// The one for whom it was computed gets this one.
+        let own: Answer
+        let use: AnswerUse
+
+        package init(_ answer: Answer, own: Answer? = nil, use: AnswerUse) {
+            self.answer = answer
+            self.own = own ?? answer
+            self.use = use
+        }
+    }
+
+    /// The source of an answer.
+    package enum Origin: Sendable {
+        /// It was computed for this request.
+        case computed
+        /// It was computed for another request at the same time.
+        case joined
+        /// It was kept.
+        case hit
+    }
+
+    /// The end of a request for an answer.
+    package struct Reply: Sendable {
+        package let outcome: Outcome
+        package let origin: Origin
+        /// The request's content, or an equal one where it was let go.
+        package let content: Content
+    }
+
+    /// The failures of requests that end before their answer is there.
+    package struct Failures: Sendable {
+        /// Its task is cancelled.
+        let cancelled: Failure
+        /// Its deadline has passed.
+        let late: Failure
+
+        package init(cancelled: Failure, late: Failure) {
+            self.cancelled = cancelled
+            self.late = late
+        }
+    }
+
+    package typealias Work = @Sendable (Content) async -> Result<Product, Failure>
+
+    private enum Ending: Sendable {
+        case outcome(Outcome, Origin)
+        /// The work for another request failed: ask again, with the content of that one.
+        case again(Content)
+        /// Nothing is shared: compute it.
+        case alone(Content)
+        case cancelled
+        case late
+    }
+
+    private typealias Waiter = CheckedContinuation<Ending, Never>
+
+    private struct Running: Sendable {
+        var task: Task<Void, Never>?
+        var waiters: [UInt64: Waiter] = [:]
+        let content: Content
+        /// The one that the work was begun for.
+        let leader: UInt64
+    }
+
+    private struct State: Sendable {
+        var machine: Machine
+        var works: [Machine.Run: Running] = [:]
+        var runs: [UInt64: Machine.Run] = [:]
+        var timers: [UInt64: Task<Void, Never>] = [:]
+        var lastMember: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let clock: MonotonicClock
+
+    package init(_ limits: Machine.Limits, clock: MonotonicClock = .system) {
+        state = Mutex(State(machine: Machine(limits)))
+        self.clock = clock
+    }
+
+    /// From now on other limits hold.
+    package func use(_ limits: Machine.Limits) {
+        state.withLock { $0.machine.use(limits) }
+    }
+
+    package var usage: Machine.Usage { state.withLock { $0.machine.usage } }
+
+    /// The number of answers that are being computed.
+    package var runs: Int { state.withLock { $0.works.count } }
+
+    /// The number of requests that wait for one, and of their timers.
+    package var waiting: (requests: Int, timers: Int) { state.withLock { ($0.runs.count, $0.timers.count) } }
+
+    /// True if finished answers are kept.
+    package var keeps: Bool { state.withLock { $0.machine.keeps } }
+
+    /// An answer: a finished one, one that is being computed for another, or a new one.
+    ///
+    /// A failure is the request's own alone: of those that waited for it, one computes it again, and the others wait
+    /// for that.
+    /// - Parameters:
+    ///   - deadline: until when it waits for another's; the work knows its own.
+    ///   - work: computes the answer; cancelled when nobody waits for it.
+    package nonisolated(nonsending) func answer(
+        _ key: SipHash.Key, _ content: Content, deadline: MonotonicInstant? = nil, _ failures: Failures,
+        work: @escaping Work
+    ) async -> Reply {
+        var content = content
+        var isOwn = true
+        while true {
+            let member = state.withLock { state in
+                state.lastMember &+= 1
+                return state.lastMember
+            }
+            let asked = content, mayLetGo = isOwn
+            let ending = await withTaskCancellationHandler {
+                await withCheckedContinuation { (waiter: Waiter) in
+                    begin(key, asked, mayLetGo: mayLetGo, member, deadline, waiter, work: work)
+                }
+            } onCancel: {
+                leave(member, .cancelled)
+            }
+            switch ending {
+            case .outcome(let outcome, let origin): return Reply(outcome: outcome, origin: origin, content: content)
+            case .cancelled: return Reply(outcome: .failure(failures.cancelled), origin: .computed, content: content)
+            case .late: return Reply(outcome: .failure(failures.late), origin: .computed, content: content)
+            case .alone(let content):
+                return Reply(outcome: await work(content).map(\.own), origin: .computed, content: content)
+            case .again(let other):
+                content = other
+                isOwn = false
+            }
+        }
+    }
+
+    private func begin(
+        _ key: SipHash.Key, _ content: Content, mayLetGo: Bool, _ member: UInt64, _ deadline: MonotonicInstant?,
+        _ waiter: Waiter, work: @escaping Work
+    ) {
+        let now = clock.now()
+        var compared: (run: Machine.Run, isEqual: Bool)?
+        while true {
+            let arrival = state.withLock { [compared] state -> Machine.Arrival? in
+                // `leave` of a task that was cancelled before now found nothing to leave.
+                if Task.isCancelled { return nil }
+                let arrival = state.machine.arrive(key, content, compared: compared, at: now)
+                switch arrival {
+                case .hit, .alone, .compare: break
+                case .joins(let run):
+                    state.works[run]?.waiters[member] = waiter
+                    state.runs[member] = run
+                case .leads(let run):
+                    state.works[run] = Running(waiters: [member: waiter], content: content, leader: member)
+                    state.runs[member] = run
+                }
+                return arrival
+            }
+            switch arrival {
+            case nil: waiter.resume(returning: .cancelled)
+            case .hit(let answer): waiter.resume(returning: .outcome(.success(answer), .hit))
+            case .alone: waiter.resume(returning: .alone(content))
+            case .leads(let run): start(run, content, work)
+            case .joins:
+                if mayLetGo { content.letGo() }
+                if let deadline { watch(member, deadline) }
+            case .compare(let run, let other):
+                // Without the lock: they may be long.
+                compared = (run, other == content)
+                continue
+            }
+            return
+        }
+    }
+
+    private func start(_ run: Machine.Run, _ content: Content, _ work: @escaping Work) {
+        let task = Task { self.end(run, await work(content)) }
+        let isWanted = state.withLock { state in
+            state.works[run]?.task = task
+            return state.works[run] != nil
+        }
+        // It may have ended, or everybody may have left, meanwhile.
+        if !isWanted { task.cancel() }
+    }
+
+    /// Ends a wait at its deadline.
+    private func watch(_ member: UInt64, _ deadline: MonotonicInstant) {
+        let timer = Task { [clock] in
+            while clock.now() < deadline {
+                guard (try? await clock.sleep(deadline)) != nil else { return }
+            }
+            self.leave(member, .late)
+        }
+        let isWanted = state.withLock { state in
+            guard state.runs[member] != nil else { return false }
+            state.timers[member] = timer
+            return true
+        }
+        if !isWanted { timer.cancel() }
+    }
+
+    private func leave(_ member: UInt64, _ ending: Ending) {
+        let left = state.withLock { state -> (waiter: Waiter?, ended: [Task<Void, Never>?]) in
+            guard let run = state.runs.removeValue(forKey: member) else { return (nil, []) }
+            let timer = state.timers.removeValue(forKey: member)
+            let waiter = state.works[run]?.waiters.removeValue(forKey: member)
+            guard state.machine.leave(run) else { return (waiter, [timer]) }
+            return (waiter, [timer, state.works.removeValue(forKey: run)?.task])
+        }
+        for task in left.ended { task?.cancel() }
+        left.waiter?.resume(returning: ending)
+    }
+
+    private func end(_ run: Machine.Run, _ result: Result<Product, Failure>) {
+        let now = clock.now()
+        var timers: [Task<Void, Never>] = []
+        let work = state.withLock { state -> Running? in
+            var kept: (answer: Answer, size: Int)?
+            if case .success(let product) = result, case .kept(let size) = product.use { kept = (product.answer, size) }
+            state.machine.end(run, kept: kept, at: now)
+            let work = state.works.removeValue(forKey: run)
+            for member in work?.waiters.keys ?? [:].keys {
+                state.runs[member] = nil
+                if let timer = state.timers.removeValue(forKey: member) { timers.append(timer) }
+            }
+            return work
+        }
+        for timer in timers { timer.cancel() }
+        guard let work else { return }
+        for (member, waiter) in work.waiters {
+            switch (result, member == work.leader) {
+            case (.success(let product), true): waiter.resume(returning: .outcome(.success(product.own), .computed))
+            case (.success(let product), false):
+                waiter.resume(
+                    returning: product.use == .own
+                        ? .alone(work.content) : .outcome(.success(product.answer), .joined))
+            case (.failure(let error), true): waiter.resume(returning: .outcome(.failure(error), .computed))
+            case (.failure, false): waiter.resume(returning: .again(work.content))
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/// SipHash-2-4 with a result of 128 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012, and the
+/// variant of their reference code): whoever does not know the key can't make two inputs with one result.
+package struct SipHash: Sendable {
+    /// 128 bits, as two little-endian words.
+    package struct Key: Hashable, Sendable {
+        let low: UInt64
+        let high: UInt64
+
+        package init(low: UInt64, high: UInt64) {
+            self.low = low
+            self.high = high
+        }
+
+        /// A key that nobody can guess.
+        package static func random() -> Key {
+            var source = SystemRandomNumberGenerator()
+            return Key(low: source.next(), high: source.next())
+        }
+    }
+
+    private var v0: UInt64
+    private var v1: UInt64
+    private var v2: UInt64
+    private var v3: UInt64
+    /// The bytes that do not make a word yet, in the lowest bytes.
+    private var rest: UInt64 = 0
+    private var count: UInt64 = 0
+
+    package init(key: Key) {
+        v0 = 0x736f_6d65_7073_6575 ^ key.low
+        v1 = 0x646f_7261_6e64_6f6d ^ key.high ^ 0xee
+        v2 = 0x6c79_6765_6e65_7261 ^ key.low
+        v3 = 0x7465_6462_7974_6573 ^ key.high
+    }
+
+    /// Adds bytes. Adding them in pieces gives the same result.
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        var next = 0
+        while count & 7 != 0, next < bytes.count {
+            add(bytes[next])
+            next += 1
+        }
+        while bytes.count &- next >= 8 {
+            absorb(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: next, as: UInt64.self)))
+            next &+= 8
+            count &+= 8
+        }
+        while next < bytes.count {
+            add(bytes[next])
+            next += 1
+        }
+    }
+
+    /// Adds a text with its length before it, so that two texts in a row are never another two.
+    package mutating func update(_ text: some StringProtocol) {
+        var text = String(text)
+        text.withUTF8 { bytes in
+            update(UInt64(bytes.count))
+            update(UnsafeRawBufferPointer(bytes))
+        }
+    }
+
+    /// Adds a number, as eight bytes.
+    package mutating func update(_ number: UInt64) {
+        withUnsafeBytes(of: number.littleEndian) { update($0) }
+    }
+
+    /// The result of all that was added.
+    package func finish() -> Key {
+        var end = self
+        end.absorb(end.rest | (end.count << 56))
+        end.v2 ^= 0xee
+        for _ in 0..<4 { end.round() }
+        let low = end.v0 ^ end.v1 ^ end.v2 ^ end.v3
+        end.v1 ^= 0xdd
+        for _ in 0..<4 { end.round() }
+        return Key(low: low, high: end.v0 ^ end.v1 ^ end.v2 ^ end.v3)
+    }
+
+    private mutating func add(_ byte: UInt8) {
+        rest |= UInt64(byte) << ((count & 7) &* 8)
+        count &+= 1
+        guard count & 7 == 0 else { return }
+        let word = rest
+        rest = 0
+        absorb(word)
+    }
+
+    @inline(__always)
+    private mutating func absorb(_ word: UInt64) {
+        v3 ^= word
+        round()
+        round()
+        v0 ^= word
+    }
+
+    @inline(__always)
+    private mutating func round() {
+        v0 &+= v1
+        v1 = Self.turned(v1, 13) ^ v0
+        v0 = Self.turned(v0, 32)
+        v2 &+= v3
+        v3 = Self.turned(v3, 16) ^ v2
+        v0 &+= v3
+        v3 = Self.turned(v3, 21) ^ v0
+        v2 &+= v1
+        v1 = Self.turned(v1, 17) ^ v2
+        v2 = Self.turned(v2, 32)
+    }
+
+    @inline(__always)
+    private static func turned(_ word: UInt64, _ bits: UInt64) -> UInt64 {
+        (word << bits) | (word >> (64 &- bits))
+    }
+}

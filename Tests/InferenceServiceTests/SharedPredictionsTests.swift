@@ -1,0 +1,243 @@
+import FlowControl
+import Foundation
+import HTTPServer
+import HTTPWire
+import Inference
+import InferenceService
+import Settings
+import SystemSupport
+import TestSupport
+import Testing
+
+/// Equal requests: one prediction at the same time, and kept answers with `answer_cache` (API.md, "Answers that are
+/// known already").
+@Suite(.timeLimit(.minutes(3))) struct SharedPredictionsTests {
+    private typealias World = OpenInferenceHandlersTests.World
+    private typealias Reply = OpenInferenceHandlersTests.Reply
+
+    private static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
+
+    private static func picture() throws -> [UInt8] { Array(try Data(contentsOf: seven)) }
+
+    /// A request that names itself and its client.
+    private static func ask(
+        _ service: Service, _ line: String, _ body: [UInt8], fields: String = "", id: String = "r",
+        client: String = "192.0.2.1:1"
+    ) async throws -> Reply {
+        let head = try Requests.head("\(line) HTTP/1.1\nHost: x\(fields)")
+        switch service.admit(head, requestID: id, client: client, listener: 0) {
+        case .answer(let response): return Reply(response)
+        case .accept(_, let handler):
+            let now = MonotonicInstant.now
+            return Reply(
+                await handler(
+                    HTTPRequest(
+                        head: head, body: HTTPBody(body), requestID: id, remote: client, headReceived: now,
+                        bodyReceived: now)))
+        }
+    }
+
+    private static func count(_ world: World, _ result: String) async throws -> Int {
+        let page = try await world.answer("GET /metrics").text
+        let line = page.split(separator: "\n").first {
+            $0.hasPrefix("ocelli_shared_answers_total{result=\"\(result)\"}")
+        }
+        return try #require(line?.split(separator: " ").last.flatMap { Int($0) })
+    }
+
+    /// Takes all slots of a model, so that requests wait.
+    private static func slots(_ world: World, _ model: String) async throws -> [Slot] {
+        let limiter = try await world.repository.model(named: model).limiter
+        var slots: [Slot] = []
+        while let slot = limiter.tryAcquire() { slots.append(slot) }
+        return slots
+    }
+
+    private func until(_ condition: () async throws -> Bool) async throws {
+        for _ in 0..<10_000 {
+            if try await condition() { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        Issue.record("it never held")
+    }
+
+    // MARK: Kept answers
+
+    @Test("an equal request gets the kept answer, with its own id and total")
+    func hit() async throws {
+        let world = try await World { $0.answerCache = 1 << 20 }
+        let body = try Self.picture()
+        let first = try await Self.ask(world.service, "POST /v1/models/digits/classify", body, id: "first")
+        let second = try await Self.ask(world.service, "POST /v1/models/digits/classify", body, id: "second-longer")
+        #expect(first["Cache-Status"] == "ocelli; fwd=miss")
+        #expect(second["Cache-Status"] == "ocelli; hit")
+        #expect(first.json["request_id"] as? String == "first")
+        #expect(second.json["request_id"] as? String == "second-longer")
+        let labels = try [first, second].map { try #require($0.json["classifications"] as? NSArray) }
+        #expect(labels[0] == labels[1] && (labels[0].firstObject as? NSDictionary)?["label"] as? String == "7")
+        let times = try [first, second].map { try #require($0.json["timing_ms"] as? [String: Double]) }
+        #expect(times[0]["inference"] == times[1]["inference"])
+        #expect(times[1]["total"] != times[0]["total"])
+        #expect(try await world.answer("GET /metrics").text.contains("ocelli_pictures_total{model=\"digits\"} 1\n"))
+        #expect(try await Self.count(world, "hit") == 1)
+    }
+
+    @Test("answers of a list have each their own id")
+    func list() async throws {
+        let world = try await World { $0.answerCache = 1 << 20 }
+        let picture = try Self.picture()
+        let part = Array("--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"p\"\r\n\r\n".utf8)
+        let end = Array("\r\n".utf8)
+        let body = part + picture + end + part + picture + end + Array("--b--\r\n".utf8)
+        for (id, status) in [("a", "ocelli; fwd=miss"), ("bcd", "ocelli; hit")] {
+            let reply = try await Self.ask(
+                world.service, "POST /v1/models/digits/classify", body,
+                fields: "\nContent-Type: multipart/form-data; boundary=b", id: id)
+            #expect(reply["Cache-Status"] == status)
+            let results = try #require(reply.json["results"] as? [[String: Any]])
+            #expect(results.map { $0["request_id"] as? String } == [id, id])
+            #expect(reply.json["request_id"] as? String == id)
+        }
+        // A part that failed may fare better another time.
+        let broken = part + picture + end + part + Array("no picture".utf8) + end + Array("--b--\r\n".utf8)
+        for _ in 0..<2 {
+            let reply = try await Self.ask(
+                world.service, "POST /v1/models/digits/classify", broken,
+                fields: "\nContent-Type: multipart/form-data; boundary=b")
+            #expect(reply.status == 200 && reply["Cache-Status"] == "ocelli; fwd=miss")
+        }
+    }
+
+    @Test("a request that differs in anything is computed")
+    func differences() async throws {
+        let world = try await World { $0.answerCache = 1 << 20 }
+        let body = try Self.picture()
+        let line = "POST /v1/models/digits/classify"
+        _ = try await Self.ask(world.service, line, body)
+        for (line, body, fields, client) in [
+            (line + "?top=2", body, "", "192.0.2.1:1"),
+            (line, body + [0], "", "192.0.2.1:1"),
+            (line, body, "\nAccept: image/png", "192.0.2.1:1"),
+            (line, body, "\nContent-Type: image/png", "192.0.2.1:1"),
+            (line, body, "", "192.0.2.2:1"),
+            ("POST /v1/models/digits/versions/1/classify", body, "", "192.0.2.1:1"),
+            ("POST /v1/models/digits/predict", body, "", "192.0.2.1:1"),
+        ] {
+            let reply = try await Self.ask(world.service, line, body, fields: fields, client: client)
+            #expect(reply["Cache-Status"] == "ocelli; fwd=miss", "\(line) \(fields) \(client)")
+        }
+        // Another port is the same client.
+        #expect(try await Self.ask(world.service, line, body, client: "192.0.2.1:2")["Cache-Status"] == "ocelli; hit")
+        var settings = Settings()
+        settings.answerCache = 1 << 20
+        world.service.use(LiveSettings(settings: settings, access: .open))
+        #expect(
+            try await Self.ask(world.service, line, body)["Cache-Status"] == "ocelli; fwd=miss", "other settings")
+    }
+
+    @Test("errors, explanations and answers without the setting are not kept")
+    func notKept() async throws {
+        let world = try await World { $0.answerCache = 1 << 20 }
+        for _ in 0..<2 {
+            let error = try await Self.ask(world.service, "POST /v1/models/digits/classify", Array("none".utf8))
+            #expect(error.status == 415 && error["Cache-Status"] == nil)
+            let explained = try await Self.ask(
+                world.service, "POST /v1/models/digits/classify?explain=preprocess", try Self.picture(), id: "mine")
+            #expect(explained["Cache-Status"] == "ocelli; fwd=miss")
+            #expect(explained.json["request_id"] as? String == "mine")
+        }
+        let off = try await World()
+        for _ in 0..<2 {
+            let reply = try await Self.ask(off.service, "POST /v1/models/digits/classify", try Self.picture())
+            #expect(reply.status == 200 && reply["Cache-Status"] == nil)
+        }
+        #expect(try await off.answer("GET /metrics").text.contains("ocelli_pictures_total{model=\"digits\"} 2\n"))
+    }
+
+    @Test("tensors of /v2 are kept too")
+    func openInference() async throws {
+        let world = try await World { $0.answerCache = 1 << 20 }
+        let text = #"{"id": "q", "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]}]}"#
+        for status in ["ocelli; fwd=miss", "ocelli; hit"] {
+            let reply = try await Self.ask(world.service, "POST /v2/models/bare/infer", Array(text.utf8))
+            #expect(reply["Cache-Status"] == status)
+            #expect(reply.outputs.first?["data"] as? [Double] == [1, 2, 3])
+        }
+    }
+
+    // MARK: At the same time
+
+    @Test("equal requests at the same time share one prediction; who leaves does not end it for the others")
+    func collapsed() async throws {
+        let world = try await World()
+        let slots = try await Self.slots(world, "digits")
+        let body = try Self.picture()
+        let requests = ["one", "two", "three"].map { id in
+            Task { try await Self.ask(world.service, "POST /v1/models/digits/classify", body, id: id) }
+        }
+        try await until { try await Self.count(world, "collapsed") == 2 }
+        let model = try await world.repository.model(named: "digits")
+        #expect(model.limiter.snapshot.waiting == 1)
+        requests[0].cancel()
+        _ = try await requests[0].value
+        #expect(model.limiter.snapshot.waiting == 1)
+        for slot in slots { slot.release() }
+        for (id, request) in zip(["two", "three"], requests[1...]) {
+            let reply = try await request.value
+            #expect(reply.status == 200)
+            #expect(reply.json["request_id"] as? String == id)
+        }
+        #expect(try await world.answer("GET /metrics").text.contains("ocelli_pictures_total{model=\"digits\"} 1\n"))
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test("the work is cancelled when the last one leaves")
+    func allLeave() async throws {
+        let world = try await World()
+        let slots = try await Self.slots(world, "digits")
+        let body = try Self.picture()
+        let requests = (0..<3).map { _ in
+            Task { try await Self.ask(world.service, "POST /v1/models/digits/classify", body) }
+        }
+        try await until { try await Self.count(world, "collapsed") == 2 }
+        for request in requests { request.cancel() }
+        for request in requests { _ = try await request.value }
+        let model = try await world.repository.model(named: "digits")
+        try await until { model.limiter.snapshot.waiting == 0 }
+        for slot in slots { slot.release() }
+        #expect(model.limiter.snapshot.inFlight == 0)
+        #expect(try await Self.ask(world.service, "POST /v1/models/digits/classify", body).status == 200)
+    }
+
+    @Test("a shared answer says so; what failed for one is tried again by the others")
+    func statusOfShared() async throws {
+        let world = try await World()
+        let slots = try await Self.slots(world, "digits")
+        let body = try Self.picture()
+        func ask(_ query: String, _ body: [UInt8]) -> Task<Reply, any Error> {
+            Task { try await Self.ask(world.service, "POST /v1/models/digits/classify\(query)", body) }
+        }
+        let good = [ask("", body), ask("", body)], bad = [ask("", Array("x".utf8)), ask("", Array("x".utf8))]
+        try await until { try await Self.count(world, "collapsed") == 2 }
+        for slot in slots { slot.release() }
+        var statuses: [String?] = []
+        for request in good { statuses.append(try await request.value["Cache-Status"]) }
+        #expect(Set(statuses) == [nil, "ocelli; fwd=miss; collapsed"])
+        for request in bad { #expect(try await request.value.status == 415) }
+    }
+
+    @Test("other clients never wait for this one's answer")
+    func clients() async throws {
+        let world = try await World()
+        let slots = try await Self.slots(world, "digits")
+        let body = try Self.picture()
+        let requests = ["192.0.2.1:1", "192.0.2.2:1", "[2001:db8::1]:1"].map { client in
+            Task { try await Self.ask(world.service, "POST /v1/models/digits/classify", body, client: client) }
+        }
+        let model = try await world.repository.model(named: "digits")
+        try await until { model.limiter.snapshot.waiting == 3 }
+        #expect(try await Self.count(world, "collapsed") == 0)
+        for slot in slots { slot.release() }
+        for request in requests { #expect(try await request.value.status == 200) }
+    }
+}
