@@ -271,7 +271,7 @@ struct BulkTests {
     }
 
     /// The other commands, and embeddings as NPY: rows belong to lines.
-    @Test("`embed --jsonl --npy` writes a row for each picture, NaN where a picture fails; `detect` writes lines")
+    @Test("`embed --jsonl --npy` writes a row per picture, NaN for one that fails; `detect` writes lines")
     func detectionsAndEmbeddingsAreLinesToo() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Vertex AI's port
 
-    @Test("AIP_HTTP_PORT sets the port with the vertex dialect, unless --listen is given; a bad value is refused")
+    @Test("AIP_HTTP_PORT sets the port with the vertex dialect, unless --listen is given; a bad port is refused")
     func vertexSetsThePort() throws {
         let port = try Self.freePort()
         // No --listen: the helper gives one, which counts before the variable.
