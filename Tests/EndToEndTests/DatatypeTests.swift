@@ -64,7 +64,7 @@ struct DatatypeTests {
             input: Data(json.utf8) + (binaryIn ? content : Data()))
     }
 
-    @Test("elements of each datatype pass /v2 unchanged as binary data and as JSON; FP16 and BF16 only as binary")
+    @Test("elements of each datatype pass /v2 unchanged, as binary data and, except FP16 and BF16, as JSON")
     func everyTypeThereAndBack() throws {
         try withDaemon { daemon in
             for sample in Self.samples {
