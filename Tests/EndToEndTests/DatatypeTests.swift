@@ -64,7 +64,7 @@ struct DatatypeTests {
             input: Data(json.utf8) + (binaryIn ? content : Data()))
     }
 
-    @Test("elements of each datatype pass /v2 unchanged, as binary data and, except FP16 and BF16, as JSON")
+    @Test("elements of each datatype pass /v2 unchanged as binary data, and as JSON except FP16 and BF16")
     func everyTypeThereAndBack() throws {
         try withDaemon { daemon in
             for sample in Self.samples {

@@ -64,7 +64,7 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("`ocelli detect` with a pipeline writes JSON, JSONL, crops and covered pictures; `check` tells its stages")
+    @Test("`ocelli detect` with a pipeline writes JSON, JSONL, crops and covered pictures")
     func commandsTakePipelines() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-pipe-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
