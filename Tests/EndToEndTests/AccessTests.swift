@@ -46,7 +46,7 @@ struct AccessTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("SIGHUP reads the tokens file again; the tokens of a bad file are not used")
+    @Test("SIGHUP reads the tokens file again; a bad tokens file changes nothing")
     func aReloadReadsTheTokensAgainAndABadFileChangesNothing() throws {
         let file = try Self.tokens("infer \(Self.infer)\n")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -134,7 +134,7 @@ struct BenchTests {
     }
 
     /// A report overwrites only reports, and a path that cannot be written is reported before anything is measured.
-    @Test("a report is not written over a file that is no report, nor where a path cannot be written")
+    @Test("`ocelli bench` refuses a report path that holds another file, is a folder or cannot be written")
     func nobodysPictureIsOverwritten() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -145,7 +145,7 @@ struct BulkTests {
         try Shell.run(Daemon.binary.path, arguments, environment: environment)
     }
 
-    @Test("`classify --jsonl` answers each picture of a folder or tar archive; a folder's have SHA-256 digests")
+    @Test("`classify --jsonl` answers each picture of a folder, with SHA-256 digests, and of a tar archive")
     func foldersAndArchivesGiveEachPictureOnceWithItsDigest() throws {
         let folder = try pictures()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -271,7 +271,7 @@ struct BulkTests {
     }
 
     /// The other commands, and embeddings as NPY: rows belong to lines.
-    @Test("`embed --jsonl --npy` writes a row per picture, NaN for one that fails; `detect` writes lines")
+    @Test("`embed --jsonl --npy` writes a row per picture, NaN for a failure; `detect --jsonl` writes lines")
     func detectionsAndEmbeddingsAreLinesToo() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -19,7 +19,7 @@ struct CompileTests {
 
     /// As a bundle, as a folder of bundles, as numbered versions, and as what the settings name.
     @Test(
-        "a daemon takes a model that `ocelli compile` has compiled from the cache, without a load check",
+        "a model compiled by `ocelli compile` is loaded from the cache, without a load check",
         arguments: LongTests.every(2, of: ["", "/digits", "/versions", "settings"]))
     func daemonFindsWhatWasCompiled(_ what: String) throws {
         let folder = try temporary()

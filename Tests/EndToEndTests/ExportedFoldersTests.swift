@@ -88,7 +88,7 @@ struct ExportedFoldersTests {
     /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to
     /// decide.
     @Test(
-        "`ocelli init` writes a finished model.json for each exported folder, with the expected answers",
+        "`ocelli init` writes a finished model.json for exported folders, which then answer as expected",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func initWritesWhatIsServed()
         throws
@@ -120,7 +120,7 @@ struct ExportedFoldersTests {
 
     /// If the file does not say that its output is probabilities or logits, `init` runs the model; the comment has what
     /// it saw, and the answers with that model.json are right.
-    @Test("`ocelli init` runs a model to see if it gives logits or probabilities, and notes that in model.json")
+    @Test("`ocelli init` runs a model to tell logits from probabilities, and notes the result in model.json")
     func initLooksAtWhatTheOutputsAre() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-look-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: models) }

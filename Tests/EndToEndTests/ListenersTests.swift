@@ -44,7 +44,7 @@ struct ListenersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("mistakes of addresses in OCELLI_LISTEN are named")
+    @Test("OCELLI_LISTEN lists several addresses, and a mistake in each address is named")
     func variableListsAddressesWithTheirRoutes() throws {
         let result = try Shell.run(
             Daemon.binary.path, ["serve", "--models", "/nowhere"],

@@ -116,7 +116,7 @@ struct LoadCheckTests {
     }
 
     /// A daemon that is killed cannot end the load check that it has just begun.
-    @Test("a load check ends at once without its parent process, and else after its time")
+    @Test("a load check ends at once if its parent process is gone, and otherwise at its time limit")
     func anAbandonedTrialEnds() throws {
         let folder = try Folder()
         try folder.add("endless.onnx", Self.endless)

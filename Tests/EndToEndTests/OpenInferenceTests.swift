@@ -164,7 +164,7 @@ struct OpenInferenceTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("--repository-control none refuses load and unload with 403; local requests may by default")
+    @Test("local requests may load and unload models by default; --repository-control none refuses with 403")
     func repositoryControlIsASetting() throws {
         let none = try Self.daemon(["--repository-control", "none"])
         for verb in ["load", "unload"] {

@@ -216,7 +216,7 @@ struct OperationsTests {
 
     /// The models that fit are served; the others' errors say what the limit is.
     @Test(
-        "models beyond a control group's thread limit fail with that limit; the others are served",
+        "models beyond a control group's thread limit fail with the limit as reason; others are served",
         .enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"))
     func moreModelsThanThreadsAreExplained() throws {
         try inThreadGroup(limit: 40, models: 14, ["--load-trial=false"]) { daemon, name in

@@ -289,7 +289,7 @@ struct SignalsTests {
         #expect(daemon.log.contains("every request was answered"), "\(daemon.log)")
     }
 
-    @Test("signals without a meaning for the daemon, such as SIGUSR1, leave it running")
+    @Test("signals without a meaning for the daemon, such as SIGUSR1, do not end the process")
     func signalsThatSayNothingToTheDaemonDoNothing() throws {
         let daemon = try Daemon()
         let realTime = [34, 50, 64] as [Int32]

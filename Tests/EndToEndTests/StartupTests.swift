@@ -209,7 +209,7 @@ struct StartupTests {
 
     /// The packaged unit lets only this machine connect: a wider `listen` alone is reported at start, and only then.
     @Test(
-        "a public address under the systemd unit is warned of; without systemd or on loopback is not",
+        "listening beyond loopback is warned of under the systemd unit, and only there",
         arguments: [
             (["0.0.0.0:0"], true, true), (["[::]:0"], true, true), (["127.0.0.1:0"], true, false),
             (["0.0.0.0:0"], false, false),

@@ -18,7 +18,7 @@ struct SystemPackageTests {
 
     private let environment = ["OCELLI_BINARY": Daemon.binary.path]
 
-    @Test("scripts/install installs a program that classifies, with documents, and removes all of its files")
+    @Test("scripts/install installs a working program with its documents, and removes all of the files")
     func whatIsInstalledWorksAndIsRemovedWhole() throws {
         let root = try Self.folder()
         defer { try? FileManager.default.removeItem(at: root) }

@@ -44,7 +44,7 @@ struct SystemdTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("a WATCHDOG_PID of another process: no watchdog messages are sent")
+    @Test("with WATCHDOG_PID of another process the daemon sends no watchdog messages")
     func theWatchdogIsFedByItsProcessOnly() throws {
         let listener = try NotifySocket()
         let daemon = try Daemon(

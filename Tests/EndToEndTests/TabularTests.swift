@@ -174,7 +174,7 @@ struct TabularTests {
     }
 
     @Test(
-        "ONNX Runtime runs a model that OpenVINO cannot, tells why, and no other engine takes over later",
+        "ONNX Runtime runs models that OpenVINO cannot, with the reason; without ONNX Runtime they fail",
         .enabled(if: hasEngine, engineAbsence))
     func theSecondEngineRunsWhatTheFirstCannotAndSaysWhy() throws {
         try inFolder(["unpool.onnx": Self.unpool.bytes, "shrink.onnx": Self.shrink.bytes]) { folder in

@@ -218,7 +218,7 @@ struct ThingsTests {
 
     /// Detectors as they were downloaded: what their exporters say is enough to serve them, and `init` writes what is
     /// served.
-    @Test("detectors without model.json find the boxes of their cases, and with that of `ocelli init` too")
+    @Test("detectors find the expected boxes without a model.json, and with the model.json of `ocelli init`")
     func detectorsWithoutAModelJSON() throws {
         let all = ["synthetic/yolov8", "synthetic/end2end", "ssd_mobilenet_v1"]
         let cases = try ThingsCases(only: Set(all))

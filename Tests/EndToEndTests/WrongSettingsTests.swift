@@ -158,7 +158,7 @@ struct WrongSettingsTests {
     }
 
     @Test(
-        "files and low ports that the user may not use are named with the user's uid",
+        "a file that the user may not read is named with the uid; a port below 1024 is explained",
         .enabled(if: nobodyCanRunIt, "needs root, to become another user, and a clone that others may read"))
     func whatAnotherUserMayNotDoIsSaid() throws {
         let folder = try Self.folder()

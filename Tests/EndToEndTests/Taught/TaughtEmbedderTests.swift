@@ -23,7 +23,7 @@ struct TaughtEmbedderTests {
         try eventually(within: 30) { try server.get("/v1/taught/parts").json["state"] as? String == state }
     }
 
-    @Test("a taught model is stale while its embedder is another, and answers as before when the old is back")
+    @Test("a taught model is stale while its embedder differs, and answers as before once the old is back")
     func anotherEmbedder_makesItStale_untilTheOldOneIsBack() throws {
         let server = try TaughtDaemon()
         try server.create()

@@ -80,7 +80,7 @@ struct TaughtRoutesTests {
 
     // MARK: Examples
 
-    @Test("a picture is taught once by its SHA-256, and moves when it is taught with another label")
+    @Test("a picture taught twice counts once, and moves when taught with another label")
     func anExample_isTaughtOnce_andMoves() throws {
         let server = try TaughtDaemon()
         try server.create()

@@ -66,7 +66,7 @@ struct UpdateRouteTests {
     }
 
     @Test(
-        "an update over HTTP has TensorFlow's losses, makes version 1.1 and leaves the original file as before",
+        "an update over HTTP has TensorFlow's losses, makes version 1.1 and keeps the original file",
         arguments: ["dense-classifier", "dense-regressor", "convolution-classifier", "pooling-regressor"])
     func lossesAreTensorFlows(_ name: String) throws {
         defer { clean() }
@@ -206,7 +206,7 @@ struct UpdateRouteTests {
     }
 
     /// Time and room are limits: nothing is kept beyond them, and nothing has changed.
-    @Test("an update beyond taught_max_bytes gets 507, one past its deadline 504, and neither keeps a file")
+    @Test("an update beyond taught_max_bytes gets 507, an update past its deadline 504, and no file is kept")
     func nothingIsKeptUnlessItFinishes() throws {
         defer { clean() }
         let name = "pooling-regressor"
