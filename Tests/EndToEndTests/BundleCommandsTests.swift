@@ -157,7 +157,7 @@ struct BundleCommandsTests {
             "\(result.errors)")
     }
 
-    @Test("`ocelli init` drafts model.json from the model file; `check` fails until the draft's marks are removed")
+    @Test("`ocelli init` drafts model.json from the model file; `check` fails while the draft has marks")
     func aDraftIsFilledInAndMarked() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-init-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
