@@ -18,9 +18,7 @@ struct ExportedFoldersTests {
     @Test(
         "each exported folder is served without model.json, with the facts, remarks and answers expected",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
-    func everyExportIsServedAsItSays()
-        throws
-    {
+    func everyExportIsServedAsItSays() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         for (name, expected) in try Self.cases() {
@@ -90,9 +88,7 @@ struct ExportedFoldersTests {
     @Test(
         "`ocelli init` writes a finished model.json for exported folders, which then answer as expected",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
-    func initWritesWhatIsServed()
-        throws
-    {
+    func initWritesWhatIsServed() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-exports-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: models) }

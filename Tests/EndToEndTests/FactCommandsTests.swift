@@ -61,9 +61,7 @@ struct FactCommandsTests {
     @Test(
         "`check --against` compares labels and tensors, and names the first step at which a tensor differs",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
-    func againstWhatTheOriginalMade()
-        throws
-    {
+    func againstWhatTheOriginalMade() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let pets = try data("things/pictures/pets.jpg").path, hopper = try data("things/pictures/grace_hopper.jpg").path

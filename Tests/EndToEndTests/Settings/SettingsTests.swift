@@ -45,9 +45,7 @@ struct EverySettingTests {
     @Test(
         "each setting that needs no restart takes effect on SIGHUP",
         arguments: LongTests.every(3, of: cases.filter { !$0.reloadable.isEmpty }))
-    func takesEffectByReload(
-        _ item: SettingsCase
-    ) throws {
+    func takesEffectByReload(_ item: SettingsCase) throws {
         for (setting, finding) in try item.runByReload() {
             #expect(finding == nil, "\(setting) is not taken by a reload: \(finding ?? "")")
         }
