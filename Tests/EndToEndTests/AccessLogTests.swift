@@ -30,7 +30,8 @@ struct AccessLogTests {
         return try #require(find(), "\(daemon.log)")
     }
 
-    @Test func textSaysWhyARequestWasRefused() throws {
+    @Test("the access log as text: a refused request's line has its error and reason, never its query")
+    func textSaysWhyARequestWasRefused() throws {
         let daemon = try Daemon()
         try ask(daemon)
         #expect(
@@ -46,7 +47,8 @@ struct AccessLogTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func jsonHasTheSame() throws {
+    @Test("the access log as JSON has the errors and reasons of refused requests, in documented fields")
+    func jsonHasTheSame() throws {
         let daemon = try Daemon(["--log-format", "json", "--log-top-label"])
         try ask(daemon)
         func fields(_ id: String) throws -> [String: Any] {

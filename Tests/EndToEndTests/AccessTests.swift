@@ -20,7 +20,8 @@ struct AccessTests {
         return try Curl.run(url, arguments).status
     }
 
-    @Test func eachTokenOpensItsClassesAndNoOther() throws {
+    @Test("each bearer token opens the routes of its classes; others get 401 or 403; probes need none")
+    func eachTokenOpensItsClassesAndNoOther() throws {
         let file = try Self.tokens(
             "# three\ninfer \(Self.infer)\nread \(Self.read)\n\nall \(Self.all)\n")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -45,7 +46,8 @@ struct AccessTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func aReloadReadsTheTokensAgainAndABadFileChangesNothing() throws {
+    @Test("SIGHUP reads the tokens file again; a bad tokens file changes nothing")
+    func aReloadReadsTheTokensAgainAndABadFileChangesNothing() throws {
         let file = try Self.tokens("infer \(Self.infer)\n")
         defer { try? FileManager.default.removeItem(at: file) }
         let daemon = try Daemon(["--tokens-file", file.path])
@@ -64,10 +66,12 @@ struct AccessTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test(arguments: [
-        ("", "contains no token"), ("infer\n", "expected classes, a space and a token"),
-        ("write a-token-of-some-length\n", "is not a class"), ("infer short\n", "at least 16"),
-    ])
+    @Test(
+        "a wrong tokens file ends the start with status 2 and a message",
+        arguments: [
+            ("", "contains no token"), ("infer\n", "expected classes, a space and a token"),
+            ("write a-token-of-some-length\n", "is not a class"), ("infer short\n", "at least 16"),
+        ])
     func aWrongFileIsAnErrorAtStart(_ text: String, _ words: String) throws {
         let file = try Self.tokens(text)
         defer { try? FileManager.default.removeItem(at: file) }

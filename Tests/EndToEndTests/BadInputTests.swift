@@ -9,7 +9,8 @@ struct BadInputTests {
     static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
     /// As many pictures as `max_batch` says are taken, also where that is more than its default.
-    @Test func moreThanTheUsualBatch() throws {
+    @Test("with max_batch 70, a form of 70 pictures is answered and a form of 71 is refused with 400")
+    func moreThanTheUsualBatch() throws {
         let daemon = try Daemon(["--max-batch", "70"])
         func post(_ count: Int) throws -> Answer {
             let part = "--X\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\nno picture\r\n"
@@ -42,7 +43,8 @@ struct BadInputTests {
         #expect(good.status == 200 && good.topLabel == "7", sourceLocation: sourceLocation)
     }
 
-    @Test func badInput_ofEveryKind_isRefusedAndTheDaemonServes() throws {
+    @Test("each kind of bad request gets an error that says what is wrong, and the daemon still classifies")
+    func badInput_ofEveryKind_isRefusedAndTheDaemonServes() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
         let picture = try Data(contentsOf: Self.seven)
@@ -114,7 +116,8 @@ struct BadInputTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func aBodyOverTheLimitIsRefusedBeforeItIsSent() throws {
+    @Test("a body of 40 MB is refused with 413, with and without Expect and in chunks")
+    func aBodyOverTheLimitIsRefusedBeforeItIsSent() throws {
         let daemon = try Daemon()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-40MB-\(getpid()).bin")
         try Data(count: 40 << 20).write(to: file)
@@ -126,7 +129,8 @@ struct BadInputTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func aBatchAnswersForEachPart() throws {
+    @Test("a form with three pictures and a text file gets three answers and one error that names its part")
+    func aBatchAnswersForEachPart() throws {
         let daemon = try Daemon()
         let examples = DigitsTests.pictures.prefix(3)
         var arguments = examples.flatMap { ["-F", "image=@\($0.file.path)"] }

@@ -9,7 +9,8 @@ struct BenchTests {
         try Shell.run(Daemon.binary.path, ["bench"] + arguments)
     }
 
-    @Test func localBenchmark_ofEverySide_hasRatesAndRatios() throws {
+    @Test("`ocelli bench` without a URL measures engine, decode, pipeline and socket, and their ratio")
+    func localBenchmark_ofEverySide_hasRatesAndRatios() throws {
         let result = try bench("--seconds", "600ms", "--concurrency", "4", "--json")
         #expect(result.status == 0, "\(result.errors)")
         let json = result.json
@@ -27,7 +28,8 @@ struct BenchTests {
         #expect(json["warnings"] is [String])
     }
 
-    @Test func modelAndPicturesAreTheCallers() throws {
+    @Test("`ocelli bench` measures the model folder and the pictures that are its arguments")
+    func modelAndPicturesAreTheCallers() throws {
         let root = SharedData.packageRoot.path
         let result = try bench(
             "\(root)/models/digits", "\(root)/examples/seven.png", "\(root)/examples/three.png", "--seconds", "300ms")
@@ -38,7 +40,8 @@ struct BenchTests {
         #expect(!result.text.contains("budget"), "the developers' targets are not shown to users")
     }
 
-    @Test func aLoadAtARateIsAnswered() throws {
+    @Test("`ocelli bench URL --rate 40` for half a second sends 20 requests, and all are answered with 200")
+    func aLoadAtARateIsAnswered() throws {
         let daemon = try Daemon()
         let result = try bench(
             daemon.url, "--rate", "40", "--seconds", "500ms", "--warm-up", "100ms", "--json")
@@ -50,7 +53,8 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func theHighestRateThatHoldsAnObjectiveIsTheAnswer() throws {
+    @Test("`--slo` finds the highest rate that holds the objective; failed requests break the objective")
+    func theHighestRateThatHoldsAnObjectiveIsTheAnswer() throws {
         let daemon = try Daemon(["--access-log=false"])
         let short = ["--seconds", "300ms", "--warm-up", "0s"]
         let found = try Shell.run(
@@ -74,7 +78,8 @@ struct BenchTests {
 
     /// Answers that came while the generator could not look were in time, and requests that it sends late are waited
     /// for.
-    @Test func aStandstillOfTheGeneratorIsNotTheServers() throws {
+    @Test("a load generator that was stopped for seconds reports no failure of the server")
+    func aStandstillOfTheGeneratorIsNotTheServers() throws {
         let daemon = try Daemon()
         let loads = try [["--connections", "8"], ["--rate", "10"]].map { loop in
             let process = Process(), output = Pipe()
@@ -109,7 +114,8 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func bench_sweep_writesPageAndPicture() throws {
+    @Test("a sweep over a Unix socket writes its report as an HTML page and an SVG chart")
+    func bench_sweep_writesPageAndPicture() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -128,7 +134,8 @@ struct BenchTests {
     }
 
     /// A report overwrites only reports, and a path that cannot be written is reported before anything is measured.
-    @Test func nobodysPictureIsOverwritten() throws {
+    @Test("`ocelli bench` refuses a report path that holds another file, is a folder or cannot be written")
+    func nobodysPictureIsOverwritten() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -147,7 +154,8 @@ struct BenchTests {
         #expect(try Data(contentsOf: picture) == content)
     }
 
-    @Test func errorsAreTheExitStatusAndAreQuoted() throws {
+    @Test("a load whose requests fail ends with status 1 and quotes the server's errors")
+    func errorsAreTheExitStatusAndAreQuoted() throws {
         let daemon = try Daemon()
         let result = try bench("\(daemon.url)/v1/models/nothing/classify", "--seconds", "200ms", "--connections", "1")
         #expect(result.status == 1)
@@ -157,28 +165,31 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test(arguments: [
-        (["https://localhost/"], "only http"),
-        (["http://localhost:1", "--rate", "0"], "--rate: expected a rate from 0.1 to 200000"),
-        (["http://localhost:1", "--sweep", "5..1"], "--sweep: expected rates as"),
-        (["http://localhost:1", "--sweep", "5", "--rate", "3"], "exclude each other"),
-        (["http://localhost:1", "--connections", "5000"], "from 1 to 4096"),
-        (["http://localhost:1", "--seconds", "2h"], "--seconds: expected a time from 100ms to 1h"),
-        (["http://localhost:1", "--concurrency", "2"], "is not a flag of `ocelli load`, but of `ocelli bench`"),
-        (["http://localhost:1", "--header", "Host: x"], "set by the load generator"),
-        (["--rate", "5"], "is not a flag of `ocelli bench`, but of `ocelli load`"),
-        (["--concurrency", "0"], "from 1 to 256"),
-        (["--json=report.json"], "--json takes no value"),
-        (["http://localhost:1", "--json=report.json"], "--json takes no value"),
-        (["http://localhost:1", "--sweeep", "5"], "--sweep"),
-    ])
+    @Test(
+        "a wrong argument of `ocelli bench` ends with status 2 and a message",
+        arguments: [
+            (["https://localhost/"], "only http"),
+            (["http://localhost:1", "--rate", "0"], "--rate: expected a rate from 0.1 to 200000"),
+            (["http://localhost:1", "--sweep", "5..1"], "--sweep: expected rates as"),
+            (["http://localhost:1", "--sweep", "5", "--rate", "3"], "exclude each other"),
+            (["http://localhost:1", "--connections", "5000"], "from 1 to 4096"),
+            (["http://localhost:1", "--seconds", "2h"], "--seconds: expected a time from 100ms to 1h"),
+            (["http://localhost:1", "--concurrency", "2"], "is not a flag of `ocelli load`, but of `ocelli bench`"),
+            (["http://localhost:1", "--header", "Host: x"], "set by the load generator"),
+            (["--rate", "5"], "is not a flag of `ocelli bench`, but of `ocelli load`"),
+            (["--concurrency", "0"], "from 1 to 256"),
+            (["--json=report.json"], "--json takes no value"),
+            (["http://localhost:1", "--json=report.json"], "--json takes no value"),
+            (["http://localhost:1", "--sweeep", "5"], "--sweep"),
+        ])
     func wrongUseIsReported(_ arguments: [String], _ words: String) throws {
         let result = try Shell.run(Daemon.binary.path, ["bench"] + arguments)
         #expect(result.status == 2)
         #expect(result.errors.contains(words), "\(result.errors)")
     }
 
-    @Test func whatIsNotThereIsNamed() throws {
+    @Test("`ocelli bench` names a missing model, a missing picture, a text file and an unreachable server")
+    func whatIsNotThereIsNamed() throws {
         #expect(try bench("--model", "nothing").errors.contains("\"nothing\""))
         // Each format's file is a model, and not a picture.
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString).pb")

@@ -30,7 +30,8 @@ struct BulkTests {
         try Shell.run(Daemon.binary.path, ["classify", "--jsonl"] + arguments, input: Data(list.utf8))
     }
 
-    @Test func answersComeInTheOrderOfTheListAndErrorsAreLines() throws {
+    @Test("`classify --jsonl` answers in the order of its list; a picture that fails is an error line")
+    func answersComeInTheOrderOfTheListAndErrorsAreLines() throws {
         let names = digits.keys.sorted()
         var list = names.map { examples.appendingPathComponent($0).path }
         list.insert("{\"path\": \"\(examples.appendingPathComponent("three.png").path)\", \"id\": 5}", at: 1)
@@ -55,7 +56,8 @@ struct BulkTests {
     }
 
     /// Notepad and PowerShell put a byte order mark before a text.
-    @Test(arguments: ["%@\r\n", "{\"path\": \"%@\"}\n"])
+    @Test(
+        "a byte order mark before a list is not part of the first path", arguments: ["%@\r\n", "{\"path\": \"%@\"}\n"])
     func aByteOrderMarkIsNotPartOfTheFirstPath(_ form: String) throws {
         let seven = examples.appendingPathComponent("seven.png").path
         let result = try bulk("\u{FEFF}" + form.replacingOccurrences(of: "%@", with: seven))
@@ -64,7 +66,8 @@ struct BulkTests {
     }
 
     /// The image has no shell that could redirect the list.
-    @Test func listMayBeAFile() throws {
+    @Test("the list of `classify --jsonl` may be a file, several files, `-` or standard input")
+    func listMayBeAFile() throws {
         let seven = examples.appendingPathComponent("seven.png").path
         let list = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString).txt")
         defer { try? FileManager.default.removeItem(at: list) }
@@ -82,7 +85,9 @@ struct BulkTests {
 
     /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that
     /// had ended before it was given its name once crashed the program.)
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    @Test(
+        "a `--resume` run that is killed again and again answers each of 3,000 pictures once, in order",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func killedRunGoesOnWhereItStopped() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -140,7 +145,8 @@ struct BulkTests {
         try Shell.run(Daemon.binary.path, arguments, environment: environment)
     }
 
-    @Test func foldersAndArchivesGiveEachPictureOnceWithItsDigest() throws {
+    @Test("`classify --jsonl` answers each picture of a folder, with SHA-256 digests, and of a tar archive")
+    func foldersAndArchivesGiveEachPictureOnceWithItsDigest() throws {
         let folder = try pictures()
         defer { try? FileManager.default.removeItem(at: folder) }
         let photos = folder.appendingPathComponent("photos")
@@ -175,7 +181,8 @@ struct BulkTests {
         #expect(refused.status == 1 && refused.errors.contains("is not a tar archive"), "\(refused.errors)")
     }
 
-    @Test func shardsAreDisjointAndTogetherAll() throws {
+    @Test("the three shards of a folder are disjoint and hold all its pictures; a wrong shard is refused")
+    func shardsAreDisjointAndTogetherAll() throws {
         let folder = try pictures()
         defer { try? FileManager.default.removeItem(at: folder) }
         let photos = folder.appendingPathComponent("photos").path
@@ -197,7 +204,8 @@ struct BulkTests {
         #expect(beyond.status == 2, "\(beyond.errors)")
     }
 
-    @Test func resumeSkipsWhatIsAnsweredAndRedoesWhatChanged() throws {
+    @Test("`--resume` skips answered pictures, and answers new and changed ones and a line cut short")
+    func resumeSkipsWhatIsAnsweredAndRedoesWhatChanged() throws {
         let folder = try pictures()
         defer { try? FileManager.default.removeItem(at: folder) }
         let photos = folder.appendingPathComponent("photos"), file = folder.appendingPathComponent("answers.jsonl").path
@@ -225,7 +233,8 @@ struct BulkTests {
         #expect(try text() == whole)
     }
 
-    @Test func answersOfAnotherModelOrOtherSettingsOrAnotherFileAreLeftAlone() throws {
+    @Test("`--resume` refuses a file with answers of another model or other settings, or of another kind")
+    func answersOfAnotherModelOrOtherSettingsOrAnotherFileAreLeftAlone() throws {
         let folder = try pictures()
         defer { try? FileManager.default.removeItem(at: folder) }
         let photos = folder.appendingPathComponent("photos").path,
@@ -262,7 +271,8 @@ struct BulkTests {
     }
 
     /// The other commands, and embeddings as NPY: rows belong to lines.
-    @Test func detectionsAndEmbeddingsAreLinesToo() throws {
+    @Test("`embed --jsonl --npy` writes a row per picture, NaN for a failure; `detect --jsonl` writes lines")
+    func detectionsAndEmbeddingsAreLinesToo() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -317,7 +327,8 @@ struct BulkTests {
     }
 
     /// The lines of `--jsonl` are a table of expectations.
-    @Test func checkReadsWhatItWrites() throws {
+    @Test("`ocelli check --against` reads the answers of `classify --jsonl` as expectations")
+    func checkReadsWhatItWrites() throws {
         let folder = try pictures()
         defer { try? FileManager.default.removeItem(at: folder) }
         let photos = folder.appendingPathComponent("photos"), file = folder.appendingPathComponent("answers.jsonl").path
@@ -332,7 +343,8 @@ struct BulkTests {
         #expect(try run(["check", digits, "--against", file, "--at-least", "1"]).status == 1)
     }
 
-    @Test func readyAsksTheDaemon() throws {
+    @Test("`ocelli ready` succeeds for a ready daemon, and fails for an unknown model and a closed port")
+    func readyAsksTheDaemon() throws {
         let daemon = try Daemon()
         defer { daemon.stop() }
         let yes = try Shell.run(Daemon.binary.path, ["ready", daemon.url])

@@ -20,14 +20,16 @@ struct BundleCommandsTests {
         return folder
     }
 
-    @Test func aGoodBundleIsDescribed() throws {
+    @Test("`ocelli check` calls a good bundle good, and tells its input size and number of labels")
+    func aGoodBundleIsDescribed() throws {
         let result = try ocelli(["check", digits.path])
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.text.contains("good") && result.text.contains("64x64 GRAY") && result.text.contains("10 labels"))
     }
 
     /// Nobody has decided what `init` marked: the daemon serves the model under its name, and says so everywhere.
-    @Test func anUnfinishedBundleIsServedByItsNameAlone() throws {
+    @Test("a model with values to decide is served by its name, but is never the default model")
+    func anUnfinishedBundleIsServedByItsNameAlone() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-open-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: models) }
@@ -52,7 +54,8 @@ struct BundleCommandsTests {
                 && daemon.log.contains(remark), "\(daemon.log)")
     }
 
-    @Test func labelsFromWindowsAreLabels() throws {
+    @Test("a bundle whose files have Windows line ends has the same ten labels")
+    func labelsFromWindowsAreLabels() throws {
         let folder = try copy { $0.replacingOccurrences(of: "\n", with: "\r\n") }
         defer { try? FileManager.default.removeItem(at: folder) }
         let labels = folder.appendingPathComponent("labels.txt")
@@ -63,7 +66,8 @@ struct BundleCommandsTests {
     }
 
     /// As Notepad, PowerShell and Excel write UTF-8: the mark is part of no label, no word of JSON, and no heading.
-    @Test func byteOrderMarksArePassedOver() throws {
+    @Test("byte order marks before model.json, labels and a table of expectations are ignored")
+    func byteOrderMarksArePassedOver() throws {
         let folder = try copy { "\u{FEFF}" + $0 }
         defer { try? FileManager.default.removeItem(at: folder) }
         let labels = folder.appendingPathComponent("labels.txt")
@@ -76,7 +80,8 @@ struct BundleCommandsTests {
         #expect(result.status == 0 && result.text.contains("1 of 1 agree"), "\(result.text)\(result.errors)")
     }
 
-    @Test func everyProblemIsReportedWithItsPlace() throws {
+    @Test("`ocelli check` reports each mistake of a bundle with its place, and still checks the next bundle")
+    func everyProblemIsReportedWithItsPlace() throws {
         let folder = try copy {
             $0.replacingOccurrences(of: "\"GRAY\"", with: "\"GREY\"").replacingOccurrences(
                 of: "\"labels.txt\"", with: "\"l.txt\""
@@ -95,7 +100,8 @@ struct BundleCommandsTests {
     }
 
     /// The models of a folder are checked one by one; files that are not models by their name do not reach the engine.
-    @Test func aFolderOfBundlesIsCheckedWhole() throws {
+    @Test("`ocelli check` of a folder checks each model; a training framework's file gets advice to export")
+    func aFolderOfBundlesIsCheckedWhole() throws {
         let saved = SharedData.packageRoot.appendingPathComponent(
             "Tests/Fixtures/tensorio/tensorflow-scalars.tiobundle/predict")
         try withFolder { folder in
@@ -134,11 +140,14 @@ struct BundleCommandsTests {
         }
     }
 
-    @Test(arguments: [
-        ("{\n  \"name\": \"x\"\n  \"id\": 1\n}", "line 3, column 3"), ("{\n  \"name\": \"x\n}", "line 2"),
-        ("\"", "line 1, column 2"),
-        ("", "line 1, column 1"), ("{\"a\": [1, 2}", "column 12"), ("{\"a\": /* x", "column 7"), ("{} x", "column 4"),
-    ])
+    @Test(
+        "a syntax error in model.json is reported with its line or column",
+        arguments: [
+            ("{\n  \"name\": \"x\"\n  \"id\": 1\n}", "line 3, column 3"), ("{\n  \"name\": \"x\n}", "line 2"),
+            ("\"", "line 1, column 2"),
+            ("", "line 1, column 1"), ("{\"a\": [1, 2}", "column 12"), ("{\"a\": /* x", "column 7"),
+            ("{} x", "column 4"),
+        ])
     func jsonThatIsNoneSaysWhere(_ json: String, _ place: String) throws {
         let folder = try copy { _ in json }
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -148,7 +157,8 @@ struct BundleCommandsTests {
             "\(result.errors)")
     }
 
-    @Test func aDraftIsFilledInAndMarked() throws {
+    @Test("`ocelli init` drafts model.json from the model file; `check` fails while the draft has marks")
+    func aDraftIsFilledInAndMarked() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-init-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -194,7 +204,8 @@ struct BundleCommandsTests {
     }
 
     /// Every kind of model file: what `init` writes can be served, and `check` tells what is still to be decided.
-    @Test func draftsOfEveryKindPassTheCheck() throws {
+    @Test("a draft of `ocelli init` for each kind of model loads, and `check` lists what is still to decide")
+    func draftsOfEveryKindPassTheCheck() throws {
         let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tensorio")
         for (bundle, file, decisions) in [
             ("tensor-3x3x3.tiobundle", "model.tflite", []), ("tensorflow-scalars.tiobundle", "predict", []),
@@ -220,7 +231,8 @@ struct BundleCommandsTests {
         }
     }
 
-    @Test func anExtentThatTheFileLeavesOpenIsToBeDecided() throws {
+    @Test("a dimension that the model file leaves open is a value to decide in the draft of `ocelli init`")
+    func anExtentThatTheFileLeavesOpenIsToBeDecided() throws {
         try withFolder { folder in
             try IdentityModel.write("f32", named: "net", into: folder)
             let file = folder.appendingPathComponent("net.xml")
@@ -235,7 +247,9 @@ struct BundleCommandsTests {
     }
 
     /// model.json in a folder of models would make one bundle of all that is in it.
-    @Test(arguments: ["other.xml", "digits/model.json", ""])
+    @Test(
+        "`ocelli init` writes no model.json into a folder of models, and says how to move the file",
+        arguments: ["other.xml", "digits/model.json", ""])
     func aFolderOfModelsGetsNoModelJSON(_ other: String) throws {
         try withFolder { folder in
             let models = folder.appendingPathComponent(other.isEmpty ? "models" : "mine")
@@ -253,7 +267,8 @@ struct BundleCommandsTests {
         }
     }
 
-    @Test func filesThatAreNotModelsAreRefusedWithAReason() throws {
+    @Test("`ocelli init` refuses folders, missing files and files that are no models, and says why")
+    func filesThatAreNotModelsAreRefusedWithAReason() throws {
         try withFolder { folder in
             try IdentityModel.write("f32", named: "net", into: folder)
             for (path, words) in [

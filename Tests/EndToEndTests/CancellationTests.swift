@@ -60,7 +60,8 @@ struct CancellationTests {
         return (daemon, holders)
     }
 
-    @Test func aHundredUploadsAbortedWhileQueuedCauseNoInference() throws {
+    @Test("a hundred clients that leave while they wait in the queue cause no inference")
+    func aHundredUploadsAbortedWhileQueuedCauseNoInference() throws {
         let (daemon, holders) = try busyDaemon()
         let files = daemon.openFiles
         let clients = try (0..<100).map { _ in try RawClient(daemon.url) }
@@ -86,7 +87,8 @@ struct CancellationTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func aClientThatHalfClosesStillGetsItsAnswer() throws {
+    @Test("a client that shuts down its sending side still gets its answer")
+    func aClientThatHalfClosesStillGetsItsAnswer() throws {
         let (daemon, holders) = try busyDaemon()
         let waiting = try RawClient(daemon.url)
         try waiting.post(seven)
@@ -102,7 +104,8 @@ struct CancellationTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func clientsThatLeaveInTheMiddleOfAHeadAreNothing() throws {
+    @Test("clients that reset their connection at any byte of a request head do not disturb the daemon")
+    func clientsThatLeaveInTheMiddleOfAHeadAreNothing() throws {
         let daemon = try Daemon()
         let head = "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"
         for count in 0...head.utf8.count {
@@ -122,7 +125,8 @@ struct CancellationTests {
     static let aborts =
         ProcessInfo.processInfo.environment["OCELLI_TEST_ABORTS"].flatMap { Int($0) }.map { max(100, $0) } ?? 1_000
 
-    @Test func randomAbortsUnderLoadLeaveNothingBehind() async throws {
+    @Test("clients that leave at random moments under load leave no files, threads or memory behind")
+    func randomAbortsUnderLoadLeaveNothingBehind() async throws {
         // Without the variant for single-stream requests: it maps its own file when nothing else runs.
         let daemon = try Daemon(["--queue-length", "32", "--lone-threads", "0"])
         let seed = UInt64.random(in: .min ... .max)

@@ -7,11 +7,13 @@ import Testing
 struct ChangingLimitsTests {
     /// The affinity stands for a control group, which not every machine lets tests change: both are read at one place.
     @Test(
+        "SIGHUP after the process lost processors: threads follow, and the model is loaded again",
         .enabled(if: MetricsTests.hasTool("taskset"), "taskset is not installed"),
         .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "one processor cannot become fewer"))
     func changedProcessorsAreFollowedOnASignal() throws { try followProcessors { $0.signal(SIGHUP) } }
 
     @Test(
+        "without a signal, a change of the usable processors is followed within 100 seconds",
         .enabled(
             if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func changedProcessorsAreFollowedWithinAMinute() throws { try followProcessors { _ in } }
@@ -45,7 +47,9 @@ struct ChangingLimitsTests {
     }()
 
     /// A pod that is resized in place, with a real group: smaller, and as large as before.
-    @Test(.enabled(if: memoryGroups != nil, "needs root, and a control group of version 1 that limits memory"))
+    @Test(
+        "SIGHUP after the memory limit changed: the limits of bodies follow, down and up again",
+        .enabled(if: memoryGroups != nil, "needs root, and a control group of version 1 that limits memory"))
     func changedMemoryIsFollowed() throws {
         let group = try #require(Self.memoryGroups) + "/ocelli-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: group, withIntermediateDirectories: false)
@@ -76,6 +80,7 @@ struct ChangingLimitsTests {
     }
 
     @Test(
+        "a drain that takes longer than OCELLI_GRACE allows is warned of at start",
         arguments: [
             ("30s", ["--drain-delay=5s", "--drain-timeout=30s"], "5s) and drain_timeout (30s) are 35s together"),
             (

@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func everyRouteOfADialectIsInTheTable() {
+    @Test("docs/clients.md lists each route of each dialect")
+    func everyRouteOfADialectIsInTheTable() {
         #expect(lines.count >= 30)
         let asked = lines.flatMap { $0.asks.split(separator: "`").map(String.init) }
         for resource in Service.routes.resources where resource.dialect != nil {
@@ -43,7 +44,10 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence))) func everyLineAnswersAsItSays() throws {
+    @Test(
+        "each curl command of docs/clients.md gets the status and the words that its line says",
+        .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+    func everyLineAnswersAsItSays() throws {
         let root = SharedData.packageRoot
         let dialects = "tfserving,sagemaker,vertex,deepstack"
         #expect(
@@ -75,7 +79,9 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized) struct ClientsTests {
     private static let root = SharedData.packageRoot
 
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "a Python client classifies with bodies of TensorFlow Serving and SageMaker",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func tensorFlowServingsAndSageMakersBodies() throws {
         let daemon = try Daemon(["--dialects", "tfserving,sagemaker"])
         let result = try PythonClients.run(
@@ -85,6 +91,7 @@ import Testing
     }
 
     @Test(
+        "the client packages of KServe and SageMaker classify a picture",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.areServersAvailable, Comment(rawValue: PythonClients.serversAbsence)))
     func kServesAndSageMakersOwnClients() throws {
@@ -100,6 +107,7 @@ import Testing
 
     /// A cat in a photograph, as a camera's picture comes: by the detector that Frigate's users have.
     @Test(
+        "a DeepStack client, as in Frigate, finds the cat in a photograph",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
@@ -115,7 +123,9 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test(.enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
+    @Test(
+        "a page of an origin in --cors-origins may fetch answers in Chromium, with a bearer token",
+        .enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
     func aPageOfAnotherOriginMayFetch() throws {
         let token = "a-token-of-the-page-0123456789abcdef"
         let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
@@ -140,7 +150,8 @@ import Testing
 
     // MARK: Vertex AI's port
 
-    @Test func vertexSetsThePort() throws {
+    @Test("AIP_HTTP_PORT sets the port with the vertex dialect, unless --listen is given; a bad port is refused")
+    func vertexSetsThePort() throws {
         let port = try Self.freePort()
         // No --listen: the helper gives one, which counts before the variable.
         let ignored = try Daemon(["--dialects", "vertex"], environment: ["AIP_HTTP_PORT": "\(port)"])

@@ -18,7 +18,9 @@ struct CompileTests {
     }
 
     /// As a bundle, as a folder of bundles, as numbered versions, and as what the settings name.
-    @Test(arguments: LongTests.every(2, of: ["", "/digits", "/versions", "settings"]))
+    @Test(
+        "a model compiled by `ocelli compile` is loaded from the cache, without a load check",
+        arguments: LongTests.every(2, of: ["", "/digits", "/versions", "settings"]))
     func daemonFindsWhatWasCompiled(_ what: String) throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -44,7 +46,8 @@ struct CompileTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func whatCannotBeCompiledIsNamed() throws {
+    @Test("`ocelli compile` names a broken model, a missing path, a bad cache folder and an unknown flag")
+    func whatCannotBeCompiledIsNamed() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let models = folder.path + "/models"

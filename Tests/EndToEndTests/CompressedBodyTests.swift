@@ -33,7 +33,8 @@ struct CompressedBodyTests {
             ["--data-binary", "@-", "-H", "Content-Encoding: \(coding)"] + arguments, input: body)
     }
 
-    @Test func gzipAndDeflateAreDecompressed() throws {
+    @Test("an infer body in gzip or deflate is decompressed before the JSON is read")
+    func gzipAndDeflateAreDecompressed() throws {
         let daemon = try Daemon()
         let request = try Self.request()
         let packed = try gzip(request)
@@ -54,7 +55,8 @@ struct CompressedBodyTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func mistakesAreNamed() throws {
+    @Test("a damaged gzip body is refused with 400, an unknown content coding with 415")
+    func mistakesAreNamed() throws {
         let daemon = try Daemon()
         let request = try Self.request()
         let packed = try gzip(request)
@@ -79,7 +81,8 @@ struct CompressedBodyTests {
     }
 
     /// A few bytes can stand for many: they count as what they become, and are given back.
-    @Test func decompressedBodiesAreLimited() throws {
+    @Test("a body counts as its decompressed length: max_body refuses with 413, max_total_body with 503")
+    func decompressedBodiesAreLimited() throws {
         let daemon = try Daemon(["--max-body", "1MiB", "--max-total-body", "2MiB"])
         let request = try Self.request()
         func padded(to size: Int) throws -> Data {

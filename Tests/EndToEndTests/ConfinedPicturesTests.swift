@@ -39,7 +39,8 @@ struct ConfinedPicturesTests {
         }
     }
 
-    @Test func phonePictureIsClassifiedUpright() throws {
+    @Test("a phone's HEIC picture reaches the model upright, with the pixels of the same picture as PNG")
+    func phonePictureIsClassifiedUpright() throws {
         let daemon = try Daemon()
         let answer = try Curl.post(Self.file("heic/grid_iphone.heic"), to: daemon.url + "/v1/classify")
         #expect(answer.status == 200, "\(answer.text)")
@@ -56,7 +57,8 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func pageOfTIFFIsChosen() throws {
+    @Test("`page` chooses a page of a TIFF, the first by default; a page that does not exist gets 400")
+    func pageOfTIFFIsChosen() throws {
         let daemon = try Daemon()
         let file = try Self.file("tiff/multipage.tif")
         let pages = try (0..<3).map {
@@ -70,7 +72,8 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func damagedPicturesAndThoseBesideThemAreAnswered() throws {
+    @Test("a damaged HEIC or GIF gets invalid_image; the other pictures of its batch are answered")
+    func damagedPicturesAndThoseBesideThemAreAnswered() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
         let whole = try Data(contentsOf: Self.file("heic/grid_iphone.heic"))
@@ -90,7 +93,10 @@ struct ConfinedPicturesTests {
     }
 
     /// The time for the answer passes while the process is started.
-    @Test(arguments: ["", "&explain=npy"]) func lateAnswersAreThoseOfADeadline(_ query: String) throws {
+    @Test(
+        "a HEIC picture that is not decoded within timeout_ms=5 gets 504 deadline_exceeded",
+        arguments: ["", "&explain=npy"])
+    func lateAnswersAreThoseOfADeadline(_ query: String) throws {
         let daemon = try Daemon()
         let answer = try Curl.post(
             Self.file("heic/grid_iphone.heic"), to: daemon.url + "/v1/classify?timeout_ms=5" + query)
@@ -117,7 +123,9 @@ struct ConfinedPicturesTests {
     private static let canHideLibraries =
         (try? Shell.run(without[0], Array(without.dropFirst()) + ["/bin/true"]).status) == 0
 
-    @Test(.enabled(if: canHideLibraries, "needs libheif1, and a user namespace with mounts (unshare)"))
+    @Test(
+        "a picture whose decoder library is missing gets 415 with the library's package name",
+        .enabled(if: canHideLibraries, "needs libheif1, and a user namespace with mounts (unshare)"))
     func formatsWithoutTheirLibrariesAreRefusedWithThePackagesName() throws {
         let daemon = try Daemon(launcher: Self.without)
         let packages = [
@@ -134,7 +142,8 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func tooManyPixelsAreRefusedBeforeTheyAreDecoded() throws {
+    @Test("HEIC, TIFF, GIF and BMP pictures with more pixels than max_pixels get 413 image_too_large")
+    func tooManyPixelsAreRefusedBeforeTheyAreDecoded() throws {
         let daemon = try Daemon(["--max-pixels", "5000"])
         for name in ["heic/irot180.heic", "tiff/gray16.tif", "gif/87a.gif", "bmp/1bit.bmp"] {
             let answer = try Curl.post(Self.file(name), to: daemon.url + "/v1/classify")
@@ -153,7 +162,8 @@ struct ConfinedPicturesTests {
     }
 
     /// The helper is the daemon's only process for pictures; killed, it is replaced, and it ends with the daemon.
-    @Test func helperIsReplacedAndEndsWithTheDaemon() throws {
+    @Test("the picture helper process is replaced when killed, and ends when the daemon ends")
+    func helperIsReplacedAndEndsWithTheDaemon() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
         #expect(try Self.descendants(of: daemon.pid).isEmpty, "it starts with the first picture")

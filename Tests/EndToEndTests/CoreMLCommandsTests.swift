@@ -5,7 +5,8 @@ import Testing
 /// Core ML files with `ocelli check`, `init` and `report`, and the reasons of those that cannot be served.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLCommandsTests {
-    @Test func checkWarnsOfBiasesThatAreAdded() throws {
+    @Test("`ocelli check` warns of positive biases in a Core ML file, which look like a mistake of sign")
+    func checkWarnsOfBiasesThatAreAdded() throws {
         let wrong = CoreMLFixtures.product.appendingPathComponent("colors_mean.mlmodel").path
         let result = try CoreMLFixtures.ocelli(["check", wrong])
         #expect(result.status == 0)
@@ -19,7 +20,8 @@ struct CoreMLCommandsTests {
 
     /// The model.json that init writes leaves every answer as it is, and each of its comments is a member that may be
     /// said.
-    @Test func initWritesAnOverlayThatChangesNothing() throws {
+    @Test("the model.json that `ocelli init` writes for a Core ML file changes no answer")
+    func initWritesAnOverlayThatChangesNothing() throws {
         let names = [
             "colors.mlmodel", "colors_mean.mlmodel", "program.mlpackage", "detector.mlmodel", "tickets.mlmodel",
         ]
@@ -75,9 +77,11 @@ struct CoreMLCommandsTests {
 
     /// A model.json in a folder of models would make all of it one bundle, and one elsewhere would change the model's
     /// name.
-    @Test(arguments: [
-        ["colors.mlmodel", "tickets.mlmodel"], ["program.mlpackage", "colors.mlmodel"], ["colors.mlmodel"],
-    ])
+    @Test(
+        "`ocelli init` writes no model.json where a Core ML file is not in a folder of its own",
+        arguments: [
+            ["colors.mlmodel", "tickets.mlmodel"], ["program.mlpackage", "colors.mlmodel"], ["colors.mlmodel"],
+        ])
     func initRefusesFoldersThatAreNotTheModelsOwn(_ names: [String]) throws {
         let folder = try CoreMLFixtures.Folder(names.map { CoreMLFixtures.product.appendingPathComponent($0) })
         let before = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
@@ -90,7 +94,8 @@ struct CoreMLCommandsTests {
 
     /// Inputs that may be left out, the shapes that a file allows, and those that are used: in check, `/v1/models` and
     /// `/v2`.
-    @Test func descriptionsSayWhatMayBeChosen() throws {
+    @Test("optional inputs and flexible shapes of Core ML files are in `check`, /v1/models and /v2/models")
+    func descriptionsSayWhatMayBeChosen() throws {
         let names = [
             "batch.mlmodel", "default.mlmodel", "detector.mlmodel", "enlarge.mlpackage", "sizes.mlmodel",
             "tickets.mlmodel",
@@ -144,7 +149,8 @@ struct CoreMLCommandsTests {
     }
 
     /// Inputs that have no zeros are a word or a key that the model knows.
-    @Test func reportMeasuresModelsOfWordsAndDictionaries() throws {
+    @Test("`ocelli report` measures Core ML models whose inputs are strings or dictionaries")
+    func reportMeasuresModelsOfWordsAndDictionaries() throws {
         let files = [
             "product/tickets", "classical/dict_vectorizer", "classical/one_hot_error",
             "classical/categorical_mapping_integers",
@@ -159,7 +165,8 @@ struct CoreMLCommandsTests {
         }
     }
 
-    @Test func filesThatCannotBeServedAreListedWithTheReason() throws {
+    @Test("a Core ML file that cannot be served is listed with the reason, and good files are served")
+    func filesThatCannotBeServedAreListedWithTheReason() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("tickets.mlmodel")])
         let whole = try Data(contentsOf: CoreMLFixtures.product.appendingPathComponent("colors.mlmodel"))
         try whole.prefix(200).write(to: folder.url.appendingPathComponent("cut.mlmodel"))

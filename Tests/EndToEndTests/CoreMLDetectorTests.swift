@@ -28,7 +28,8 @@ struct CoreMLDetectorTests {
 
     /// The suppression is computed here: the query's thresholds replace the file's, whether it takes them as inputs or
     /// not.
-    @Test func thresholdsOfTheQueryReachTheSuppressionOfTheFile() throws {
+    @Test("`threshold` and `iou` of a request replace those of a Core ML file's non-maximum suppression")
+    func thresholdsOfTheQueryReachTheSuppressionOfTheFile() throws {
         let expected = try expected()
         let folder = try CoreMLFixtures.Folder(
             ["detector", "faces"].map { CoreMLFixtures.product.appendingPathComponent("\($0).mlmodel") })
@@ -65,7 +66,8 @@ struct CoreMLDetectorTests {
     }
 
     /// A number of boxes that the file does not declare is an open extent: one box of one class is a row all the same.
-    @Test func oneBoxIsARowInPredict() throws {
+    @Test("a Core ML detector that finds a single box answers predict with an array of one row")
+    func oneBoxIsARowInPredict() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("faces.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -81,7 +83,8 @@ struct CoreMLDetectorTests {
         #expect(try expected().faces.values.contains { $0.count == 1 })
     }
 
-    @Test func aDetectorFindsBoxesInPictures() throws {
+    @Test("a Core ML detector's boxes, labels and confidences are as numpy computes them")
+    func aDetectorFindsBoxesInPictures() throws {
         let expected = try expected()
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("detector.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])

@@ -35,7 +35,8 @@ struct CoreMLSequenceTests {
         found.count == expected.count && zip(found, expected).allSatisfy { abs($0 - $1) <= 1e-4 }
     }
 
-    @Test func aSequenceHasAsManyStepsAsTheRequestGives() throws {
+    @Test("a recurrent Core ML network takes sequences of any length, in each form of its input")
+    func aSequenceHasAsManyStepsAsTheRequestGives() throws {
         let folder = try CoreMLFixtures.Folder(
             ["steps-lstm", "steps-embedding", "steps-lstm-state"].map {
                 CoreMLFixtures.folder.appendingPathComponent("networks/\($0).mlmodel")

@@ -34,7 +34,8 @@ struct CoreMLSqueezeNetTests {
         }
     }
 
-    @Test func weightsOfEveryWidthAnswerAsTheFileSays() throws {
+    @Test("SqueezeNet with weights of 16 to 4 bits answers as numpy computes, and its biases are warned of")
+    func weightsOfEveryWidthAnswerAsTheFileSays() throws {
         let folder = try CoreMLFixtures.Folder(Self.names.map(file))
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -51,7 +52,8 @@ struct CoreMLSqueezeNetTests {
     }
 
     /// The example of the documentation, word for word.
-    @Test func theDocumentedModelJSONSubtractsTheMean() throws {
+    @Test("the model.json of docs/core-ml.md makes SqueezeNet subtract the mean, with no warning")
+    func theDocumentedModelJSONSubtractsTheMean() throws {
         let page = try String(
             contentsOf: SharedData.packageRoot.appendingPathComponent("docs/core-ml.md"), encoding: .utf8)
         let example = try #require(page.components(separatedBy: "```json\n").dropFirst().first)

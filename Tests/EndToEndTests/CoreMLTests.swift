@@ -5,7 +5,8 @@ import Testing
 /// Core ML files that take pictures, as users have them: dropped into the models folder, and asked over HTTP.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLTests {
-    @Test func aClassifierAnswersWithItsOwnLabelsAndPreprocessing() throws {
+    @Test("a Core ML classifier answers with its own labels, preprocessing and metadata")
+    func aClassifierAnswersWithItsOwnLabelsAndPreprocessing() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("colors.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -42,7 +43,8 @@ struct CoreMLTests {
     }
 
     /// Scores below 0 are no confidences: no threshold applies to them, and each answer says what they are.
-    @Test func logitsAreAnsweredWholeAndSaidToBeLogits() throws {
+    @Test("logits of a Core ML classifier are marked as logits, and no threshold applies to them")
+    func logitsAreAnsweredWholeAndSaidToBeLogits() throws {
         let file = CoreMLFixtures.product.appendingPathComponent("colors_logits.mlmodel")
         let folder = try CoreMLFixtures.Folder([file, CoreMLFixtures.product.appendingPathComponent("colors.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
@@ -92,7 +94,8 @@ struct CoreMLTests {
         #expect(try classify("colors_logits", ["--json"]).text.contains("\"scores\":\"logits\""))
     }
 
-    @Test func anMLProgramInAPackageIsTheSameClassifier() throws {
+    @Test("an ML program in an .mlpackage classifies as the same network in an .mlmodel does")
+    func anMLProgramInAPackageIsTheSameClassifier() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("program.mlpackage")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -110,7 +113,8 @@ struct CoreMLTests {
         }
     }
 
-    @Test func openInferenceHasTheLabelAsBytesAndTheScoresAsTensor() throws {
+    @Test("the /v2 answer of a Core ML classifier has the label as BYTES and the scores as FP32")
+    func openInferenceHasTheLabelAsBytesAndTheScoresAsTensor() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("colors.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -131,7 +135,8 @@ struct CoreMLTests {
         #expect((scores["data"] as? [Any])?.count == 4)
     }
 
-    @Test func aPictureComesBackAsPNG() throws {
+    @Test("a Core ML model whose output is a picture answers `Accept: image/png` with a PNG")
+    func aPictureComesBackAsPNG() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("invert.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -153,7 +158,8 @@ struct CoreMLTests {
         #expect(reported.topLabel == "red", "\(reported.text)")
     }
 
-    @Test func aPipelineOfANetworkAndALinearModelClassifies() throws {
+    @Test("a Core ML pipeline of a network and a linear model answers predict and classify")
+    func aPipelineOfANetworkAndALinearModelClassifies() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("pixels.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -174,7 +180,8 @@ struct CoreMLTests {
     }
 
     /// Scale, bias and order of colors are those of each network.
-    @Test func networksOfAPipelineScaleTheirOwnPictures() throws {
+    @Test("each network of a Core ML pipeline uses its own scale, biases and colour order")
+    func networksOfAPipelineScaleTheirOwnPictures() throws {
         let all = try #require(try CoreMLFixtures.expected()["pipelines"] as? [String: [String: [Double]]])
         let folder = try CoreMLFixtures.Folder(
             all.keys.map { CoreMLFixtures.product.appendingPathComponent("\($0).mlmodel") })
@@ -194,7 +201,8 @@ struct CoreMLTests {
         }
     }
 
-    @Test func modelJSONFixesBiasesOfTheWrongSign() throws {
+    @Test("a model.json corrects the biases of a Core ML file that have the wrong sign")
+    func modelJSONFixesBiasesOfTheWrongSign() throws {
         let folder = try CoreMLFixtures.Folder()
         let file = CoreMLFixtures.product.appendingPathComponent("colors_mean.mlmodel")
         try folder.add(file, as: "as_written.mlmodel")

@@ -5,7 +5,8 @@ import Testing
 /// Core ML files that take numbers, strings and dictionaries, over HTTP.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLValuesTests {
-    @Test func aLogisticRegressionAnswersAsScikitLearnDoes() throws {
+    @Test("a Core ML logistic regression answers as scikit-learn does; a missing or wrong input gets 400")
+    func aLogisticRegressionAnswersAsScikitLearnDoes() throws {
         let name = "glm_classifier_strings"
         let folder = try CoreMLFixtures.Folder([
             CoreMLFixtures.folder.appendingPathComponent("classical/\(name).mlmodel")
@@ -51,7 +52,8 @@ struct CoreMLValuesTests {
         #expect((outputs[1]["data"] as? [Any])?.count == 2)
     }
 
-    @Test func wordsAndOptionalInputs() throws {
+    @Test("a Core ML model with a string input takes known words only, and optional inputs may be left out")
+    func wordsAndOptionalInputs() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("tickets.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -94,7 +96,8 @@ struct CoreMLValuesTests {
         }
     }
 
-    @Test func stringsAreBytesOfTheOpenInferenceProtocol() throws {
+    @Test("string inputs of a Core ML model are BYTES tensors in /v2, as JSON and as binary data")
+    func stringsAreBytesOfTheOpenInferenceProtocol() throws {
         let folder = try CoreMLFixtures.Folder([
             CoreMLFixtures.product.appendingPathComponent("tickets.mlmodel"),
             CoreMLFixtures.folder.appendingPathComponent("classical/dict_vectorizer.mlmodel"),
@@ -135,7 +138,8 @@ struct CoreMLValuesTests {
         #expect(words.status == 400 && words.error.contains("/predict"), "\(words.text)")
     }
 
-    @Test func everyTypeOfFeatureGoesInAndOut() throws {
+    @Test("Core ML numbers, 64-bit integers, strings, arrays and dictionaries are inputs and outputs of predict")
+    func everyTypeOfFeatureGoesInAndOut() throws {
         let folder = try CoreMLFixtures.Folder(
             ["identity", "dict_vectorizer", "one_hot_error_sparse"].map {
                 CoreMLFixtures.folder.appendingPathComponent("classical/\($0).mlmodel")
@@ -159,7 +163,8 @@ struct CoreMLValuesTests {
         #expect((sparse.json["outputs"] as? [String: Any])?["y"] as? [String: Double] == ["2": 1], "\(sparse.text)")
     }
 
-    @Test func openSizesAreThoseThatTheFileAllows() throws {
+    @Test("a Core ML input of flexible shape takes the sizes that the file allows; other sizes get 400")
+    func openSizesAreThoseThatTheFileAllows() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("enlarge.mlpackage")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
@@ -184,7 +189,8 @@ struct CoreMLValuesTests {
         }
     }
 
-    @Test func thresholdsOfADetectorMayBeLeftOut() throws {
+    @Test("a Core ML pipeline that ends with a suppression keeps as many boxes as its test cases expect")
+    func thresholdsOfADetectorMayBeLeftOut() throws {
         let folder = try CoreMLFixtures.Folder([
             CoreMLFixtures.folder.appendingPathComponent("classical/suppression_pipeline.mlmodel")
         ])
@@ -203,7 +209,8 @@ struct CoreMLValuesTests {
     }
 
     /// scikit-learn marks what is missing by NaN, which JSON has not.
-    @Test func nullIsAMissingNumberWhereAnImputerTakesIt() throws {
+    @Test("null is a missing number for a Core ML imputer; a model without an imputer refuses null")
+    func nullIsAMissingNumberWhereAnImputerTakesIt() throws {
         let names = ["imputer", "imputer_double", "glm_classifier_strings"]
         let folder = try CoreMLFixtures.Folder(
             names.map { CoreMLFixtures.folder.appendingPathComponent("classical/\($0).mlmodel") })
@@ -226,7 +233,8 @@ struct CoreMLValuesTests {
         #expect(glm.status == 400 && glm.error.contains("found null"), "\(glm.text)")
     }
 
-    @Test func theExamplesAreServed() throws {
+    @Test("the models in examples/coreml are served and answer as expected")
+    func theExamplesAreServed() throws {
         let examples = SharedData.packageRoot.appendingPathComponent("examples/coreml")
         let daemon = try Daemon(["--models", examples.path])
         defer { daemon.stop() }

@@ -64,7 +64,8 @@ struct DatatypeTests {
             input: Data(json.utf8) + (binaryIn ? content : Data()))
     }
 
-    @Test func everyTypeThereAndBack() throws {
+    @Test("elements of each datatype pass /v2 unchanged as binary data, and as JSON except FP16 and BF16")
+    func everyTypeThereAndBack() throws {
         try withDaemon { daemon in
             for sample in Self.samples {
                 let metadata = try Curl.run(daemon.url + "/v2/models/\(sample.engine)")
@@ -99,7 +100,8 @@ struct DatatypeTests {
         }
     }
 
-    @Test func whatDoesNotFitIsRefused() throws {
+    @Test("a /v2 number outside its datatype's range gets 400 with the number; a model of strings is not served")
+    func whatDoesNotFitIsRefused() throws {
         try withDaemon { daemon in
             for (engine, datatype, data, words) in [
                 ("boolean", "BOOL", "[true,2,1]", ["true or false", "[1]", "2"]),

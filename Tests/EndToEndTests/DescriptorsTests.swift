@@ -33,7 +33,8 @@ struct DescriptorsTests {
         return MetricsTests.value("ocelli_connections_refused_total", in: page) ?? -1
     }
 
-    @Test func theDaemonStaysUpAndRecovers() throws {
+    @Test("without free file descriptors: idle clients give way, new clients are refused, later all is served")
+    func theDaemonStaysUpAndRecovers() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.copyItem(at: SharedData.packageRoot.appendingPathComponent("models"), to: models)
         defer { try? FileManager.default.removeItem(at: models) }

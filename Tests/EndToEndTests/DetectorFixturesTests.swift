@@ -21,7 +21,8 @@ struct DetectorFixturesTests {
 
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/detectors")
 
-    @Test func everyLayoutOrientationAndCrop() throws {
+    @Test("detectors of each output layout give numpy's boxes, for each picture orientation and crop")
+    func everyLayoutOrientationAndCrop() throws {
         let text = try Data(contentsOf: Self.folder.appendingPathComponent("expected.json"))
         let requests = try JSONDecoder().decode([Request].self, from: text)
         let daemon = try Daemon(["--models", Self.folder.path])

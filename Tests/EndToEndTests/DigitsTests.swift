@@ -18,7 +18,8 @@ struct DigitsTests {
         }
     }
 
-    @Test func everyExampleIsReadThroughHTTP() throws {
+    @Test("/v1/classify reads the digit of each example picture")
+    func everyExampleIsReadThroughHTTP() throws {
         let daemon = try Daemon()
         #expect(Self.pictures.count >= 10)
         for (file, digit) in Self.pictures {
@@ -31,7 +32,8 @@ struct DigitsTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func everyExampleIsReadByTheCommand() throws {
+    @Test("`ocelli classify` reads the digit of each example picture")
+    func everyExampleIsReadByTheCommand() throws {
         let result = try Shell.run(
             Daemon.binary.path, ["classify", "--json", "--top", "1"] + Self.pictures.map(\.file.path),
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
@@ -43,7 +45,8 @@ struct DigitsTests {
         }
     }
 
-    @Test func aFileThatFailsIsTheExitStatusAndTheOthersAreAnswered() throws {
+    @Test("`ocelli classify` with files that fail ends with status 1, and answers the good file")
+    func aFileThatFailsIsTheExitStatusAndTheOthersAreAnswered() throws {
         let result = try Shell.run(
             Daemon.binary.path,
             [
@@ -57,7 +60,8 @@ struct DigitsTests {
         #expect(result.errors.contains("README.md: "))
     }
 
-    @Test func aSecondStartTakesTheCompiledModelFromTheCache() throws {
+    @Test("a second start takes the compiled model from the cache")
+    func aSecondStartTakesTheCompiledModelFromTheCache() throws {
         try Daemon().stop()
         let daemon = try Daemon()
         #expect(daemon.log.contains("from the cache of compiled models"), "\(daemon.log)")

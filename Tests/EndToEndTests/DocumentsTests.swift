@@ -8,7 +8,8 @@ import Testing
         try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
     }
 
-    @Test func everyScriptIsInTheREADMEOfItsFolder() throws {
+    @Test("scripts/README.md names each script of its folder")
+    func everyScriptIsInTheREADMEOfItsFolder() throws {
         let readme = try Self.text("scripts/README.md")
         let names = try Self.programs(in: "scripts")
         #expect(names.count > 5)
@@ -16,7 +17,8 @@ import Testing
     }
 
     /// A benchmark is a folder with `run` and a README that names its programs.
-    @Test func everyBenchmarkHasARunAndAREADME() throws {
+    @Test("each benchmark has a `run` program, and a README that names its programs")
+    func everyBenchmarkHasARunAndAREADME() throws {
         let index = try Self.text("Benchmarks/README.md")
         let root = SharedData.packageRoot.appendingPathComponent("Benchmarks")
         let folders = try FileManager.default.contentsOfDirectory(atPath: root.path).filter {
@@ -47,7 +49,8 @@ import Testing
     }
 
     /// Each claim at the top of README.md has a command below that shows it, of tests and programs that there are.
-    @Test func eachClaimOfTheREADMEHasACommand() throws {
+    @Test("each claim of README.md has a command, of test suites and programs that exist")
+    func eachClaimOfTheREADMEHasACommand() throws {
         let text = try Self.text("README.md")
         let top = try #require(text.components(separatedBy: "## Start").first)
         let claims = top.matches(of: /(?m)^- \*\*([^*]+)\*\*:/).map { String($0.output.1) }
@@ -82,7 +85,8 @@ import Testing
         }
     }
 
-    @Test func linksLeadSomewhere() throws {
+    @Test("relative links in the documents lead to files and headings that exist")
+    func linksLeadSomewhere() throws {
         let root = SharedData.packageRoot
         let documents =
             ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "scripts/README.md", "Benchmarks/README.md"]
@@ -113,7 +117,8 @@ import Testing
 
     /// The targets of the map in ARCHITECTURE.md are there: files, and folders with a slash, whole or by the end of
     /// their path.
-    @Test func theMapLeadsSomewhere() throws {
+    @Test("each path in the table of ARCHITECTURE.md exists")
+    func theMapLeadsSomewhere() throws {
         let root = SharedData.packageRoot
         var paths: Set<String> = []
         for folder in ["Sources", "Tests", "clients", "docs", "scripts", "Benchmarks", "config", "deploy"] {
@@ -153,7 +158,8 @@ import Testing
     }
 
     /// The articles' code is code of Tests/Consumer, which `scripts/check-consumer` builds and runs.
-    @Test func theArticlesCodeCompiles() throws {
+    @Test("the Swift code in the DocC articles is part of Tests/Consumer, which is built")
+    func theArticlesCodeCompiles() throws {
         let folder = "Tests/Consumer/Sources/Consumer/"
         let code = try ["Classify.swift", "Tensor.swift"].map { try Self.text(folder + $0) }.joined()
         for article in [

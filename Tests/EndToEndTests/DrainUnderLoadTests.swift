@@ -41,7 +41,10 @@ struct DrainUnderLoadTests {
         }
     }
 
-    @Test(arguments: 0..<LongTests.times(2, long: 20)) func aDrainLosesNothing(_ turn: Int) throws {
+    @Test(
+        "a daemon that is stopped under load answers each accepted request",
+        arguments: 0..<LongTests.times(2, long: 20))
+    func aDrainLosesNothing(_ turn: Int) throws {
         let daemon = try Daemon(["--access-log=false"] + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
         let load = try Load(daemon.url, seconds: 2)
         // In full swing first, and then at another moment each time.
@@ -58,7 +61,8 @@ struct DrainUnderLoadTests {
         #expect(result.lost == 0, "\(result.text)\(daemon.log)")
     }
 
-    @Test func manyReloadsFailNothing() throws {
+    @Test("many reloads of a changed model under load: no request fails, and no file stays open")
+    func manyReloadsFailNothing() throws {
         let count = LongTests.times(10, long: 100)
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.copyItem(at: SharedData.packageRoot.appendingPathComponent("models"), to: models)

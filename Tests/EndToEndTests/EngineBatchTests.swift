@@ -20,7 +20,8 @@ struct EngineBatchTests {
         return folder
     }
 
-    @Test func aBatchHasTheScoresOfSinglesAndOneBadPictureIsItsOwn() throws {
+    @Test("pictures batched in the engine have the scores of single ones; a bad picture fails alone")
+    func aBatchHasTheScoresOfSinglesAndOneBadPictureIsItsOwn() throws {
         let folder = try folder(runtime: "{ \"batch\": 4, \"warmup\": { \"runs\": 2 } }")
         defer { try? FileManager.default.removeItem(at: folder) }
         let daemon = try Daemon(["--models", folder.path, "--cache-dir", ""])
@@ -55,7 +56,8 @@ struct EngineBatchTests {
     }
 
     /// The engine's tensors through `/v2`, once with batches and once without.
-    @Test func aBatchOfV2HasTheTensorsOfSingles() throws {
+    @Test("/v2 batches of at most four have the tensors of single inferences; a bad picture fails the request")
+    func aBatchOfV2HasTheTensorsOfSingles() throws {
         let folder = try folder(runtime: "{ \"batch\": 4 }")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.copyItem(
@@ -115,7 +117,8 @@ struct EngineBatchTests {
     }
 
     /// A file whose batch axis is one: the bundle's `runtime.batch` opens it for `/v2` too.
-    @Test func aFixedBatchAxisIsOpened() throws {
+    @Test("`runtime.batch` lets a file with a fixed batch axis of 1 take larger /v2 batches")
+    func aFixedBatchAxisIsOpened() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-batch-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let port = "precision=\"FP32\"><dim>1</dim><dim>4</dim></port>"

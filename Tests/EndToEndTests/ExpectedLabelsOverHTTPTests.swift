@@ -7,7 +7,8 @@ import Testing
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
 struct ExpectedLabelsOverHTTPTests {
-    @Test func classify_realModelsAndPictures_givesTheExpectedLabels() throws {
+    @Test("real models and pictures give the expected labels and confidences over HTTP")
+    func classify_realModelsAndPictures_givesTheExpectedLabels() throws {
         let data = try #require(SharedData.folder)
         let daemon = try Daemon(["--models", data.appendingPathComponent("models").path])
         let start = daemon.openFiles
@@ -24,7 +25,9 @@ struct ExpectedLabelsOverHTTPTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test(arguments: Set(ExpectedLabels.rows.map(\.model)).sorted())
+    @Test(
+        "real models and pictures give the expected labels by `ocelli classify`",
+        arguments: Set(ExpectedLabels.rows.map(\.model)).sorted())
     func throughTheCommand(model: String) throws {
         let data = try #require(SharedData.folder)
         let rows = ExpectedLabels.rows.filter { $0.model == model }
@@ -47,7 +50,8 @@ struct ExpectedLabelsOverHTTPTests {
         }
     }
 
-    @Test func sixtyFourUploadsOfABigPictureAtOnce() async throws {
+    @Test("64 concurrent uploads of one large picture all get the same answer")
+    func sixtyFourUploadsOfABigPictureAtOnce() async throws {
         let data = try #require(SharedData.folder)
         let daemon = try Daemon([
             "--models", data.appendingPathComponent("models/mobilenet_v2_1.0_224_quant").path,

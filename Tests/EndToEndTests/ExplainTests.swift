@@ -5,7 +5,8 @@ import Testing
 /// "What the model saw", over HTTP and by the command.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ExplainTests {
-    @Test func explain_overHTTP_givesStepsPNGAndNPY() throws {
+    @Test("`explain` gives what the model saw as steps, PNG and NPY, for a single picture within its deadline")
+    func explain_overHTTP_givesStepsPNGAndNPY() throws {
         let daemon = try Daemon()
         let url = daemon.url + "/v1/classify?explain="
         let answer = try Curl.post(BadInputTests.seven, to: url + "preprocess")
@@ -45,7 +46,9 @@ struct ExplainTests {
     }
 
     /// A picture and a vector in one form, by curl, for every task that takes a picture; Pillow makes the pictures too.
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "`explain` of a form with a picture and a vector gives Pillow's pixels, for each task",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func explain_ofAForm_isPillowsPictureForEveryTask() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-explain-\(UUID().uuidString)")
@@ -90,7 +93,8 @@ struct ExplainTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func explain_byTheCommand_writesFiles() throws {
+    @Test("`classify --explain` writes JSON, NPY and PNG files, and no file replaces another")
+    func explain_byTheCommand_writesFiles() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-explain-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

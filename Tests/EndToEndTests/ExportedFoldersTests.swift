@@ -15,9 +15,10 @@ struct ExportedFoldersTests {
         return all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence))) func everyExportIsServedAsItSays()
-        throws
-    {
+    @Test(
+        "each exported folder is served without model.json, with the facts, remarks and answers expected",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func everyExportIsServedAsItSays() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         for (name, expected) in try Self.cases() {
@@ -58,7 +59,9 @@ struct ExportedFoldersTests {
 
     /// `sources.tsv`: of folders that stand for each kind of source, every fact with the file and the key that it is
     /// in, read off the files by hand.
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    @Test(
+        "each fact of an exported folder names the file and the key that it was read from",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func everyFactNamesItsFileAndItsKey() throws {
         let text = try String(contentsOf: Self.folder.appendingPathComponent("sources.tsv"), encoding: .utf8)
         var wanted: [String: [String: [String]]] = [:]
@@ -82,9 +85,10 @@ struct ExportedFoldersTests {
 
     /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to
     /// decide.
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence))) func initWritesWhatIsServed()
-        throws
-    {
+    @Test(
+        "`ocelli init` writes a finished model.json for exported folders, which then answer as expected",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func initWritesWhatIsServed() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-exports-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: models) }
@@ -112,7 +116,8 @@ struct ExportedFoldersTests {
 
     /// If the file does not say that its output is probabilities or logits, `init` runs the model; the comment has what
     /// it saw, and the answers with that model.json are right.
-    @Test func initLooksAtWhatTheOutputsAre() throws {
+    @Test("`ocelli init` runs a model to tell logits from probabilities, and notes the result in model.json")
+    func initLooksAtWhatTheOutputsAre() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-look-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: models) }
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
@@ -148,9 +153,12 @@ struct ExportedFoldersTests {
     }
 
     /// A model that takes too long, or too much memory, or is not to be run, is described all the same.
-    @Test(arguments: [
-        ("OCELLI_LOAD_TRIAL_MEMORY", "16MiB", "load_trial_memory"), ("OCELLI_LOAD_TRIAL", "false", "load_trial is off"),
-    ])
+    @Test(
+        "`ocelli init` describes a model that it cannot run, leaves its activation open and says why",
+        arguments: [
+            ("OCELLI_LOAD_TRIAL_MEMORY", "16MiB", "load_trial_memory"),
+            ("OCELLI_LOAD_TRIAL", "false", "load_trial is off"),
+        ])
     func aModelThatCannotBeRunIsDescribed(_ setting: String, _ value: String, _ words: String) throws {
         let bundle = Self.folder.appendingPathComponent("hidden_softmax_mean")
         let drafted = try Shell.run(

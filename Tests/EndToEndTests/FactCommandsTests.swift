@@ -24,6 +24,7 @@ struct FactCommandsTests {
 
     /// The tensor and the labels are the same with the model.json that `init` writes as without one.
     @Test(
+        "tensor and label are the same with the model.json of `ocelli init` as without a model.json",
         arguments: LongTests.every(
             4,
             of: [
@@ -57,9 +58,10 @@ struct FactCommandsTests {
         #expect(try look() == before)
     }
 
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence))) func againstWhatTheOriginalMade()
-        throws
-    {
+    @Test(
+        "`check --against` compares labels and tensors, and names the first step at which a tensor differs",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func againstWhatTheOriginalMade() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let pets = try data("things/pictures/pets.jpg").path, hopper = try data("things/pictures/grace_hopper.jpg").path
@@ -98,7 +100,8 @@ struct FactCommandsTests {
 
     /// Files of expected answers as people write them, and what is said where they are wrong. The confidence is of
     /// ../shared/data/import/cases.json.
-    @Test func filesOfExpectedAnswersInEveryForm() throws {
+    @Test("`check --against` reads CSV, TSV and JSONL of each form, and names the line of a mistake")
+    func filesOfExpectedAnswersInEveryForm() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let vit = try data("import/vit").path, pets = try data("things/pictures/pets.jpg")
@@ -196,7 +199,8 @@ struct FactCommandsTests {
         #expect(try ocelli(["classify", "--try", vit, "--json", pets.path]).status == 2)
     }
 
-    @Test func whatIsUndecidedIsTried() throws {
+    @Test("`classify --try` shows an answer for each combination of undecided colour order, range and crop")
+    func whatIsUndecidedIsTried() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let model = folder.appendingPathComponent("model.onnx")
@@ -212,7 +216,8 @@ struct FactCommandsTests {
     }
 
     /// `--try` shows the scores that the bundle gives, and says what it has no names for.
-    @Test func theActivationOfTheBundleIsTried() throws {
+    @Test("`classify --try` uses the bundle's activation, and refuses a model without classes")
+    func theActivationOfTheBundleIsTried() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let exports = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/exports")
@@ -244,7 +249,8 @@ struct FactCommandsTests {
 
     /// A fully quantized TensorFlow Lite classifier: scale and zero point are LiteRT's `quantization` of its input and
     /// its output.
-    @Test func scaleAndZeroPointAreReadFromTheFile() throws {
+    @Test("`ocelli init` reads scale and zero point of a quantized TensorFlow Lite model from the file")
+    func scaleAndZeroPointAreReadFromTheFile() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let original = try data("models/cifar10_resnet_int8")
@@ -272,7 +278,8 @@ struct FactCommandsTests {
         #expect(bare.contains("$decide\": \"labels: ") && !bare.contains("dequantize: "), "\(bare)")
     }
 
-    @Test func imageNetsLabelsAreInTheProgram() throws {
+    @Test("`imagenet-1001` as labels in model.json gives the ImageNet names, without a label file")
+    func imageNetsLabelsAreInTheProgram() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let bundle = folder.appendingPathComponent("mobilenet")

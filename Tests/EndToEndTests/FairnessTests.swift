@@ -111,7 +111,7 @@ struct FairnessTests {
     }
 
     @Test(
-        "a light client's requests pass the queue of a heavy one, and wait in their own",
+        "a light client's requests pass a heavy client's queue; requests of a single client keep their order",
         arguments: LongTests.every(2, of: pairs), LongTests.every(4, of: Route.allCases))
     func lightClientPassesTheQueueOfAHeavyOne(_ pair: Pair, _ route: Route) throws {
         let models = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations").path
@@ -134,7 +134,7 @@ struct FairnessTests {
     }
 
     @Test(
-        "clients have as many requests in flight as they may, and get 429 for more",
+        "a client with more than `client_in_flight` requests gets 429 for the rest; two clients do not",
         arguments: LongTests.every(2, of: pairs))
     func clientWithTooManyInFlightIsRefused(_ pair: Pair) throws {
         let most = 8
@@ -159,7 +159,7 @@ struct FairnessTests {
         daemon.signal(SIGTERM)
     }
 
-    @Test("a client that sends more than its rate gets 429, others do not", arguments: pairs)
+    @Test("a client above `client_rate` gets 429; another client does not", arguments: pairs)
     func clientAboveItsRateIsRefused(_ pair: Pair) throws {
         let daemon = try Self.daemon(for: pair, ["--client-rate", "1"])
         let heavy = try pair.heavy.connect(daemon)

@@ -11,7 +11,8 @@ struct FormTests {
         try Curl.run(daemon.url + path, fields.flatMap { ["-F", $0] })
     }
 
-    @Test func textPartsNamedLikeParametersAreParameters() throws {
+    @Test("form fields named like parameters are parameters; the query wins, other fields are ignored")
+    func textPartsNamedLikeParametersAreParameters() throws {
         let daemon = try Daemon()
         let image = "image=@\(Self.picture)"
         #expect(try form(daemon, [image, "top=3"]).classifications.count == 3)
@@ -32,7 +33,8 @@ struct FormTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func partsAreLimitedWhateverTheyAre() throws {
+    @Test("a form of more than 1,064 parts is refused with 413 that names max_batch")
+    func partsAreLimitedWhateverTheyAre() throws {
         let daemon = try Daemon()
         let picture = try Data(contentsOf: BadInputTests.seven)
         func answer(others: Int) throws -> Answer {
@@ -53,7 +55,8 @@ struct FormTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func aPictureIsNamedImageOrFileOrIsTheOnlyFile() throws {
+    @Test("a picture in a form is named image or file, or is the only file; other forms get 400")
+    func aPictureIsNamedImageOrFileOrIsTheOnlyFile() throws {
         let daemon = try Daemon()
         for name in ["image", "file", "upload"] {
             #expect(try form(daemon, ["\(name)=@\(Self.picture)"]).topLabel == "7", "\(name)")

@@ -50,7 +50,8 @@ final class GraphicsProcessorTests {
             input: Data("{\"inputs\": {\"image\": [\(values)]}}".utf8))
     }
 
-    @Test func aModelRunsOnTheGraphicsProcessorThatItsBundleNames() throws {
+    @Test("device gpu:1 in a bundle opens CUDA device 1, and status, metrics and answers name the device")
+    func aModelRunsOnTheGraphicsProcessorThatItsBundleNames() throws {
         let daemon = try daemon("\"gpu:1\"", mode: "works")
         defer { daemon.stop() }
         let model = try model(daemon)
@@ -69,7 +70,9 @@ final class GraphicsProcessorTests {
     }
 
     /// A graphics processor that cannot be used: never another in silence.
-    @Test(arguments: [("no-driver", "Failed to load shared library"), ("falls-back", "fallback")])
+    @Test(
+        "a model whose GPU cannot be used fails with the reason, and never runs on the CPU instead",
+        arguments: [("no-driver", "Failed to load shared library"), ("falls-back", "fallback")])
     func aModelThatCannotRunThereFails(mode: String, words: String) throws {
         let daemon = try daemon("\"gpu:0\"", mode: mode)
         defer { daemon.stop() }
@@ -80,7 +83,8 @@ final class GraphicsProcessorTests {
         #expect(try Curl.run(daemon.url + "/readyz").status == 503)
     }
 
-    @Test func aListNamesWhatIsTakenInstead() throws {
+    @Test("devices gpu:0 and cpu in a list: without a driver the model runs on the CPU, and the log says why")
+    func aListNamesWhatIsTakenInstead() throws {
         let daemon = try daemon("[\"gpu:0\", \"cpu\"]", mode: "no-driver")
         defer { daemon.stop() }
         let model = try model(daemon)
@@ -90,7 +94,8 @@ final class GraphicsProcessorTests {
     }
 
     /// The library that comes with Ocelli has no CUDA, and OpenVINO no such device.
-    @Test(arguments: ["auto", "openvino"]) func withoutCUDAItIsSaid(engine: String) throws {
+    @Test("a model for a GPU fails with the reason where no engine has CUDA", arguments: ["auto", "openvino"])
+    func withoutCUDAItIsSaid(engine: String) throws {
         let daemon = try daemon("\"gpu:0\"", mode: "works", arguments: ["--onnxruntime-path", "", "--engine", engine])
         defer { daemon.stop() }
         let reason = try model(daemon)["reason"] as? String ?? ""

@@ -35,7 +35,8 @@ struct HTTPDocumentTests {
             .map { String($0.element) }
     }
 
-    @Test func everyRouteHasItsMethodsInATable() {
+    @Test("the tables of docs/http-api.md have each route with its methods")
+    func everyRouteHasItsMethodsInATable() {
         var found: [String: [String]] = [:]
         for row in rows where row.count >= 2 {
             let methods = row[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -46,7 +47,8 @@ struct HTTPDocumentTests {
         #expect(found == Self.methods)
     }
 
-    @Test func everyErrorCodeHasItsStatusInTheTable() {
+    @Test("docs/http-api.md has each error code with its status")
+    func everyErrorCodeHasItsStatusInTheTable() {
         var found: [String: Int] = [:]
         for row in rows {
             guard let status = row.first.flatMap({ Int($0) }), row.count >= 3 else { continue }
@@ -107,7 +109,8 @@ struct HTTPDocumentTests {
         .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal, .storageFull,
     ]
 
-    @Test func everyRouteAndEveryErrorHasAnExample() {
+    @Test("docs/http-api.md has an example of each route and of each error")
+    func everyRouteAndEveryErrorHasAnExample() {
         var labels: Set<String> = [], codes: Set<String> = []
         for example in examples {
             codes.insert(example.code)
@@ -124,7 +127,9 @@ struct HTTPDocumentTests {
         }
     }
 
-    @Test(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+    @Test(
+        "each example command of docs/http-api.md gets the status, error code and JSON members shown",
+        .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
     func theExamplesAnswerAsTheySay() throws {
         let root = SharedData.packageRoot
         let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
@@ -150,6 +155,7 @@ struct HTTPDocumentTests {
 
     /// The programs of the document, as somebody would copy them: the first line that each prints is the digit.
     @Test(
+        "the Python and JavaScript programs of docs/http-api.md run and print the digit 7",
         .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
         .enabled(if: PythonClients.isAvailable && Shell.has("node"), "needs node, and what pip installs for the tests"))
     func theProgramsRun() throws {

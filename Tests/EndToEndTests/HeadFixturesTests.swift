@@ -18,7 +18,8 @@ struct HeadFixturesTests {
         return (value as? Double).map { [$0] } ?? []
     }
 
-    @Test func suppressionInTheGraphGivesWhatLiteRTGives() throws {
+    @Test("TensorFlow Lite graphs with non-maximum suppression give the outputs of LiteRT")
+    func suppressionInTheGraphGivesWhatLiteRTGives() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         let zeros = Array(repeating: Array(repeating: [0.0, 0, 0], count: 64), count: 64)
@@ -56,7 +57,8 @@ struct HeadFixturesTests {
         }
     }
 
-    @Test func facesOfSCRFDHaveTwoRowsInACell() throws {
+    @Test("SCRFD faces have the boxes, confidences and five points that insightface's description gives")
+    func facesOfSCRFDHaveTwoRowsInACell() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         let faces = try #require(try Self.expected()["scrfd"]?["faces"] as? [[String: Any]])
@@ -78,7 +80,8 @@ struct HeadFixturesTests {
     }
 
     /// `Tests/FixtureMakers/make-family-fixtures`: each family's outputs, and what its authors' decoder makes of them.
-    @Test func familiesAndHeadsByHandFindWhatTheirAuthorsDecodersFind() throws {
+    @Test("each detector family finds the boxes and points of its authors' decoder")
+    func familiesAndHeadsByHandFindWhatTheirAuthorsDecodersFind() throws {
         let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
         let daemon = try Daemon(["--models", folder.path])
         defer { daemon.stop() }
@@ -112,7 +115,8 @@ struct HeadFixturesTests {
         }
     }
 
-    @Test func aFaceMeshGivesAllItsPointsWithTheirDepth() throws {
+    @Test("a face mesh answers keypoints with all 468 points and their depths")
+    func aFaceMeshGivesAllItsPointsWithTheirDepth() throws {
         let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
         let daemon = try Daemon(["--models", folder.path])
         defer { daemon.stop() }

@@ -54,7 +54,8 @@ struct HostileModelTests {
         #expect(daemon.stop() == 0, "\(daemon.log.suffix(2_000))")
     }
 
-    @Test func modelFile_ofRandomBytes_isRefused() throws {
+    @Test("model files of random bytes are refused with a reason, and a good model is served")
+    func modelFile_ofRandomBytes_isRefused() throws {
         let seed = UInt64.random(in: .min ... .max)
         print("random bytes: seed \(seed)")
         var state = seed
@@ -72,7 +73,8 @@ struct HostileModelTests {
         try expectRefusals(folder, isTried: true)
     }
 
-    @Test func truncatedAtEverySixteenth() throws {
+    @Test("an ONNX file cut at any sixteenth of its length is refused with a reason, and a good model is served")
+    func truncatedAtEverySixteenth() throws {
         let folder = try Folder()
         let whole = try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("models/digits/digits.onnx"))
         for part in 0..<16 { try folder.add("cut-\(part).onnx", whole.prefix(whole.count * part / 16)) }
@@ -80,6 +82,7 @@ struct HostileModelTests {
     }
 
     @Test(
+        "TensorFlow Lite and ONNX files cut at any sixteenth load or are refused with a reason",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func sharedModelsTruncatedAtEverySixteenth() throws {
@@ -97,7 +100,10 @@ struct HostileModelTests {
 
     /// Whole ONNX files with some bytes changed, each tried on its engine in a separate process: whatever comes of it,
     /// the daemon goes on. MUTATED_FILES is the number of files for each engine: ten thousand take an hour.
-    @Test(arguments: ["openvino", "onnxruntime"]) func mutatedONNXFiles(engine: String) throws {
+    @Test(
+        "ONNX files with changed bytes load or are refused, and the daemon still classifies",
+        arguments: ["openvino", "onnxruntime"])
+    func mutatedONNXFiles(engine: String) throws {
         guard engine != "onnxruntime" || TabularTests.hasEngine else { return print("\(TabularTests.engineAbsence)") }
         let seed = UInt64.random(in: .min ... .max)
         print("mutated files: seed \(seed)")

@@ -314,7 +314,8 @@ struct HostileRequestsTests {
 
     /// A body of 16 MB with four million empty pictures is refused when there are too many, and not when all are at
     /// hand.
-    @Test func manyEmptyPicturesCostLittle() throws {
+    @Test("a 16 MB body of millions of empty pictures gets 400 and takes less than 100 MB of memory")
+    func manyEmptyPicturesCostLittle() throws {
         let daemon = try Daemon()
         let url = daemon.url + "/v2/models/digits/infer"
         let before = daemon.residentKiB
@@ -336,7 +337,8 @@ struct HostileRequestsTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func mistake_inARequest_isNamed() throws {
+    @Test("each kind of wrong JSON, tensor, parameter or length gets a 4xx that names the mistake")
+    func mistake_inARequest_isNamed() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-wrong-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -16,7 +16,8 @@ struct ImageFormatsTests {
         (.gif, "gif/87a.gif"), (.bmp, "bmp/24bit_topdown.bmp"), (.jxl, "jxl/lossless.jxl"),
     ]
 
-    @Test func messageDescriptionPageAndDocumentsNameEveryFormat() throws {
+    @Test("the 415 message, /openapi.json, the page and the documents name exactly the decoded image formats")
+    func messageDescriptionPageAndDocumentsNameEveryFormat() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
         let formats = (Self.examples + Self.confined).map(\.format)

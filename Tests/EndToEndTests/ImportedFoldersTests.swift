@@ -42,7 +42,8 @@ struct ImportedFoldersTests {
         }
     }
 
-    @Test func everyFolderClassifiesAsItsOriginal() throws {
+    @Test("downloaded folders without model.json give the tensors and classes of transformers and Pillow")
+    func everyFolderClassifiesAsItsOriginal() throws {
         let data = try #require(SharedData.folder)
         let folder = data.appendingPathComponent("import")
         let all = try JSONDecoder().decode(
@@ -98,7 +99,8 @@ struct ImportedFoldersTests {
     }
 
     /// One folder alone, given as the models folder; and the metadata inside a TensorFlow Lite file.
-    @Test func oneFolderAloneAndAFileThatSaysItself() throws {
+    @Test("a downloaded folder is served as --models, and a TensorFlow Lite file by its own metadata")
+    func oneFolderAloneAndAFileThatSaysItself() throws {
         let data = try #require(SharedData.folder)
         let single = try Daemon(["--models", data.appendingPathComponent("import/vit").path])
         let pets = data.appendingPathComponent("things/pictures/pets.jpg")
@@ -118,7 +120,8 @@ struct ImportedFoldersTests {
     }
 
     /// A broken source is reported with its place, and the model is served as tensors.
-    @Test func aBrokenSourceIsReported() throws {
+    @Test("a damaged preprocessor_config.json is reported with its place, and the model is served as tensors")
+    func aBrokenSourceIsReported() throws {
         let data = try #require(SharedData.folder)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-facts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

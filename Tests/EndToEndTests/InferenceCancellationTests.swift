@@ -22,7 +22,8 @@ struct InferenceCancellationTests {
     }
 
     /// Whatever asks for a model that is still to be loaded waits for it no longer than a request may take.
-    @Test func metadataOfALazyModelKeepToTheDeadline() throws {
+    @Test("metadata of a lazy model that takes too long to load get 504 after the deadline")
+    func metadataOfALazyModelKeepToTheDeadline() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-slow-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try SlowModel.write(into: folder, layers: 40, warmUpRuns: 1)
@@ -35,7 +36,8 @@ struct InferenceCancellationTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func anUploadAbortedWhileTheEngineRunsFreesItsSlot() throws {
+    @Test("a client that leaves while the engine runs frees its slot; so does a request past its deadline")
+    func anUploadAbortedWhileTheEngineRunsFreesItsSlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-slow-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try SlowModel.write(into: folder, layers: 30)

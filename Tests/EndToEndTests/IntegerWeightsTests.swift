@@ -61,7 +61,8 @@ struct IntegerWeightsTests {
         return weights
     }
 
-    @Test func convolutionsRunInIntegersByDefault() throws {
+    @Test("convolutions with 8-bit weights run in integers by default where the CPU has VNNI")
+    func convolutionsRunInIntegersByDefault() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let weights = try weights(folder)
@@ -75,7 +76,8 @@ struct IntegerWeightsTests {
             "\(check.text)")
     }
 
-    @Test func theBundleAndTheSettingSwitchItOff() throws {
+    @Test("`integer_weights` switches integer computation off; the bundle's value wins over the setting")
+    func theBundleAndTheSettingSwitchItOff() throws {
         let off = try folder(runtime: "{ \"integer_weights\": false }")
         defer { try? FileManager.default.removeItem(at: off) }
         #expect(try weights(off) == nil)
@@ -90,7 +92,8 @@ struct IntegerWeightsTests {
     }
 
     /// Instructions without exact sums: scores would be far off.
-    @Test func withoutTheInstructionsWeightsStayAsTheyAre() throws {
+    @Test("without VNNI no convolution runs in integers, and the reason names ONEDNN_MAX_CPU_ISA")
+    func withoutTheInstructionsWeightsStayAsTheyAre() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let weights = try weights(folder, environment: ["ONEDNN_MAX_CPU_ISA": "AVX2"])
@@ -99,7 +102,8 @@ struct IntegerWeightsTests {
     }
 
     /// A model that cannot be written to a temporary file is served as it is.
-    @Test func withoutATemporaryFolderWeightsStayAsTheyAre() throws {
+    @Test("without a temporary folder no convolution runs in integers, and the model is served")
+    func withoutATemporaryFolderWeightsStayAsTheyAre() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let weights = try weights(folder, environment: ["TMPDIR": folder.path + "/none"])
@@ -108,7 +112,8 @@ struct IntegerWeightsTests {
     }
 
     /// Weights that stay as they are for want of a temporary file do not stay so when there is one again.
-    @Test func aTemporaryFolderThatComesBackIsUsed() throws {
+    @Test("a start with a temporary folder runs convolutions in integers after a start without the folder")
+    func aTemporaryFolderThatComesBackIsUsed() throws {
         let folder = try folder()
         let cache = folder.path + "-two"
         defer {
@@ -128,7 +133,8 @@ struct IntegerWeightsTests {
     }
 
     /// The compiled model of one form is never taken for the other.
-    @Test func theCacheTellsTheTwoFormsApart() throws {
+    @Test("compiled models with and without integer weights are cached apart")
+    func theCacheTellsTheTwoFormsApart() throws {
         let folder = try folder()
         let cache = folder.path + "-two"
         defer {
@@ -149,7 +155,8 @@ struct IntegerWeightsTests {
 
     /// Quantized models where sums of byte products are cut off: `ocelli check` and the log say so, and of no other
     /// model.
-    @Test func quantizedModelsWithoutTheInstructionsAreTold() throws {
+    @Test("a QDQ model without VNNI is warned of by `check` and the log; a dynamic model is not")
+    func quantizedModelsWithoutTheInstructionsAreTold() throws {
         let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bytes-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -187,7 +194,8 @@ struct IntegerWeightsTests {
         #endif
     }
 
-    @Test func theSettingMustBeTrueOrFalse() throws {
+    @Test("`ocelli check` refuses a `runtime.integer_weights` that is not true or false")
+    func theSettingMustBeTrueOrFalse() throws {
         let folder = try folder(runtime: "{ \"integer_weights\": \"yes\" }")
         defer { try? FileManager.default.removeItem(at: folder) }
         let check = try Shell.run(Daemon.binary.path, ["check", folder.path + "/net"])

@@ -6,7 +6,8 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct JSONBodyTests {
     /// After the first value too many nothing is looked at: neither is what follows it read, nor is it checked.
-    @Test func readingStopsAtTheFirstValueThatCannotFit() throws {
+    @Test("a JSON body is not read beyond the first value that is too many")
+    func readingStopsAtTheFirstValueThatCannotFit() throws {
         let daemon = try Daemon()
         let predict = daemon.url + "/v1/models/digits/predict"
         let numbers = Array(repeating: "0", count: 60_000).joined(separator: ",")
@@ -27,7 +28,8 @@ struct JSONBodyTests {
 
     /// Base64 as programs write it into JSON: with + and = escaped (Gson, .NET), with / escaped (PHP), as a data: URL
     /// (browsers).
-    @Test func picturesInJSONAreReadAsProgramsWriteThem() throws {
+    @Test("base64 pictures in JSON are read with escaped characters and as data: URLs")
+    func picturesInJSONAreReadAsProgramsWriteThem() throws {
         let daemon = try Daemon()
         let text = try Data(contentsOf: BadInputTests.seven).base64EncodedString()
         let escaped = text.replacingOccurrences(of: "+", with: "\\u002B").replacingOccurrences(of: "=", with: "\\u003d")
@@ -53,7 +55,8 @@ struct JSONBodyTests {
 
     /// A model whose only slot is taken, and no request may wait: a JSON body that is not JSON is refused for that,
     /// unread.
-    @Test func aBodyIsReadInASlot() throws {
+    @Test("a JSON body is refused with 503, unread, where the model has no free slot")
+    func aBodyIsReadInASlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

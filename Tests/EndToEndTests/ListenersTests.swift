@@ -12,7 +12,8 @@ struct ListenersTests {
         }
     }
 
-    @Test func routesHaveAddressesOfTheirOwn() throws {
+    @Test("each listener serves only the routes of its `routes`, and health routes")
+    func routesHaveAddressesOfTheirOwn() throws {
         let daemon = try Daemon(
             ["--listen=127.0.0.1:0?routes=read,admin"], environment: [:], listen: "127.0.0.1:0?routes=infer")
         let addresses = Self.addresses(of: daemon)
@@ -43,7 +44,8 @@ struct ListenersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func variableListsAddressesWithTheirRoutes() throws {
+    @Test("OCELLI_LISTEN lists several addresses, and a mistake in each address is named")
+    func variableListsAddressesWithTheirRoutes() throws {
         let result = try Shell.run(
             Daemon.binary.path, ["serve", "--models", "/nowhere"],
             environment: ["OCELLI_LISTEN": "127.0.0.1:0?routes=infer,reed,127.0.0.1:0?proxy=v3"])
@@ -71,7 +73,10 @@ struct ListenersTests {
         try #require(UInt16(daemon.url.split(separator: ":").last ?? ""))
     }
 
-    @Test(arguments: ["v1", "v2"]) func proxyHeadersNameTheClient(version: String) throws {
+    @Test(
+        "a PROXY header names the client in the log, in whole or byte by byte; X-Forwarded-For does not",
+        arguments: ["v1", "v2"])
+    func proxyHeadersNameTheClient(version: String) throws {
         let daemon = try Daemon(["--trusted-proxies", "127.0.0.1"], listen: "127.0.0.1:0?proxy=\(version)")
         let port = try port(daemon)
         // In one piece with two requests, and byte by byte.
@@ -101,7 +106,9 @@ struct ListenersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test(arguments: [("v1", "v2"), ("v2", "v1")])
+    @Test(
+        "a wrong PROXY header ends the connection; without trusted proxies a header's client is ignored",
+        arguments: [("v1", "v2"), ("v2", "v1")])
     func whatIsNoProxyHeaderEndsTheConnection(version: String, other: String) throws {
         let daemon = try Daemon(listen: "127.0.0.1:0?proxy=\(version)")
         #expect(daemon.log.contains("proxy=\(version) without trusted_proxies"))
@@ -129,7 +136,9 @@ struct ListenersTests {
 
     /// Neither fields nor PROXY headers make a request local, whichever proxies are trusted and whatever address they
     /// name.
-    @Test(arguments: [[], ["--trusted-proxies=127.0.0.1,::1,unix"]])
+    @Test(
+        "a forwarded request may not load or unload models, whatever client its fields or PROXY header name",
+        arguments: [[], ["--trusted-proxies=127.0.0.1,::1,unix"]])
     func noForwardedRequestIsLocal(settings: [String]) throws {
         let daemon = try Daemon(settings)
         for field in [
@@ -162,7 +171,8 @@ struct ListenersTests {
         }
     }
 
-    @Test func fieldsNameTheClientWhereTheirSenderIsTrusted() throws {
+    @Test("X-Forwarded-For names the client only where its sender is a trusted proxy")
+    func fieldsNameTheClientWhereTheirSenderIsTrusted() throws {
         for (settings, client) in [
             (["--trusted-proxies", "127.0.0.0/8"], "203.0.113.7"), (["--trusted-proxies", "10.0.0.0/8"], "127.0.0.1:"),
             ([], "127.0.0.1:"),

@@ -60,7 +60,8 @@ struct LoadCheckTests {
         0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40,
     ])
 
-    @Test func theDaemonSurvivesWhatTheEngineDoesNot() throws {
+    @Test("models that crash, hang or exhaust the engine fail with the reason, and a good model is served")
+    func theDaemonSurvivesWhatTheEngineDoesNot() throws {
         let folder = try Folder()
         try folder.add("crashing.xml", Data(Self.crashing.utf8))
         try folder.add("crashing.bin", Data())
@@ -89,7 +90,8 @@ struct LoadCheckTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func aModelIsTriedOnceAndNotAgainAfterARestart() throws {
+    @Test("a model has a load check at the first start, none at the second, and none with --load-trial=false")
+    func aModelIsTriedOnceAndNotAgainAfterARestart() throws {
         let folder = try Folder()
         func start(_ arguments: [String] = []) throws -> (isCached: Bool?, log: String) {
             let daemon = try Daemon(
@@ -114,7 +116,8 @@ struct LoadCheckTests {
     }
 
     /// A daemon that is killed cannot end the load check that it has just begun.
-    @Test func anAbandonedTrialEnds() throws {
+    @Test("a load check ends at once if its parent process is gone, and otherwise at its time limit")
+    func anAbandonedTrialEnds() throws {
         let folder = try Folder()
         try folder.add("endless.onnx", Self.endless)
         let path = folder.url.path + "/endless.onnx"
@@ -130,7 +133,9 @@ struct LoadCheckTests {
 
     /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading.
     /// Its load check ends with the daemon, also where that is killed.
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    @Test(
+        "a model that hangs in loading delays no other; its load check ends when the daemon is killed",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
         let folder = try Folder()
         // Smaller than the other: it is loaded first.
@@ -163,7 +168,8 @@ struct LoadCheckTests {
     }
 
     /// A new installation over a running daemon: what it starts to try a model finds no libraries, or others.
-    @Test func aDaemonWhoseFilesWereReplacedSaysThatItNeedsARestart() throws {
+    @Test("a new model fails with advice to restart where the daemon's libraries were removed")
+    func aDaemonWhoseFilesWereReplacedSaysThatItNeedsARestart() throws {
         let folder = try Folder()
         let program = folder.url.path + "/.program"
         let installed = try Shell.run(

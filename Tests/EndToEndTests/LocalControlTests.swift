@@ -11,7 +11,8 @@ struct LocalControlTests {
         return try Curl.run((url ?? daemon.url) + "/v2/repository/models/digits/unload", arguments)
     }
 
-    @Test func whatIsForwardedOrComesFromAWebPageIsNotLocal() throws {
+    @Test("unload with local control gets 403 if forwarded, from a web page or for another host's name")
+    func whatIsForwardedOrComesFromAWebPageIsNotLocal() throws {
         let daemon = try Daemon()
         let port = daemon.url.split(separator: ":").last ?? ""
         for (fields, words) in [
@@ -44,7 +45,8 @@ struct LocalControlTests {
     }
 
     /// A route without a model's name: there is a model for it, and a client comes back later.
-    @Test func theOnlyClassifierIsNotReadyAfterItWasUnloaded() throws {
+    @Test("/v1/classify gets 503 while the only classifier is unloaded, and 200 after it is loaded again")
+    func theOnlyClassifierIsNotReadyAfterItWasUnloaded() throws {
         let daemon = try Daemon()
         #expect(try unload(daemon, []).status == 200)
         let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
@@ -57,7 +59,8 @@ struct LocalControlTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func namesOfThisMachineAreConfigured() throws {
+    @Test("unload with local control accepts a Host in --host-names, and no other name")
+    func namesOfThisMachineAreConfigured() throws {
         let daemon = try Daemon(["--host-names", "vision.example"])
         #expect(try unload(daemon, ["Host: vision.example"]).status == 200)
         #expect(try unload(daemon, ["Host: other.example"]).status == 403)
@@ -66,7 +69,8 @@ struct LocalControlTests {
 
     /// A page of another origin may have pictures classified, as any program may; it cannot read the answers, for no
     /// field of theirs lets it (CORS).
-    @Test func otherRoutesAreOpenToWebPagesThatCannotReadTheirAnswers() throws {
+    @Test("a page of another origin may classify, but gets no CORS fields and no preflight answer")
+    func otherRoutesAreOpenToWebPagesThatCannotReadTheirAnswers() throws {
         let daemon = try Daemon()
         let fields = ["-H", "Origin: http://evil.example", "-H", "Sec-Fetch-Site: cross-site"]
         let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify", fields)

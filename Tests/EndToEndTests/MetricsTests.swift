@@ -36,7 +36,9 @@ struct MetricsTests {
 
     /// Each page once made what the service reads the server's numbers through one call deeper: 24,000 of them were the
     /// end.
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    @Test(
+        "6,000 requests of /metrics are answered with a stack of 1 MiB",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func thousandsOfPagesNeedNoDeeperStack() throws {
         let daemon = try Daemon(stackKiB: 1024)
         let answers = try Shell.run(
@@ -47,7 +49,8 @@ struct MetricsTests {
         #expect(daemon.stop() == 0, "\(daemon.log.suffix(2000))")
     }
 
-    @Test func theWholePageAfterKnownRequests() throws {
+    @Test("/metrics after known requests is the page of Tests/Fixtures/metrics.txt")
+    func theWholePageAfterKnownRequests() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: cache) }
         let daemon = try Daemon(environment: ["XDG_CACHE_HOME": cache.path])
@@ -71,7 +74,9 @@ struct MetricsTests {
         daemon.stop()
     }
 
-    @Test(.enabled(if: hasTool("promtool"), "promtool is not installed (apt install prometheus)"))
+    @Test(
+        "promtool accepts /metrics and the alert rules, and each alert passes its test",
+        .enabled(if: hasTool("promtool"), "promtool is not installed (apt install prometheus)"))
     func promtoolFindsNothingWrong() throws {
         let daemon = try Daemon()
         _ = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
@@ -101,7 +106,8 @@ struct MetricsTests {
     }
 
     /// Every metric that the rules and the dashboard speak of is one that the daemon has.
-    @Test func theRulesAndTheDashboardSpeakOfWhatThereIs() throws {
+    @Test("each metric in the alert rules and the dashboard is on /metrics")
+    func theRulesAndTheDashboardSpeakOfWhatThereIs() throws {
         let daemon = try Daemon()
         _ = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
         let page = try Curl.run(daemon.url + "/metrics").text
@@ -124,7 +130,8 @@ struct MetricsTests {
     }
 
     /// docs/monitoring.md explains every metric and every alert, and none that there is not.
-    @Test func theDocumentHasEveryMetricAndEveryAlert() throws {
+    @Test("docs/monitoring.md has each metric of the golden page and each alert, and no others")
+    func theDocumentHasEveryMetricAndEveryAlert() throws {
         let document = SharedData.packageRoot.appendingPathComponent("docs/monitoring.md")
         var text = try String(contentsOf: document, encoding: .utf8)
         let page = try String(contentsOf: Self.golden, encoding: .utf8)
@@ -144,7 +151,8 @@ struct MetricsTests {
         #expect(text.matches(of: /\n\| `(Ocelli\w+)` \|/).map { $0.output.1 }.sorted() == alerts.sorted())
     }
 
-    @Test func clientsThatGoAreCountedByTheStageTheyWereIn() throws {
+    @Test("clients that leave in a head or body count as cancelled or truncated at that stage")
+    func clientsThatGoAreCountedByTheStageTheyWereIn() throws {
         let daemon = try Daemon()
         let port = try #require(daemon.url.split(separator: ":").last)
         // Half a head; a head and half a body.

@@ -87,7 +87,8 @@ struct NamedModelsTests {
     }
 
     /// KServe's modelcar makes `/mnt/models` a link into another process's root once that process is up.
-    @Test func placeThatAppearsLateIsServed() throws {
+    @Test("a --model path that appears after the start makes the daemon ready, under the given name")
+    func placeThatAppearsLateIsServed() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let mount = folder.path + "/mnt-models"
@@ -111,7 +112,8 @@ struct NamedModelsTests {
     }
 
     /// The files of a ConfigMap are exchanged, then the names of the files, while clients ask.
-    @Test func swapOfAMountUnderLoadFailsNothing() throws {
+    @Test("a mounted ConfigMap that is exchanged under load is served, and no request fails")
+    func swapOfAMountUnderLoadFailsNothing() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let map = try ConfigMap(in: folder, named: "models")
@@ -133,7 +135,8 @@ struct NamedModelsTests {
     }
 
     /// A numbered version takes another's place in one step: the old one answers until the new one is ready.
-    @Test func swapOfNumberedVersionsUnderLoadFailsNothing() throws {
+    @Test("a numbered version that replaces another under load is served, and no request fails")
+    func swapOfNumberedVersionsUnderLoadFailsNothing() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let files = FileManager.default
@@ -164,7 +167,8 @@ struct NamedModelsTests {
     }
 
     /// KServe's agent deletes a model's folder, and then has the model unloaded.
-    @Test func deletedFolderCanBeUnloaded() throws {
+    @Test("a model whose folder was deleted can be unloaded, and its load gets 404")
+    func deletedFolderCanBeUnloaded() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         for name in ["kept", "deleted"] {
@@ -183,18 +187,21 @@ struct NamedModelsTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test(arguments: [
-        (["--model", "digits"], "NAME=PATH"), (["--model", "=/mnt/models"], "NAME=PATH"),
-        (["--model", "a=/x", "--model", "a=/y"], "\"a\" is given to /x and to /y"),
-        (["--model", "a=/x", "--ready-when", "all,a"], "ready_when"),
-    ])
+    @Test(
+        "a wrong --model or --ready-when ends the start with status 2 and a message",
+        arguments: [
+            (["--model", "digits"], "NAME=PATH"), (["--model", "=/mnt/models"], "NAME=PATH"),
+            (["--model", "a=/x", "--model", "a=/y"], "\"a\" is given to /x and to /y"),
+            (["--model", "a=/x", "--ready-when", "all,a"], "ready_when"),
+        ])
     func wrongValuesAreRefused(arguments: [String], words: String) throws {
         let result = try Shell.run(Daemon.binary.path, ["serve", "--listen", "127.0.0.1:0"] + arguments)
         #expect(result.status == 2)
         #expect(result.errors.contains(words), "\(result.errors)")
     }
 
-    @Test func whatIsNotReadyIsListed() throws {
+    @Test("/readyz names the first ten models that are not ready, and counts the rest")
+    func whatIsNotReadyIsListed() throws {
         let models = (1...12).map { "--model=m\(100 + $0)=/nowhere/\($0)" }
         let daemon = try Daemon(models + ["--repository-poll=0"])
         let answer = try Curl.run(daemon.url + "/readyz")
@@ -204,7 +211,8 @@ struct NamedModelsTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func readyWhenAnyModelIs() throws {
+    @Test("--ready-when=any needs a single ready model; a list of names needs each named model")
+    func readyWhenAnyModelIs() throws {
         let daemon = try Daemon([
             "--model=digits=\(Self.digits.path)", "--model=absent=/nowhere", "--ready-when=any",
         ])

@@ -22,7 +22,8 @@ struct ObservationFixturesTests {
     }
 
     /// TFLite_Detection_PostProcess in each of its modes: the tensors are LiteRT's, and so are the detections.
-    @Test func theDetectionOperatorGivesWhatLiteRTGives() throws {
+    @Test("TFLite_Detection_PostProcess gives LiteRT's tensors and detections, in each of its modes")
+    func theDetectionOperatorGivesWhatLiteRTGives() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         let cases = try Self.expected().filter { $0.key.hasPrefix("ssd_") }
@@ -66,7 +67,8 @@ struct ObservationFixturesTests {
     }
 
     /// The operator's thresholds are the query's: LiteRT's answers of the same files with these as their own.
-    @Test func thresholdsOfTheQueryReachTheDetectionOperator() throws {
+    @Test("`threshold` and `iou` of a request apply inside TFLite_Detection_PostProcess, as in LiteRT")
+    func thresholdsOfTheQueryReachTheDetectionOperator() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         for (name, one) in try Self.expected() {
@@ -95,7 +97,8 @@ struct ObservationFixturesTests {
     }
 
     /// The embedding as OpenVINO's Python API computes it, and the classes nearest to it as numpy does.
-    @Test func embeddingsAndClassesByThem() throws {
+    @Test("embeddings are those of OpenVINO's Python API, and zero-shot classes those of numpy")
+    func embeddingsAndClassesByThem() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         let cases = try #require(try Self.expected()["embeddings"] as? [[String: Any]])
@@ -143,7 +146,8 @@ struct ObservationFixturesTests {
 
     /// Exports of Ultralytics as they are: masks and keypoints come with the boxes. Pictures of 24 pixels go into
     /// tensors of 64.
-    @Test func exportsOfUltralyticsWithoutAModelJSON() throws {
+    @Test("Ultralytics exports give boxes with masks or keypoints; rotated boxes are served as tensors")
+    func exportsOfUltralyticsWithoutAModelJSON() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         let picture = Self.folder.appendingPathComponent("picture0.png")

@@ -20,7 +20,9 @@ struct OpenInferenceTests {
         try Curl.run(url, ["--data-binary", "@-"] + arguments, input: Data(body.utf8))
     }
 
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "NVIDIA's tritonclient gets the expected answers from /v2",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func tritonClient() throws {
         let daemon = try Self.daemon()
         let address = String(daemon.url.dropFirst("http://".count))
@@ -30,7 +32,9 @@ struct OpenInferenceTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "/openapi.json is valid, and schemathesis finds each answer as described",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func openAPIDescribesWhatIsServed() throws {
         let daemon = try Self.daemon(["--repository-control", "none"])
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-openapi-\(getpid()).json")
@@ -53,7 +57,8 @@ struct OpenInferenceTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func healthAndMetadata() throws {
+    @Test("/v2 health and metadata answer GET and HEAD; unknown models, versions and methods get 404 or 405")
+    func healthAndMetadata() throws {
         let folder = try #require(SharedData.folder)
         let daemon = try Daemon(["--models", folder.appendingPathComponent("models").path])
         for path in ["/v2", "/v2/", "/v2/health/live", "/v2/health/ready", "/v2/models/cifar10_resnet_float/ready"] {
@@ -75,7 +80,8 @@ struct OpenInferenceTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func mistakesAreNamed() throws {
+    @Test("a wrong /v2 infer request gets 400 that names the mistake; a timeout of 1 µs gets 504")
+    func mistakesAreNamed() throws {
         let daemon = try Self.daemon()
         let url = daemon.url + "/v2/models/1_in_1_out_vectors_test/infer"
         func input(_ text: String) -> String { "{\"inputs\": [{\(text)}]}" }
@@ -135,7 +141,8 @@ struct OpenInferenceTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func aBareModelFileIsServedAsItIs() throws {
+    @Test("an ONNX file without a bundle is served over /v2, for any batch size")
+    func aBareModelFileIsServedAsItIs() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bare-\(getpid())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -157,7 +164,8 @@ struct OpenInferenceTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func repositoryControlIsASetting() throws {
+    @Test("local requests may load and unload models by default; --repository-control none refuses with 403")
+    func repositoryControlIsASetting() throws {
         let none = try Self.daemon(["--repository-control", "none"])
         for verb in ["load", "unload"] {
             let answer = try post(none.url + "/v2/repository/models/cifar10_resnet_float/\(verb)", "")

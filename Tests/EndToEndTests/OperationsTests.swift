@@ -18,13 +18,17 @@ struct OperationsTests {
     }
 
     /// `kill -9` and a restart by socket activation: only what was being processed is lost, who waits is served.
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    @Test(
+        "kill -9 under socket activation loses only requests in progress; waiting clients are served",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func aKilledDaemonLosesOnlyWhatItHad() throws {
         try run("activation.py", ["--kills", "3"])
     }
 
     /// Neither the daemon, nor the two programs that only take processor time.
-    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    @Test(
+        "chaos.py that is ended by SIGTERM leaves none of its three child processes",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func aTrialThatIsEndedLeavesNothingBehind() throws {
         let trial = Process()
         trial.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -52,6 +56,7 @@ struct OperationsTests {
 
     /// config/nginx.conf and config/haproxy.cfg before two daemons: a drain loses nothing, a kill next to nothing.
     @Test(
+        "behind nginx and HAProxy a drain of a daemon loses no request, and a kill next to none",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasProxy, "neither nginx nor haproxy is installed"))
     func proxiesHideDaemonsThatComeAndGo() throws {
@@ -66,6 +71,7 @@ struct OperationsTests {
 
     /// The files under deploy/ by their schemas, and by the daemon's own settings.
     @Test(
+        "the files under deploy/ are valid by their schemas and by the daemon's settings",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func shippedManifestsAreValid() throws {
@@ -77,6 +83,7 @@ struct OperationsTests {
 
     /// The Deployment of deploy/kubernetes, rolled and scaled under load as Kubernetes does it.
     @Test(
+        "the Kubernetes Deployment is rolled and scaled under load without losing a request",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
     func rolloutsLoseNothing() throws {
@@ -85,6 +92,7 @@ struct OperationsTests {
 
     /// KServe's runtime, ConfigMaps and KServe's agent: models that come late, change and go while clients ask.
     @Test(
+        "models of KServe and ConfigMaps come late, change and go while clients ask",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
     func modelsComeLateChangeAndGo() throws {
@@ -93,6 +101,7 @@ struct OperationsTests {
 
     /// nginx, HAProxy and Envoy: metrics and the repository of models, spelt in twenty ways.
     @Test(
+        "proxies hide metrics and the model repository, in twenty spellings of their paths",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas && Self.hasProxy, "needs make setup-tests, and nginx or haproxy"))
     func proxiesHideWhatIsForOperators() throws {
@@ -101,6 +110,7 @@ struct OperationsTests {
 
     /// The index of a bulk job whose pod dies: its arguments are the manifest's.
     @Test(
+        "a bulk job whose pod is killed answers each line once",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func killedBulkJobAnswersEachLineOnce() throws {
@@ -114,6 +124,7 @@ struct OperationsTests {
 
     /// The unit's sandbox: the daemon starts, classifies, reloads and ends in it.
     @Test(
+        "the daemon starts, classifies, reloads and ends in the sandbox of its systemd unit",
         .enabled(
             if: Self.canConfine, "needs bubblewrap, systemd-analyze and Debian's python3-seccomp, and user namespaces"))
     func theUnitsSandboxLeavesWhatIsNeeded() throws {
@@ -132,7 +143,9 @@ struct OperationsTests {
 
     /// MemoryMax= and CPUQuota= as a control group of version 2 has them. Its files are made up: a real one with both
     /// controllers are not available in a container.
-    @Test(.enabled(if: Self.canBind, "needs bubblewrap and user namespaces"))
+    @Test(
+        "`ocelli limits` follows cpu.max and memory.max of a control group of version 2",
+        .enabled(if: Self.canBind, "needs bubblewrap and user namespaces"))
     func theLimitsOfAControlGroupAreHonoured() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-group-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -202,7 +215,9 @@ struct OperationsTests {
     }
 
     /// The models that fit are served; the others' errors say what the limit is.
-    @Test(.enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"))
+    @Test(
+        "models beyond a control group's thread limit fail with the limit as reason; others are served",
+        .enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"))
     func moreModelsThanThreadsAreExplained() throws {
         try inThreadGroup(limit: 40, models: 14, ["--load-trial=false"]) { daemon, name in
             let limit = "pids.max of /\(name) is 40"
@@ -217,6 +232,7 @@ struct OperationsTests {
 
     /// Lazy models all answer, one after the other: each takes the threads of those that are idle.
     @Test(
+        "lazy models beyond a thread limit are served in turn, with the threads of idle models",
         .enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"),
         arguments: LongTests.every(2, of: [["--load-trial=false"], []]))
     func lazyModelsTakeTheThreadsOfIdleOnes(settings: [String]) throws {
@@ -245,7 +261,9 @@ struct OperationsTests {
     }
 
     /// The same with a real group, where one can be made (version 1 of the CPU controller, as root).
-    @Test(.enabled(if: Self.hasCPUController, "needs root and a writable CPU controller of version 1"))
+    @Test(
+        "`ocelli limits` follows the CPU quota of a real control group of version 1",
+        .enabled(if: Self.hasCPUController, "needs root and a writable CPU controller of version 1"))
     func aRealQuotaIsHonoured() throws {
         let group = "/sys/fs/cgroup/cpu/ocelli-test-\(UUID().uuidString)"
         let script = """

@@ -8,7 +8,8 @@ import Testing
 struct PageTests {
     static let chromium: String? = ["chromium", "chromium-browser", "google-chrome"].first { MetricsTests.hasTool($0) }
 
-    @Test func itIsOneFileThatBringsNothingFromElsewhere() throws {
+    @Test("the page is a single file with a new nonce each time, and loads nothing from elsewhere")
+    func itIsOneFileThatBringsNothingFromElsewhere() throws {
         let daemon = try Daemon()
         let first = try Curl.run(daemon.url + "/"), second = try Curl.run(daemon.url + "/")
         #expect(first.status == 200)
@@ -27,7 +28,9 @@ struct PageTests {
         daemon.stop()
     }
 
-    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    @Test(
+        "the page keeps its token when it is reloaded, and reports when the daemon ends",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func theTokenSurvivesAReloadAndTheEndIsReported() throws {
         let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
         let token = "a-token-of-the-page-0123456789abcdef"
@@ -42,7 +45,9 @@ struct PageTests {
     }
 
     /// A model of two classes that is loaded for its first request; two files, text and a proxy's error.
-    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    @Test(
+        "the page loads a lazy model on request, and handles dropped files, text and a proxy's error",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func lazyModelsAndDropsAreHandled() throws {
         let product = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml/product")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-page-\(UUID().uuidString)")
@@ -62,7 +67,8 @@ struct PageTests {
     }
 
     /// The example of the page is the one of examples/.
-    @Test func theExampleIsAFileOfTheProject() throws {
+    @Test("the example picture of the page is examples/seven.png")
+    func theExampleIsAFileOfTheProject() throws {
         let daemon = try Daemon()
         let picture = try Data(contentsOf: BadInputTests.seven)
         #expect(
@@ -72,7 +78,9 @@ struct PageTests {
 
     /// A picture without labels is predicted with; labels without a picture make no classifier. On a screen of 360
     /// pixels.
-    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    @Test(
+        "the page offers each model for the tasks that its inputs and outputs allow",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func eachModelIsOfferedForWhatItDoes() throws {
         let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-page-\(UUID().uuidString)")
@@ -100,7 +108,9 @@ struct PageTests {
     }
 
     /// Chooses a picture, draws one with the keyboard, runs the line that is shown, and looks at names and errors.
-    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    @Test(
+        "a browser classifies a chosen and a drawn picture on the page, and runs the command shown",
+        .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func aBrowserCanUseIt() throws {
         let daemon = try Daemon()
         let root = SharedData.packageRoot
@@ -133,6 +143,7 @@ struct PageTests {
 
     /// Classes are taught by dropping pictures, on a phone; with a token, and without.
     @Test(
+        "classes are taught by pictures dropped on the page, with and without a token",
         .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"), arguments: [false, true])
     func classesAreTaughtOnThePage(_ hasToken: Bool) throws {
         let work = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-page-\(UUID().uuidString)")
@@ -158,7 +169,8 @@ struct PageTests {
     }
 
     /// Without a folder for taught models nothing about teaching is shown.
-    @Test func withoutAFolderNothingIsTaught() throws {
+    @Test("the page shows nothing about teaching without a folder for taught models")
+    func withoutAFolderNothingIsTaught() throws {
         let daemon = try Daemon()
         #expect(try Curl.run(daemon.url + "/").text.contains("<body data-teaches=\"false\">"))
         daemon.stop()

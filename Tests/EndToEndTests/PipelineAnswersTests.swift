@@ -23,7 +23,9 @@ import Testing
 
     // MARK: Pictures as answers
 
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "pictures that a pipeline answers with are upright and covered, for each orientation",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func pictures_areUprightAndCovered_forEveryOrientation() throws {
         let daemon = try Daemon(["--models", Self.fixtures.path])
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.pictures.path)
@@ -34,14 +36,18 @@ import Testing
     }
 
     /// Deadlines from the decoder to the encoder, clients that leave, and one that sends slowly.
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "pipeline pictures past their deadline are errors, and leave no slot or memory taken",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func latePictures_areErrors_andLeaveNothingTaken() throws {
         let daemon = try Daemon(["--models", Self.fixtures.path, "--body-grace", "500ms"])
         try check("pipeline_pictures.py", [daemon.url, "--deadlines"])
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "`ocelli detect` with a pipeline writes the pictures that the daemon answers with",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func theCommandWritesWhatTheDaemonAnswers() throws {
         let daemon = try Daemon(["--models", Self.fixtures.path])
         try check(
@@ -53,14 +59,16 @@ import Testing
 
     // MARK: Levels, tiles, classes, batches, the default
 
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "nested stages, tiles, classes and batches of a pipeline are as Pillow and numpy compute them",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func levelsTilesClassesAndBatches_areThoseOfPillowAndNumpy() throws {
         let daemon = try Daemon(["--models", Self.fixtures.path, "--default-model", "deep"])
         try check("pipeline_levels.py", [daemon.url] + ["orientation-6.jpg", "scene.png"].map(Self.picture))
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("default_model may name a pipeline; routes that it does not answer say so")
+    @Test("default_model may be a pipeline: /v1/detect answers with its stages, /v1/classify gets 400")
     func defaultModel_mayBeAPipeline() throws {
         let daemon = try Daemon(["--models", Self.fixtures.path, "--default-model", "looks"])
         let scene = Self.pictures.appendingPathComponent("scene.png")
@@ -86,29 +94,32 @@ import Testing
     // MARK: check
 
     /// Everything that is wrong beside the models, with its place; the models' own bundles are those of the fixtures.
-    @Test(arguments: [
-        (
-            #"{"model": "nobody", "each": [{"as": "a", "model": "neither", "task": "classify"}]}"#,
-            ["pipeline.model: unknown model \"nobody\"", "pipeline.each[0].model: unknown model \"neither\""]
-        ),
-        (#"{"model": "wrong"}"#, ["pipeline.model: is the pipeline itself"]),
-        (#"{"model": "looks"}"#, ["pipeline.model: \"looks\" is a pipeline itself"]),
-        (#"{"model": "means"}"#, ["pipeline.model: \"means\" does not give boxes"]),
-        (
-            """
-            {"model": "many", "classes": ["even", "nobody"], "each": [
-              {"as": "a", "model": "means", "task": "embed", "crop": {"align": "five_points"}},
-              {"as": "b", "model": "colors", "task": "embed", "crop": {"mask": true}},
-              {"as": "c", "model": "colors", "task": "classify", "top": 4, "classes": [2]}]}
-            """,
-            [
-                "pipeline.classes[1]: ", "pipeline.each[0].crop.align: \"five_points\" needs finds with five points",
-                "pipeline.each[1].task: \"colors\" does not give an embedding",
-                "pipeline.each[1].crop.mask: needs finds with masks", "pipeline.each[2].top: expected 1 to 3",
-                "pipeline.each[2].classes[0]: ",
-            ]
-        ),
-    ])
+    @Test(
+        "`ocelli check` names each part of a pipeline that does not fit its models",
+        arguments: [
+            (
+                #"{"model": "nobody", "each": [{"as": "a", "model": "neither", "task": "classify"}]}"#,
+                ["pipeline.model: unknown model \"nobody\"", "pipeline.each[0].model: unknown model \"neither\""]
+            ),
+            (#"{"model": "wrong"}"#, ["pipeline.model: is the pipeline itself"]),
+            (#"{"model": "looks"}"#, ["pipeline.model: \"looks\" is a pipeline itself"]),
+            (#"{"model": "means"}"#, ["pipeline.model: \"means\" does not give boxes"]),
+            (
+                """
+                {"model": "many", "classes": ["even", "nobody"], "each": [
+                  {"as": "a", "model": "means", "task": "embed", "crop": {"align": "five_points"}},
+                  {"as": "b", "model": "colors", "task": "embed", "crop": {"mask": true}},
+                  {"as": "c", "model": "colors", "task": "classify", "top": 4, "classes": [2]}]}
+                """,
+                [
+                    "pipeline.classes[1]: ",
+                    "pipeline.each[0].crop.align: \"five_points\" needs finds with five points",
+                    "pipeline.each[1].task: \"colors\" does not give an embedding",
+                    "pipeline.each[1].crop.mask: needs finds with masks", "pipeline.each[2].top: expected 1 to 3",
+                    "pipeline.each[2].classes[0]: ",
+                ]
+            ),
+        ])
     func check_findsWhatDoesNotFitTheModels(_ pipeline: String, _ reasons: [String]) throws {
         let folder = try Self.temporaryFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -126,7 +137,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [".", "../looks/", "../../pipelines/looks"])
+    @Test(
+        "`ocelli check` accepts a pipeline's bundle by any relative path",
+        arguments: [".", "../looks/", "../../pipelines/looks"])
     func check_knowsABundleByAnyPath(_ path: String) throws {
         let result = try Shell.run(
             Daemon.binary.path, ["check", path], environment: ["XDG_CACHE_HOME": Daemon.cache.path],
@@ -136,7 +149,9 @@ import Testing
 
     // MARK: The page
 
-    @Test(.enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
+    @Test(
+        "the page lists the stages of a pipeline and draws their results",
+        .enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
     func thePageListsAndDrawsStages() throws {
         let folder = try Self.temporaryFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -170,7 +185,9 @@ import Testing
     // MARK: The README
 
     /// Its commands as they stand there, with a face detector and a classifier under the names that it uses.
-    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    @Test(
+        "the pipeline commands of README.md run, and their covered pictures are the daemon's own",
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func theRecipeOfTheREADMERuns() throws {
         let readme = try String(
             contentsOf: SharedData.packageRoot.appendingPathComponent("README.md"), encoding: .utf8)

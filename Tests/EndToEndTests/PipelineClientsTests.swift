@@ -7,7 +7,9 @@ import Testing
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines").path
     private static let pictures = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
 
-    @Test(.enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
+    @Test(
+        "a pipeline's crops are those of Pillow, for each orientation",
+        .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func cropsAreThoseOfPillow_forEveryOrientation() throws {
         let daemon = try Daemon(["--models", Self.fixtures])
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.pictures.path)
@@ -20,6 +22,7 @@ import Testing
     }
 
     @Test(
+        "stages of pipelines with real detectors answer as separate requests for the same crops do",
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func realDetectorsAnswer_asSeparateRequestsForTheSameCropsDo() throws {
@@ -61,7 +64,7 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("commands: check, detect, jsonl, crops and covers")
+    @Test("`ocelli detect` with a pipeline writes JSON, JSONL, crops and covered pictures")
     func commandsTakePipelines() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-pipe-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -22,7 +22,8 @@ struct PredictTests {
 
     private func outputs(_ answer: Answer) -> NSDictionary { answer.json["outputs"] as? NSDictionary ?? [:] }
 
-    @Test func tensorFlowLiteBundles() throws {
+    @Test("TensorIO's TensorFlow Lite bundles give the outputs of their README, for each form of body")
+    func tensorFlowLiteBundles() throws {
         let daemon = try Self.daemon()
         for body in [
             "{\"inputs\": {\"input\": 2}}", "{\"inputs\": {\"input\": [2]}}", "{\"inputs\": [2]}", "[2]", "[[2.0]]",
@@ -51,7 +52,8 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func tensorFlowBundles() throws {
+    @Test("TensorIO's TensorFlow bundles give their README's outputs; integer inputs refuse other numbers")
+    func tensorFlowBundles() throws {
         let folder = try #require(SharedData.folder)
         let daemon = try Daemon(["--models", folder.appendingPathComponent("tensorio/tensorflow").path])
         let vector = try predict(daemon, "1_in_1_out_vectors_test", "{\"inputs\": {\"input\": [1, 2, 3, 4]}}")
@@ -66,7 +68,8 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func picturesInAndOut() throws {
+    @Test("a model from picture to picture answers PNG or JSON as Accept says, and takes base64")
+    func picturesInAndOut() throws {
         let daemon = try Self.daemon()
         let picture = try #require(SharedData.folder).appendingPathComponent("images/owl.jpg")
         let url = daemon.url + "/v1/models/1_in_1_out_pixelbuffer_identity_test/predict"
@@ -91,7 +94,8 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func predict_labelledOutput_givesLabelsAndTop() throws {
+    @Test("predict with a labelled output gives scores by label, cut by `top` and `threshold`")
+    func predict_labelledOutput_givesLabelsAndTop() throws {
         let daemon = try Self.daemon()
         let picture = try #require(SharedData.folder).appendingPathComponent("images/owl.jpg")
         let url = daemon.url + "/v1/models/cifar10_resnet_float/predict"
@@ -111,7 +115,8 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func predict_severalItems_givesAResultForEach() throws {
+    @Test("predict of several items or form parts gives a result or an error for each")
+    func predict_severalItems_givesAResultForEach() throws {
         let daemon = try Self.daemon()
         let answer = try predict(
             daemon, "1_in_1_out_vectors_test",
@@ -131,7 +136,8 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func mistakesAreNamed() throws {
+    @Test("a wrong predict body gets 400 that names the input and the mistake")
+    func mistakesAreNamed() throws {
         let daemon = try Self.daemon()
         let deep = String(repeating: "[", count: 100_000)
         let long = "[" + String(repeating: "1,", count: 1_000_000) + "1]"

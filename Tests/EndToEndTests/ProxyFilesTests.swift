@@ -96,7 +96,9 @@ struct ProxyFilesTests {
         return all
     }
 
-    @Test(arguments: ["nginx", "haproxy"])
+    @Test(
+        "config/nginx.conf and haproxy.cfg refuse metrics and repository routes in each spelling",
+        arguments: ["nginx", "haproxy"])
     func operatorsRoutesAreClosedInEverySpelling(_ name: String) throws {
         guard FileManager.default.isExecutableFile(atPath: "/usr/sbin/\(name)") else {
             print("skipped: \(name) is not installed")

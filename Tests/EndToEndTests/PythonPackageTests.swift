@@ -6,6 +6,7 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct PythonPackageTests {
     @Test(
+        "the Python package's tests of client, wire format, examples and documents pass",
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)),
         arguments: LongTests.every(2, of: ["test_client", "test_wire", "test_examples", "test_bulk.DocumentTests"]))
     func clientGivesWhatTheDaemonAnswers(_ module: String) throws {
@@ -15,6 +16,7 @@ struct PythonPackageTests {
 
     /// Long, because a daemon ends 15 seconds after its last user.
     @Test(
+        "the Python package's local daemon is shared, and ends after its last user",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func localDaemonIsSharedAndEndsAfterItsLastUser() throws {
@@ -23,6 +25,7 @@ struct PythonPackageTests {
     }
 
     @Test(
+        "each documented bulk example of the Python package passes its test",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
         arguments: [
@@ -36,6 +39,7 @@ struct PythonPackageTests {
 
     /// As users get it: installed from the wheel, into an environment that has nothing of the checkout.
     @Test(
+        "the wheel has the Python package, its type marker and its helper modules",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
     func wheelHasThePackageAndItsTypes() throws {

@@ -51,7 +51,8 @@ struct QuantizeTests {
         try FileManager.default.contentsOfDirectory(atPath: work.path).filter { $0.contains("quantizing") }
     }
 
-    @Test func theBundleIsWrittenAndServesAndIsCompared() throws {
+    @Test("`ocelli quantize` writes a valid bundle, compares its answers, and replaces bundles by --force only")
+    func theBundleIsWrittenAndServesAndIsCompared() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let output = work.appendingPathComponent("models/colors8")
         try FileManager.default.createDirectory(
@@ -91,16 +92,18 @@ struct QuantizeTests {
         #expect(try leftovers().isEmpty)
     }
 
-    @Test(arguments: [
-        ("print(json.dumps({\"missing\": \"nncf\"}))", "pip install nncf"),
-        ("print(json.dumps({\"error\": \"the model is quantized already\"}))", "the model is quantized already"),
-        ("print(\"Traceback\"); sys.exit(3)", "exited with status 3: Traceback"),
-        ("import os; os.kill(os.getpid(), 9)", "was killed by signal 9"),
-        (
-            "print(json.dumps({\"done\": {\"layers\": 1, \"float\": [], \"nncf\": \"0\", \"openvino\": \"0\"}}))",
-            "model.xml"
-        ),
-    ])
+    @Test(
+        "a quantizer that fails ends with status 1 and the reason, and leaves no files",
+        arguments: [
+            ("print(json.dumps({\"missing\": \"nncf\"}))", "pip install nncf"),
+            ("print(json.dumps({\"error\": \"the model is quantized already\"}))", "the model is quantized already"),
+            ("print(\"Traceback\"); sys.exit(3)", "exited with status 3: Traceback"),
+            ("import os; os.kill(os.getpid(), 9)", "was killed by signal 9"),
+            (
+                "print(json.dumps({\"done\": {\"layers\": 1, \"float\": [], \"nncf\": \"0\", \"openvino\": \"0\"}}))",
+                "model.xml"
+            ),
+        ])
     func aQuantizerThatFailsSaysWhyAndLeavesNothing(_ text: String, _ words: String) throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let output = work.appendingPathComponent("out").path
@@ -115,7 +118,8 @@ struct QuantizeTests {
         #expect(try leftovers().isEmpty)
     }
 
-    @Test func anInterruptEndsTheQuantizerAndWhatItStarted() throws {
+    @Test("an interrupt ends `ocelli quantize` with status 130, its child processes and its files")
+    func anInterruptEndsTheQuantizerAndWhatItStarted() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let started = work.appendingPathComponent("started")
         let text = """
@@ -150,23 +154,25 @@ struct QuantizeTests {
 
     private static let model = CoreMLFixtures.product.appendingPathComponent("colors.mlmodel").path
 
-    @Test(arguments: [
-        (["quantize"], "no model given"), (["quantize", "m"], "--pictures DIR and -o BUNDLE are needed"),
-        (["quantize", "m", "--pictures", "p", "-o", "o", "--at-least", "2"], "0 to 1"),
-        (["quantize", "m", "--pictures", "p", "-o", "o", "--count", "1"], "8 to 100000"),
-        (
-            ["quantize", Self.model, "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/nowhere/python"],
-            "is not a program"
-        ),
-        (
-            ["quantize", Self.model, "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
-            "/nowhere cannot be read"
-        ),
-        (
-            ["quantize", "/nowhere/m.onnx", "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
-            "/nowhere/m.onnx"
-        ),
-    ])
+    @Test(
+        "wrong arguments of `ocelli quantize` are refused with a message",
+        arguments: [
+            (["quantize"], "no model given"), (["quantize", "m"], "--pictures DIR and -o BUNDLE are needed"),
+            (["quantize", "m", "--pictures", "p", "-o", "o", "--at-least", "2"], "0 to 1"),
+            (["quantize", "m", "--pictures", "p", "-o", "o", "--count", "1"], "8 to 100000"),
+            (
+                ["quantize", Self.model, "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/nowhere/python"],
+                "is not a program"
+            ),
+            (
+                ["quantize", Self.model, "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
+                "/nowhere cannot be read"
+            ),
+            (
+                ["quantize", "/nowhere/m.onnx", "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
+                "/nowhere/m.onnx"
+            ),
+        ])
     func wrongUseIsAnError(_ arguments: [String], _ words: String) throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let result = try ocelli(arguments)
@@ -196,14 +202,14 @@ struct QuantizeTests {
         return found
     }
 
-    @Test("A quantized version is promoted if it answers as the original does")
+    @Test("a quantized version that answers as the original does is promoted")
     func goodQuantizedVersion_isPromoted() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let found = try rollOut(quantizedBy: try program(Self.copies))
         #expect(found["state"] as? String == "promoted" && found["agreement"] as? Double == 1, "\(found)")
     }
 
-    @Test("A version that was quantized too far is rolled back, and the original serves")
+    @Test("a quantized version that answers otherwise is rolled back, and the original serves")
     func badQuantizedVersion_isRolledBack() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         // The weights' signs are turned.
@@ -220,6 +226,7 @@ struct QuantizeTests {
     }
 
     @Test(
+        "the digits model quantized by NNCF reads a seven, and is promoted in a rollout",
         .enabled(
             if: ProcessInfo.processInfo.environment["OCELLI_TEST_NNCF"] != nil,
             "needs NNCF: `OCELLI_TEST_NNCF=PYTHON make test TESTS=QuantizeTests`"))

@@ -9,7 +9,8 @@ struct ReportTests {
         try Shell.run(Daemon.binary.path, ["report", "--seconds", "100ms"] + arguments)
     }
 
-    @Test func jsonHasEveryFigure() throws {
+    @Test("`ocelli report --json` has load times, latencies, throughput, layers, memory and warnings")
+    func jsonHasEveryFigure() throws {
         let result = try report("digits", "--json", "--layers", "3")
         #expect(result.status == 0, "\(result.errors)")
         let json = result.json
@@ -33,7 +34,8 @@ struct ReportTests {
         #expect(json["warnings"] is [String])
     }
 
-    @Test func textIsForPeopleAndKnowsPathsToo() throws {
+    @Test("`ocelli report` of a bundle's path prints times, throughput and layer types as text")
+    func textIsForPeopleAndKnowsPathsToo() throws {
         let path = SharedData.packageRoot.appendingPathComponent("models/digits").path
         let result = try report(path, "--in-flight", "2")
         #expect(result.status == 0, "\(result.errors)")
@@ -43,7 +45,8 @@ struct ReportTests {
     }
 
     /// A precision that the processor lacks is not what is computed, whatever was asked for.
-    @Test func thePrecisionIsTheOneThatIsComputed() throws {
+    @Test("`ocelli report --precision bf16` reports f32 where the processor has no BF16")
+    func thePrecisionIsTheOneThatIsComputed() throws {
         let result = try report("digits", "--json", "--precision", "bf16")
         let hasBFloat16 = try Shell.run(Daemon.binary.path, ["devices"]).text.contains("BF16")
         #expect(result.json["precision"] as? String == (hasBFloat16 ? "bf16" : "f32"))
@@ -51,7 +54,8 @@ struct ReportTests {
     }
 
     /// Ctrl-C leaves no compiled models behind.
-    @Test func anInterruptedReportCleansUp() throws {
+    @Test("an interrupted `ocelli report` ends with status 130 and leaves no temporary files")
+    func anInterruptedReportCleansUp() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-report-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -70,7 +74,8 @@ struct ReportTests {
         #expect(try entries() == 0)
     }
 
-    @Test func whatIsNotThereIsNamed() throws {
+    @Test("`ocelli report` names an unknown model and a wrong flag value")
+    func whatIsNotThereIsNamed() throws {
         let missing = try report("nothing")
         #expect(missing.status == 1)
         #expect(missing.errors.contains("\"nothing\"") && missing.errors.contains("\"digits\""), "\(missing.errors)")

@@ -68,7 +68,8 @@ struct RolloutDialectTests {
         try Daemon(["--models", models.folder.path, "--dialects", "tfserving,sagemaker", "--default-model", "ten"])
     }
 
-    @Test(arguments: Interface.allCases) func equalTensors_promoteTheCandidate(_ interface: Interface) throws {
+    @Test("a candidate with equal tensors is promoted, whichever protocol clients use", arguments: Interface.allCases)
+    func equalTensors_promoteTheCandidate(_ interface: Interface) throws {
         let models = try RolloutTests.Models(["1", "2"])
         let daemon = try Self.daemon(models)
         #expect(try RolloutTests.put(Self.plan, to: daemon).json["state"] as? String == "comparing")
@@ -78,7 +79,9 @@ struct RolloutDialectTests {
     }
 
     /// The candidate sees next to nothing of a picture: its tensors differ, and labels would say nothing of it.
-    @Test(arguments: Interface.allCases) func otherTensors_rollTheCandidateBack(_ interface: Interface) throws {
+    @Test(
+        "a candidate with other tensors is rolled back, whichever protocol clients use", arguments: Interface.allCases)
+    func otherTensors_rollTheCandidateBack(_ interface: Interface) throws {
         let models = try RolloutTests.Models(["1", "2"])
         let file = models.place.appendingPathComponent("2/model.json")
         let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)

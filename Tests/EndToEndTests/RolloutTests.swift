@@ -50,7 +50,8 @@ struct RolloutTests {
         try Curl.run(daemon.url + "/v1/models/ten/rollout").json
     }
 
-    @Test func aPlanIsObeyedAndSurvivesKill() throws {
+    @Test("a rollout plan sets the serving version and labels, and survives kill -9")
+    func aPlanIsObeyedAndSurvivesKill() throws {
         let models = try Models(["1", "2", "3"])
         let daemon = try Daemon(["--models", models.folder.path])
         #expect(try Self.version(daemon) == "3")
@@ -81,7 +82,8 @@ struct RolloutTests {
         #expect(again.stop() == 0)
     }
 
-    @Test func whatCannotBeSetIsRefused() throws {
+    @Test("a rollout plan that is wrong or names an unusable version is refused, and no file is written")
+    func whatCannotBeSetIsRefused() throws {
         let models = try Models(["1", "2"])
         try Data("junk".utf8).write(to: models.place.appendingPathComponent("2/digits.onnx"))
         let daemon = try Daemon(["--models", models.folder.path])
@@ -106,7 +108,8 @@ struct RolloutTests {
     }
 
     /// A new folder loads beside the version that serves; a plan by hand is read.
-    @Test func aNewVersionLoadsBeside() throws {
+    @Test("a new version folder loads beside the serving version; a changed rollout.json switches")
+    func aNewVersionLoadsBeside() throws {
         let models = try Models(["1"])
         try Data("{serve: '1'} // by hand\n".utf8).write(to: models.file)
         let daemon = try Daemon(["--models", models.folder.path, "--repository-poll", "200ms"])
@@ -119,7 +122,8 @@ struct RolloutTests {
     }
 
     /// Switches under load: no request fails, and each is answered by one of the two.
-    @Test func switchesLoseNoRequest() throws {
+    @Test("switches of the serving version under load lose no request")
+    func switchesLoseNoRequest() throws {
         let models = try Models(["1", "2"])
         let daemon = try Daemon(["--models", models.folder.path])
         let port = try #require(daemon.url.split(separator: ":").last.flatMap { UInt16($0) })
@@ -170,7 +174,8 @@ struct RolloutTests {
         try made.output.write(to: golden.appendingPathComponent("expected.jsonl"))
     }
 
-    @Test func aVersionThatAnswersItsGoldensOtherwiseNeverServes() throws {
+    @Test("a version that answers its golden pictures otherwise fails, and never serves")
+    func aVersionThatAnswersItsGoldensOtherwiseNeverServes() throws {
         let models = try Models(["1", "2"])
         try models.spoil("2")
         try makeGoldens(models, from: "1", in: "1")
@@ -210,7 +215,8 @@ struct RolloutTests {
         return try Self.state(daemon)
     }
 
-    @Test func aBadCandidateIsRolledBackByItself() throws {
+    @Test("a candidate that disagrees is rolled back, and stays so after a restart until a plan names it")
+    func aBadCandidateIsRolledBackByItself() throws {
         let models = try Models(["1", "2"])
         try models.spoil("2")
         let daemon = try Daemon(["--models", models.folder.path])
@@ -242,7 +248,8 @@ struct RolloutTests {
         #expect(again.stop() == 0)
     }
 
-    @Test func aGoodCandidateIsPromotedByItself() throws {
+    @Test("a candidate that agrees is promoted, and serves after kill -9 too")
+    func aGoodCandidateIsPromotedByItself() throws {
         let models = try Models(["1", "2"])
         let daemon = try Daemon(["--models", models.folder.path])
         let plan =
@@ -263,7 +270,8 @@ struct RolloutTests {
     }
 
     /// The share sticks to what the operator names, and the answer says which version it is of.
-    @Test func aShareSticksToItsSender() throws {
+    @Test("a candidate's share sticks to the header that `sticky` names; a named version is not exchanged")
+    func aShareSticksToItsSender() throws {
         let models = try Models(["1", "2"])
         let daemon = try Daemon(["--models", models.folder.path])
         let plan = #"{"serve": "1", "candidate": {"version": "2", "share": 0.5, "sticky": "X-User"}}"#

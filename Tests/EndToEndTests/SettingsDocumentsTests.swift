@@ -6,10 +6,12 @@ import Testing
 /// The documents in the tree are those that are written from the table of settings.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct SettingsDocumentsTests {
-    @Test(arguments: [
-        ("config", "config/ocelli.json5"), ("settings", "docs/settings.md"), ("man", "docs/ocelli.1"),
-        ("completion", "config/ocelli.bash-completion"),
-    ])
+    @Test(
+        "each document of settings in the tree is what `ocelli help` prints",
+        arguments: [
+            ("config", "config/ocelli.json5"), ("settings", "docs/settings.md"), ("man", "docs/ocelli.1"),
+            ("completion", "config/ocelli.bash-completion"),
+        ])
     func theFileIsWhatTheCommandPrints(_ topic: String, _ path: String) throws {
         let result = try Shell.run(Daemon.binary.path, ["help", topic])
         #expect(result.status == 0)
@@ -17,7 +19,8 @@ struct SettingsDocumentsTests {
         #expect(result.text == file, "regenerate it: ocelli help \(topic) > \(path)")
     }
 
-    @Test func theCompletionCompletes() throws {
+    @Test("the bash completion completes commands, flags and values")
+    func theCompletionCompletes() throws {
         let script = """
             source <('\(Daemon.binary.path)' help completion)
             COMP_WORDS=(ocelli ser); COMP_CWORD=1; _ocelli; echo "${COMPREPLY[*]}"
@@ -42,7 +45,9 @@ struct SettingsDocumentsTests {
                 """, "\(result.text)\(result.errors)")
     }
 
-    @Test(.enabled(if: MetricsTests.hasTool("groff"), "groff is not installed"))
+    @Test(
+        "groff formats docs/ocelli.1 without a warning",
+        .enabled(if: MetricsTests.hasTool("groff"), "groff is not installed"))
     func theManualPageIsWellFormed() throws {
         let result = try Shell.run(
             "groff", ["-man", "-Tutf8", "-ww", "-z", SharedData.packageRoot.path + "/docs/ocelli.1"])

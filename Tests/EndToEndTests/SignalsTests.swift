@@ -11,7 +11,8 @@ struct SignalsTests {
         return file
     }
 
-    @Test func aReloadTakesTheNewSettingsAndSaysWhichNeedARestart() throws {
+    @Test("SIGHUP applies changed settings, and the log names those that need a restart")
+    func aReloadTakesTheNewSettingsAndSaysWhichNeedARestart() throws {
         let file = try Self.temporary("{ top: 2, max_connections: 100, max_body: '30KiB' }")
         defer { try? FileManager.default.removeItem(at: file) }
         let daemon = try Daemon(["--config", file.path])
@@ -47,7 +48,8 @@ struct SignalsTests {
 
     /// Default model and settings are those of the time when the head came, also where a reload changes them before the
     /// body comes.
-    @Test func aRequestSeesOneConfiguration() throws {
+    @Test("a request whose body comes after a reload keeps the model and settings of its head")
+    func aRequestSeesOneConfiguration() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -87,7 +89,8 @@ struct SignalsTests {
 
     /// Reloads add compiled models to the cache: a daemon that runs for months keeps to its size all the same, and to a
     /// new one.
-    @Test func aReloadKeepsTheCacheToItsSize() throws {
+    @Test("SIGHUP with a new cache_size removes the files beyond that size")
+    func aReloadKeepsTheCacheToItsSize() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: cache) }
@@ -104,7 +107,9 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test(arguments: ["{ top: 0 }", "{ tops: 3 }", "{ top: ", "{ models: ['/nonexistent'] }"])
+    @Test(
+        "SIGHUP with a bad settings file changes nothing, and is counted as failed",
+        arguments: ["{ top: 0 }", "{ tops: 3 }", "{ top: ", "{ models: ['/nonexistent'] }"])
     func aBadFileChangesNothingAndSaysWhy(_ text: String) throws {
         let file = try Self.temporary("{ top: 2 }")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -119,7 +124,8 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func readinessGoesAtOnceAndRequestsAreStillTakenForTheDelay() throws {
+    @Test("SIGTERM with a drain delay: /readyz gets 503, and other requests are still answered")
+    func readinessGoesAtOnceAndRequestsAreStillTakenForTheDelay() throws {
         let daemon = try Daemon(["--drain-delay", "2s"])
         daemon.signal(SIGTERM)
         #expect(daemon.waitForLog("draining"))
@@ -135,7 +141,8 @@ struct SignalsTests {
 
     /// Folders of models may be large, and slow. A signal while they are read for the first time ends the daemon at
     /// once.
-    @Test func aSignalWhileTheFoldersAreReadEndsTheDaemon() throws {
+    @Test("SIGTERM while large model folders are read ends the daemon before it listens")
+    func aSignalWhileTheFoldersAreReadEndsTheDaemon() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-large-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
         let models = root.appendingPathComponent("models"), many = root.appendingPathComponent("many")
@@ -177,7 +184,8 @@ struct SignalsTests {
         #expect(!log.contains("listening on"), "\(log)")
     }
 
-    @Test func aSecondSignalEndsAtOnce() throws {
+    @Test("SIGINT during a drain ends the daemon at once with status 130")
+    func aSecondSignalEndsAtOnce() throws {
         let daemon = try Daemon(["--drain-delay", "60s"])
         daemon.signal(SIGTERM)
         #expect(daemon.waitForLog("draining"))
@@ -185,7 +193,9 @@ struct SignalsTests {
         #expect(daemon.waitForExit(seconds: 20) == 130)
     }
 
-    @Test(arguments: [SIGQUIT, SIGINT, SIGXCPU, SIGPWR])
+    @Test(
+        "SIGQUIT, SIGINT, SIGXCPU and SIGPWR drain and end the daemon with status 0",
+        arguments: [SIGQUIT, SIGINT, SIGXCPU, SIGPWR])
     func everySignalToEndDrains(_ number: Int32) throws {
         let daemon = try Daemon()
         daemon.signal(number)
@@ -194,7 +204,8 @@ struct SignalsTests {
     }
 
     /// `timeout` sends SIGTERM to the program and to its process group.
-    @Test func theSameSignalWithinASecondDoesNotEndAtOnce() throws {
+    @Test("a second SIGTERM within a second of the first does not cut the drain short")
+    func theSameSignalWithinASecondDoesNotEndAtOnce() throws {
         let daemon = try Daemon(["--drain-delay", "2s"])
         daemon.signal(SIGTERM)
         #expect(daemon.waitForLog("draining"))
@@ -203,7 +214,8 @@ struct SignalsTests {
         #expect(daemon.log.contains("every request was answered"), "\(daemon.log)")
     }
 
-    @Test func unansweredRequestsSetTheExitStatus() throws {
+    @Test("a drain that leaves a request unanswered ends with status 3")
+    func unansweredRequestsSetTheExitStatus() throws {
         let daemon = try Daemon(["--drain-timeout", "300ms", "--body-grace", "30s"])
         let port = try #require(daemon.url.split(separator: ":").last)
         // A request that is never finished.
@@ -223,7 +235,8 @@ struct SignalsTests {
 
     /// Each is sent as soon as the one before has been counted, which is while that reload ends;
     /// Tests/Operations/reload-soak sends more.
-    @Test func noReloadIsLost() throws {
+    @Test("51 SIGHUPs, each sent when the previous reload was counted, are 51 reloads")
+    func noReloadIsLost() throws {
         let daemon = try Daemon(["--access-log=false"], waitUntilReady: false)
         // One that comes while the models are loaded is done after that.
         daemon.signal(SIGHUP)
@@ -236,7 +249,8 @@ struct SignalsTests {
     }
 
     /// Signals do not queue: many at once are at least one reload after the last of them.
-    @Test func aBurstOfSignalsIsFollowedByAReloadWithTheLastState() throws {
+    @Test("after a burst of SIGHUPs the last written settings count")
+    func aBurstOfSignalsIsFollowedByAReloadWithTheLastState() throws {
         let file = try Self.temporary("{ top: 2 }")
         defer { try? FileManager.default.removeItem(at: file) }
         let daemon = try Daemon(["--config", file.path])
@@ -267,14 +281,16 @@ struct SignalsTests {
         return reloads == Double(count)
     }
 
-    @Test func aSignalToEndDoesNotWaitForModelsThatAreLoaded() throws {
+    @Test("SIGTERM while models load ends the daemon with status 0")
+    func aSignalToEndDoesNotWaitForModelsThatAreLoaded() throws {
         let daemon = try Daemon(waitUntilReady: false)
         daemon.signal(SIGTERM)
         #expect(daemon.waitForExit() == 0, "\(daemon.log)")
         #expect(daemon.log.contains("every request was answered"), "\(daemon.log)")
     }
 
-    @Test func signalsThatSayNothingToTheDaemonDoNothing() throws {
+    @Test("signals without a meaning for the daemon, such as SIGUSR1, do not end the process")
+    func signalsThatSayNothingToTheDaemonDoNothing() throws {
         let daemon = try Daemon()
         let realTime = [34, 50, 64] as [Int32]
         for number in [SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGSTKFLT, SIGXFSZ] + realTime {
@@ -286,7 +302,8 @@ struct SignalsTests {
     }
 
     /// Loads on request add to the cache as reloads do.
-    @Test func aLoadByRequestKeepsTheCacheToItsSize() throws {
+    @Test("a load by request removes cache files beyond cache_size")
+    func aLoadByRequestKeepsTheCacheToItsSize() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: cache) }

@@ -20,7 +20,8 @@ struct SingleStreamRequestsTests {
         return classes.compactMap { $0["confidence"] as? Double }
     }
 
-    @Test func theVariantSaysThatItRanAndAnswersTheSame() throws {
+    @Test("a request that runs alone uses the variant with more threads, and has the same confidences")
+    func theVariantSaysThatItRanAndAnswersTheSame() throws {
         let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
         defer { daemon.stop() }
         #expect(try variant(of: daemon)["state"] as? String == "not_compiled")
@@ -40,7 +41,8 @@ struct SingleStreamRequestsTests {
     }
 
     /// A batch's pictures run in parallel: all but the last have others beside them.
-    @Test func requestsSideBySideAreNotLone() throws {
+    @Test("pictures of a batch that run in parallel do not all use the variant for lone requests")
+    func requestsSideBySideAreNotLone() throws {
         let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
         defer { daemon.stop() }
         _ = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
@@ -57,7 +59,8 @@ struct SingleStreamRequestsTests {
         #expect(count < 32, "\(count) pictures of one request ran as if they were alone")
     }
 
-    @Test func zeroThreadsMakeNoVariant() throws {
+    @Test("--lone-threads=0 makes no variant for lone requests")
+    func zeroThreadsMakeNoVariant() throws {
         let daemon = try Daemon(["--lone-threads=0"])
         defer { daemon.stop() }
         for _ in 0..<10 { _ = try Curl.post(Self.seven, to: daemon.url + "/v1/classify") }

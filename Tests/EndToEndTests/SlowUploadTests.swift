@@ -5,7 +5,8 @@ import Testing
 /// A client's deadline is for the answer: the time of its own upload does not count.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct SlowUploadTests {
-    @Test func theDeadlineBeginsWhenTheBodyIsThere() throws {
+    @Test("timeout_ms begins when the body is complete: a slow upload is still answered")
+    func theDeadlineBeginsWhenTheBodyIsThere() throws {
         let daemon = try Daemon()
         let picture = try Data(contentsOf: BadInputTests.seven)
         let client = try RawClient(daemon.url)

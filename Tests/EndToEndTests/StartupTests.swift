@@ -20,7 +20,8 @@ struct StartupTests {
         return models
     }
 
-    @Test func wrongUseSaysWhatIsRight() throws {
+    @Test("a wrong command, flag or value is refused with what would be right")
+    func wrongUseSaysWhatIsRight() throws {
         for (arguments, words) in [
             (["serv"], ["\"serv\" is not a command", "did you mean \"serve\"?"]),
             (["serve", "--modles", "x"], ["--modles", "did you mean \"--models\"?"]),
@@ -53,7 +54,8 @@ struct StartupTests {
         }
     }
 
-    @Test func theExitStatusIsWhatTheHelpSays() throws {
+    @Test("commands exit with 0 for success, 1 for a failure and 2 for wrong use, as the help says")
+    func theExitStatusIsWhatTheHelpSays() throws {
         #expect(try ocelli("help").text.contains("0 for success, 1 for a failure"))
         for (arguments, status) in [
             (["help"], 0), (["limits"], 0), (["classify", "/nonexistent.png"], 1), (["check", "/nonexistent"], 1),
@@ -69,7 +71,8 @@ struct StartupTests {
     }
 
     /// A name may hold anything but a slash; a terminal must not do what it says.
-    @Test func namesDoNotCommandTheTerminal() throws {
+    @Test("control characters in file names are escaped in the output of `ocelli classify`")
+    func namesDoNotCommandTheTerminal() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -83,7 +86,8 @@ struct StartupTests {
     }
 
     /// Log lines must not end up in whatever is opened first.
-    @Test func closedStandardDescriptorsAreTaken() throws {
+    @Test("a daemon started with closed standard descriptors opens /dev/null in their place")
+    func closedStandardDescriptorsAreTaken() throws {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = [
@@ -107,7 +111,8 @@ struct StartupTests {
     }
 
     /// Lost output is a failure; a reader that has closed its end is not.
-    @Test func outputThatCannotBeWrittenIsAFailure() throws {
+    @Test("output to a full device ends with status 1; a reader that closes its end is no failure")
+    func outputThatCannotBeWrittenIsAFailure() throws {
         func shell(_ script: String) throws -> Shell.Result {
             try Shell.run("bash", ["-c", script, "bash", Daemon.binary.path])
         }
@@ -117,7 +122,8 @@ struct StartupTests {
         #expect(head.status == 0 && head.errors == "", "\(head)")
     }
 
-    @Test func aPictureMayComeThroughAPipe() throws {
+    @Test("`ocelli classify` reads pictures from pipes, and no more of an endless file than max_body")
+    func aPictureMayComeThroughAPipe() throws {
         let picture = SharedData.packageRoot.path + "/examples/three.png"
         let result = try Shell.run(
             "bash",
@@ -134,14 +140,16 @@ struct StartupTests {
         #expect(endless.errors.contains("/tmp: cannot be read: it is a folder"), "\(endless.errors)")
     }
 
-    @Test func help_namesCommandsAndFlags() throws {
+    @Test("help lists commands and flags, and --version prints the version")
+    func help_namesCommandsAndFlags() throws {
         #expect(try ocelli("help").text.contains("ocelli serve"))
         #expect(try ocelli("help", "serve").text.contains("--max-body SIZE"))
         #expect(try ocelli("serve", "--help").text == ocelli("help", "serve").text)
         #expect(try ocelli("--version").text.hasPrefix("ocelli "))
     }
 
-    @Test func aBundleWithoutItsModelFileIsNamedAndTheOthersAreServed() throws {
+    @Test("a bundle without its model file gets 503 with the file's name, and the other models are served")
+    func aBundleWithoutItsModelFileIsNamedAndTheOthersAreServed() throws {
         let models = try folder { try FileManager.default.removeItem(at: $0.appendingPathComponent("digits.onnx")) }
         defer { try? FileManager.default.removeItem(at: models) }
         let daemon = try Daemon(["--models", models.path])
@@ -162,7 +170,8 @@ struct StartupTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func theSummarySaysWhatIsServedWhereAndWithWhatLimits() throws {
+    @Test("the log at start has the address, the models, the limits and the processors")
+    func theSummarySaysWhatIsServedWhereAndWithWhatLimits() throws {
         let daemon = try Daemon()
         for word in [
             "listening on 127.0.0.1:", "model digits version 1 is ready", "limits: ", "body 20MiB", "processors",
@@ -174,7 +183,9 @@ struct StartupTests {
     }
 
     /// A full disk costs every start the time of compiling: the log says so, once, however many models there are.
-    @Test(.enabled(if: getuid() == 0, "needs root, to mount a file system that is full"))
+    @Test(
+        "a full cache disk is logged once, however many models there are, and all models are served",
+        .enabled(if: getuid() == 0, "needs root, to mount a file system that is full"))
     func aFullCacheIsSaidOnce() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-full-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
@@ -197,10 +208,12 @@ struct StartupTests {
     }
 
     /// The packaged unit lets only this machine connect: a wider `listen` alone is reported at start, and only then.
-    @Test(arguments: [
-        (["0.0.0.0:0"], true, true), (["[::]:0"], true, true), (["127.0.0.1:0"], true, false),
-        (["0.0.0.0:0"], false, false),
-    ])
+    @Test(
+        "listening beyond loopback is warned of under the systemd unit, and only there",
+        arguments: [
+            (["0.0.0.0:0"], true, true), (["[::]:0"], true, true), (["127.0.0.1:0"], true, false),
+            (["0.0.0.0:0"], false, false),
+        ])
     func aWiderAddressUnderTheUnitIsReported(_ listen: [String], underSystemd: Bool, isReported: Bool) throws {
         let daemon = try Daemon(
             environment: underSystemd ? ["INVOCATION_ID": "0123456789abcdef0123456789abcdef"] : [:],
@@ -212,7 +225,8 @@ struct StartupTests {
     }
 
     /// A client that connects by IPv4 to a dual-stack socket is logged with its IPv4 address.
-    @Test func clientsByIPv4AreLoggedWithTheirIPv4Address() throws {
+    @Test("an IPv4 client of a dual-stack socket is logged with its IPv4 address")
+    func clientsByIPv4AreLoggedWithTheirIPv4Address() throws {
         let daemon = try Daemon(listen: ":0")
         let port = try #require(daemon.url.split(separator: ":").last)
         #expect(try Curl.run("http://127.0.0.1:\(port)/v1/models").status == 200)
@@ -224,7 +238,8 @@ struct StartupTests {
     }
 
     /// Programs that read the log find each problem by itself.
-    @Test func everyProblemIsAnElementOfItsOwnInTheJSONLog() throws {
+    @Test("each problem of a model.json is an element of its own in the JSON log")
+    func everyProblemIsAnElementOfItsOwnInTheJSONLog() throws {
         let models = try folder { bundle in
             let file = bundle.appendingPathComponent("model.json")
             let text = try String(contentsOf: file, encoding: .utf8)
@@ -246,7 +261,8 @@ struct StartupTests {
         }
     }
 
-    @Test func aTakenPortIsSaidAtOnce() throws {
+    @Test("a port that is taken ends the start with a message that names the address")
+    func aTakenPortIsSaidAtOnce() throws {
         let daemon = try Daemon()
         let address = String(daemon.url.dropFirst("http://".count))
         let result = try ocelli("serve", "--listen", address)

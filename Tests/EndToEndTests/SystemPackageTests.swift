@@ -18,7 +18,8 @@ struct SystemPackageTests {
 
     private let environment = ["OCELLI_BINARY": Daemon.binary.path]
 
-    @Test func whatIsInstalledWorksAndIsRemovedWhole() throws {
+    @Test("scripts/install installs a working program with its documents, and removes all of the files")
+    func whatIsInstalledWorksAndIsRemovedWhole() throws {
         let root = try Self.folder()
         defer { try? FileManager.default.removeItem(at: root) }
         let prefix = root.appendingPathComponent("usr/local").path
@@ -92,6 +93,7 @@ struct SystemPackageTests {
     }
 
     @Test(
+        "the Debian package installs and classifies; remove keeps the configuration, purge leaves nothing",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
     func thePackageInstallsAndIsPurgedWhole() throws {
@@ -134,6 +136,7 @@ struct SystemPackageTests {
     /// An upgrade restarts a daemon that runs, for its libraries are others now; a removal disables the unit. systemctl
     /// is a script that writes down what it is asked.
     @Test(
+        "an upgrade of the package restarts a running daemon, and a removal disables its units",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
     func anUpgradeRestartsAndARemovalDisables() throws {
@@ -176,6 +179,7 @@ struct SystemPackageTests {
     /// ocelli.socket, so no connection is refused between the old process and the new one; what the administrator wrote
     /// stays, and nothing of the old version.
     @Test(
+        "an upgrade of the package under load loses no request and keeps the configuration",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(
             if: MetricsTests.hasTool("dpkg-deb") && MetricsTests.hasTool("python3") && getuid() == 0,

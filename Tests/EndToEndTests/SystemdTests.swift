@@ -7,7 +7,8 @@ import Testing
 struct SystemdTests {
     static let units = SharedData.packageRoot.appendingPathComponent("systemd")
 
-    @Test func everyMessageOfALife() throws {
+    @Test("systemd gets READY, WATCHDOG, RELOADING and STOPPING messages over a daemon's life")
+    func everyMessageOfALife() throws {
         let listener = try NotifySocket()
         let daemon = try Daemon(environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "1000000"])
         #expect(listener.wait(for: "READY=1"))
@@ -31,7 +32,8 @@ struct SystemdTests {
 
     /// A service manager that takes no messages in costs moments, and not the daemon: it answers, and ends when it is
     /// asked to.
-    @Test func nobodyReadsTheMessages() throws {
+    @Test("a notify socket that nobody reads does not stop the daemon from answering and ending")
+    func nobodyReadsTheMessages() throws {
         let listener = try NotifySocket()
         listener.fill()
         let daemon = try Daemon(environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "300000"])
@@ -42,7 +44,8 @@ struct SystemdTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func theWatchdogIsFedByItsProcessOnly() throws {
+    @Test("with WATCHDOG_PID of another process the daemon sends no watchdog messages")
+    func theWatchdogIsFedByItsProcessOnly() throws {
         let listener = try NotifySocket()
         let daemon = try Daemon(
             environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "300000", "WATCHDOG_PID": "1"])
@@ -52,7 +55,9 @@ struct SystemdTests {
         daemon.stop()
     }
 
-    @Test(.enabled(if: MetricsTests.hasTool("systemd-analyze"), "systemd-analyze is not installed"))
+    @Test(
+        "systemd-analyze accepts the units, and rates their exposure below 2.0",
+        .enabled(if: MetricsTests.hasTool("systemd-analyze"), "systemd-analyze is not installed"))
     func theUnitsAreRightAndTight() throws {
         // ExecStart has to exist to be verified: the units are looked at with this binary in it.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-units-\(UUID().uuidString)")
@@ -76,6 +81,7 @@ struct SystemdTests {
     /// A restart by socket activation refuses no connection: the socket stays open between one process and the next.
     /// The packaged configuration does: passed sockets take the place of `listen`.
     @Test(
+        "a daemon started by systemd-socket-activate serves the connection that started it",
         .enabled(if: MetricsTests.hasTool("systemd-socket-activate"), "systemd-socket-activate is not installed"))
     func aPassedSocketIsServed() throws {
         let port = Int.random(in: 20_000...29_999)

@@ -93,13 +93,16 @@ struct TabularTests {
         }
     }
 
-    @Test(.enabled(if: hasEngine, engineAbsence)) func theFixturesAnswerAsTheTrainedModelsDo() throws {
+    @Test(
+        "the tabular ONNX fixtures answer as the trained models did in Python", .enabled(if: hasEngine, engineAbsence))
+    func theFixturesAnswerAsTheTrainedModelsDo() throws {
         try check(Self.fixtures)
     }
 
     private static let shared = SharedData.folder.map { $0.appendingPathComponent("tabular") }
 
     @Test(
+        "the shared tabular ONNX models answer as the trained models did in Python",
         .enabled(if: hasEngine, engineAbsence), .enabled(if: shared != nil, "needs the shared models (../shared/data)"))
     func theSharedModelsAnswerAsTheTrainedModelsDo() throws {
         let folder = try #require(Self.shared)
@@ -110,6 +113,7 @@ struct TabularTests {
 
     /// All that `make-tabular-fixtures --all` makes, where its folder is given (Tests/Parity/compare-tabular).
     @Test(
+        "the tabular ONNX models of OCELLI_TABULAR answer as the trained models did in Python",
         .enabled(if: hasEngine, engineAbsence),
         .enabled(
             if: ProcessInfo.processInfo.environment["OCELLI_TABULAR"] != nil,
@@ -130,7 +134,10 @@ struct TabularTests {
 
     /// A missing number is NaN, which the file's imputer replaces by the mean; text and lists of several lengths are
     /// refused by name.
-    @Test(.enabled(if: hasEngine, engineAbsence)) func rowsThatDoNotFitAreTheClientsMistake() throws {
+    @Test(
+        "columns of unequal length and wrong types get 400 with the input's name; null is a missing number",
+        .enabled(if: hasEngine, engineAbsence))
+    func rowsThatDoNotFitAreTheClientsMistake() throws {
         let daemon = try Daemon(["--models", Self.fixtures.appendingPathComponent("models").path, "--cache-dir", ""])
         defer { daemon.stop() }
         func predict(_ name: String, _ body: String) throws -> Answer {
@@ -166,7 +173,10 @@ struct TabularTests {
         try Curl.run(daemon.url + "/v1/models/\(name)").json["engine"] as? [String: Any] ?? [:]
     }
 
-    @Test(.enabled(if: hasEngine, engineAbsence)) func theSecondEngineRunsWhatTheFirstCannotAndSaysWhy() throws {
+    @Test(
+        "ONNX Runtime runs models that OpenVINO cannot, with the reason; without ONNX Runtime they fail",
+        .enabled(if: hasEngine, engineAbsence))
+    func theSecondEngineRunsWhatTheFirstCannotAndSaysWhy() throws {
         try inFolder(["unpool.onnx": Self.unpool.bytes, "shrink.onnx": Self.shrink.bytes]) { folder in
             let flags = ["--models", folder.path + "/models", "--cache-dir", folder.path + "/cache"]
             var daemon = try Daemon(flags)
@@ -218,7 +228,8 @@ struct TabularTests {
         }
     }
 
-    @Test func whereTheSecondEngineIsMissingItIsSaid() throws {
+    @Test("without ONNX Runtime a model that needs it fails with the reason, and the other models are served")
+    func whereTheSecondEngineIsMissingItIsSaid() throws {
         try inFolder(["unpool.onnx": Self.unpool.bytes]) { folder in
             let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
             try FileManager.default.copyItem(at: digits, to: folder.appendingPathComponent("models/digits"))

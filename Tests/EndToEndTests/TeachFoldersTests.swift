@@ -101,7 +101,8 @@ struct TeachFoldersTests {
         }
     }
 
-    @Test func aBundleAnswersAsItsPicturesSay() throws {
+    @Test("a bundle taught from folders gives the confidences and distances of the documented nearest mean")
+    func aBundleAnswersAsItsPicturesSay() throws {
         defer { clean() }
         let photos = try pictures("photos", ["red", "blue", "green"], each: 5, seed: 1)
         let made = try teach(["--method", "nearest_mean", "-o", "models/colors"])
@@ -149,7 +150,9 @@ struct TeachFoldersTests {
         #expect(explained.status == 200)
     }
 
-    @Test(arguments: ["nearest_mean", "logistic", "nearest_neighbors"])
+    @Test(
+        "the same pictures under other names and in another order give the same bundle",
+        arguments: ["nearest_mean", "logistic", "nearest_neighbors"])
     func theSamePicturesGiveTheSameBundle(_ method: String) throws {
         defer { clean() }
         let photos = try pictures("photos", ["red", "blue"], each: 4, seed: 3, noise: 90)
@@ -171,7 +174,8 @@ struct TeachFoldersTests {
         #expect(String(decoding: header.prefix(400), as: UTF8.self).contains("\"method\":\"\(method)\""))
     }
 
-    @Test func picturesThatFailAreListedAndTheOthersAreTaught() throws {
+    @Test("unreadable pictures and pictures in two classes are listed as errors, and the others are taught")
+    func picturesThatFailAreListedAndTheOthersAreTaught() throws {
         defer { clean() }
         let photos = try pictures("photos", ["red", "blue"], each: 3, seed: 4)
         try Data("no picture".utf8).write(to: photos.appendingPathComponent("red/broken.png"))
@@ -198,7 +202,8 @@ struct TeachFoldersTests {
             at: photos.appendingPathComponent("red/1.png"), to: photos.appendingPathComponent("stray.png"))
     }
 
-    @Test func whatIsThereIsNotReplacedWithoutAWord() throws {
+    @Test("`ocelli teach` replaces only its own bundles, and only with --force")
+    func whatIsThereIsNotReplacedWithoutAWord() throws {
         defer { clean() }
         _ = try pictures("photos", ["red", "blue"], each: 2, seed: 5)
         // NAME here, or in the folder of models.
@@ -216,7 +221,8 @@ struct TeachFoldersTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix(".") } == [])
     }
 
-    @Test func mistakesAreNamed() throws {
+    @Test("wrong arguments of `ocelli teach` are refused with a message, and nothing is written")
+    func mistakesAreNamed() throws {
         defer { clean() }
         let photos = try pictures("photos", ["red", "blue"], each: 2, seed: 6)
         func refuses(_ arguments: [String], _ status: Int32, _ words: String) throws {
@@ -240,7 +246,8 @@ struct TeachFoldersTests {
         #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("colors").path))
     }
 
-    @Test func otherPicturesAreAskedAbout() throws {
+    @Test("`teach --evaluate` reports the accuracy on other pictures, and pictures of unknown classes")
+    func otherPicturesAreAskedAbout() throws {
         defer { clean() }
         _ = try pictures("photos", ["red", "blue", "green"], each: 5, seed: 7)
         _ = try pictures("later", ["red", "blue", "yellow"], each: 3, seed: 8)
@@ -270,7 +277,8 @@ struct TeachFoldersTests {
     }
 
     /// Killed at any time, it leaves no bundle or a whole one.
-    @Test func aKillLeavesNoHalfBundle() throws {
+    @Test("a killed `ocelli teach` leaves no bundle or a whole bundle")
+    func aKillLeavesNoHalfBundle() throws {
         defer { clean() }
         _ = try pictures("photos", ["red", "blue"], each: 3, seed: 9)
         let models = folder.appendingPathComponent("models")

@@ -25,7 +25,8 @@ struct TeachTests {
         return (try #require(header["__metadata__"] as? [String: String]), shape, values)
     }
 
-    @Test(arguments: ["prompts", "single"]) func vectorsOfClassesAreThoseOfNumpy(_ name: String) throws {
+    @Test("class vectors of `teach --text-vectors` are those of numpy", arguments: ["prompts", "single"])
+    func vectorsOfClassesAreThoseOfNumpy(_ name: String) throws {
         defer { try? FileManager.default.removeItem(at: output) }
         let result = try teach("\(name).npy", "labels.txt", ["--scale", "20"])
         #expect(result.status == 0, "\(result.errors)")
@@ -42,7 +43,8 @@ struct TeachTests {
 
     /// The file that it writes makes a model of embeddings a classifier: the bundle's own file, made by numpy, is
     /// replaced.
-    @Test func bundlesWithTheFileAreValid() throws {
+    @Test("the file of `teach --text-vectors` equals numpy's, and the bundle with the file passes `check`")
+    func bundlesWithTheFileAreValid() throws {
         let bundle = FileManager.default.temporaryDirectory.appendingPathComponent("zeroshot-\(UUID().uuidString)")
         defer { for file in [output, bundle] { try? FileManager.default.removeItem(at: file) } }
         try FileManager.default.copyItem(
@@ -68,7 +70,8 @@ struct TeachTests {
         #expect(check.status == 0, "\(check.text)\(check.errors)")
     }
 
-    @Test func filesThatDoNotFitAreNamed() throws {
+    @Test("`teach --text-vectors` names missing and unfitting files and a wrong scale, and writes nothing")
+    func filesThatDoNotFitAreNamed() throws {
         let none = try teach("nothing.npy")
         #expect(none.status == 1 && none.errors.contains("nothing.npy cannot be read: no such file"))
         let other = try teach("labels.txt")

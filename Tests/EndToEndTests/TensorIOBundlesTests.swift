@@ -106,7 +106,8 @@ struct TensorIOBundlesTests {
         ("picture-bgr", "{\"inputs\": {\"image\": [1, 2, 3]}}", ["\"image\"", "b64", "an array"]),
     ]
 
-    @Test func numbersOfEveryForm() throws {
+    @Test("TensorIO bundles of numbers give the outputs of TensorIO's code; a wrong input gets 400")
+    func numbersOfEveryForm() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         for (bundle, body, outputs) in Self.numbers {
             let answer = try predict(daemon, bundle, body)
@@ -125,7 +126,8 @@ struct TensorIOBundlesTests {
     }
 
     /// A model is called by the name that it is served under, and the error says what it does answer.
-    @Test func theWrongTaskIsRefusedByTheServedName() throws {
+    @Test("a task that a model does not have gets 400 with the served name and the task that the model has")
+    func theWrongTaskIsRefusedByTheServedName() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         let picture = BadInputTests.seven
         for task in ["classify", "detect", "segment", "keypoints", "embed"] {
@@ -160,7 +162,8 @@ struct TensorIOBundlesTests {
             && pixels.enumerated().allSatisfy { abs(Int($0.element) - Int(wanted[$0.offset % 3])) <= 1 }
     }
 
-    @Test func picturesOfEveryForm() throws {
+    @Test("TensorIO bundles of pictures give the pixels, means and labels of TensorIO's code")
+    func picturesOfEveryForm() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         let color: Color = (100, 150, 200)
         let picture = try png(color)
@@ -211,7 +214,8 @@ struct TensorIOBundlesTests {
         }
     }
 
-    @Test func twoPicturesMakeOne() throws {
+    @Test("a model of two picture inputs takes base64 in JSON, and refuses a bare picture with 400")
+    func twoPicturesMakeOne() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         let new = try png((100, 150, 200)).base64EncodedString(), old = try png((200, 50, 0)).base64EncodedString()
         for body in [
@@ -231,7 +235,8 @@ struct TensorIOBundlesTests {
 
     // MARK: Batches
 
-    @Test func batchesOverAnOpenAxis() throws {
+    @Test("a /v2 batch over an open axis is computed row by row; unequal or too large batches get 400")
+    func batchesOverAnOpenAxis() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
         func infer(_ ages: [Double], _ sexes: [Int], _ ranks: [Int]) throws -> Answer {
             let inputs =
@@ -261,7 +266,8 @@ struct TensorIOBundlesTests {
 
     // MARK: Bundles that are refused
 
-    @Test func whatCannotBeServedIsRefusedWithAReason() throws {
+    @Test("a TensorIO bundle that cannot be served fails with the reason, and good bundles are served")
+    func whatCannotBeServedIsRefusedWithAReason() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-refused-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

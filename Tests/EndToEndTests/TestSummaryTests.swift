@@ -20,7 +20,9 @@ import Testing
         return result.text
     }
 
-    @Test(.enabled(if: Shell.has("python3"), "python3 is not installed"))
+    @Test(
+        "the test summary names the tests that did not run, and the commands that run them",
+        .enabled(if: Shell.has("python3"), "python3 is not installed"))
     func skippedTestsAreNamedWithTheCommandThatRunsThem() throws {
         let text = try summary(
             of: """
@@ -46,7 +48,8 @@ import Testing
     }
 
     /// Each suite of the tree is in one part, and the part for what is left over.
-    @Test func everySuiteIsInOnePart() throws {
+    @Test("each test suite of the tree is in exactly one part of scripts/test")
+    func everySuiteIsInOnePart() throws {
         let script = try String(contentsOf: Self.scripts.appendingPathComponent("test"), encoding: .utf8)
         func words(_ pattern: Regex<(Substring, Substring)>) -> [String] {
             script.matches(of: pattern).map { $0.output.1.replacingOccurrences(of: #"\\"#, with: #"\"#) }

@@ -7,7 +7,8 @@ import Testing
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
 struct ThingsTests {
-    @Test func everyCaseIsWithinItsTolerance() throws {
+    @Test("boxes, masks, keypoints and embeddings of each shared case are within its tolerance")
+    func everyCaseIsWithinItsTolerance() throws {
         let cases = try ThingsCases()
         defer { cases.remove() }
         let daemon = try Daemon(["--models", cases.models.path])
@@ -217,7 +218,8 @@ struct ThingsTests {
 
     /// Detectors as they were downloaded: what their exporters say is enough to serve them, and `init` writes what is
     /// served.
-    @Test func detectorsWithoutAModelJSON() throws {
+    @Test("detectors find the expected boxes without a model.json, and with the model.json of `ocelli init`")
+    func detectorsWithoutAModelJSON() throws {
         let all = ["synthetic/yolov8", "synthetic/end2end", "ssd_mobilenet_v1"]
         let cases = try ThingsCases(only: Set(all))
         defer { cases.remove() }
@@ -264,7 +266,9 @@ struct ThingsTests {
     // MARK: The page
 
     /// Detections are listed and drawn; the slider, the keyboard, and the fields of a model of numbers and words.
-    @Test(.enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
+    @Test(
+        "the page lists and draws what models find, and offers fields for numbers and words",
+        .enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
     func thePageListsAndDraws() throws {
         let cases = try ThingsCases(only: [
             "synthetic/yolov8", "synthetic/mask_softmax", "synthetic/heatmaps", "synthetic/embedding",
@@ -288,7 +292,8 @@ struct ThingsTests {
     // MARK: The commands
 
     /// `ocelli detect` says what the daemon says, and draws it; `ocelli embed` writes what numpy reads.
-    @Test func theCommandsSayTheSame() throws {
+    @Test("`ocelli detect` and `embed` print the daemon's answers, and write drawings and NPY arrays")
+    func theCommandsSayTheSame() throws {
         let cases = try ThingsCases()
         defer { cases.remove() }
         let daemon = try Daemon(["--models", cases.models.path])
@@ -339,7 +344,8 @@ struct ThingsTests {
     }
 
     /// The drawing: the pixels on a box's edge are no longer the picture's, those far from every box are.
-    @Test func drawingsDifferFromThePicture() throws {
+    @Test("a drawing differs from the picture if and only if something is found")
+    func drawingsDifferFromThePicture() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8"])
         defer { cases.remove() }
         let one = try cases.case("synthetic/yolov8")
@@ -358,7 +364,8 @@ struct ThingsTests {
     // MARK: The rest of the contract
 
     /// A route without a name means the model that the setting names, where it does this.
-    @Test func theDefaultModelAnswersRoutesWithoutAName() throws {
+    @Test("a route without a name is answered by default_model where that model has the task")
+    func theDefaultModelAnswersRoutesWithoutAName() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/end2end", "synthetic/embedding"])
         defer { cases.remove() }
         let picture = try cases.case("synthetic/yolov8").path("blobs_wide.png")
@@ -374,7 +381,8 @@ struct ThingsTests {
 
     /// The tasks of lazy model files without model.json are known when they are loaded: the first request finds the one
     /// that does it.
-    @Test func lazyModelsWithoutModelJSONAnswerRoutesWithoutAName() throws {
+    @Test("a lazy model without model.json answers the routes without a name of its task")
+    func lazyModelsWithoutModelJSONAnswerRoutesWithoutAName() throws {
         let shared = try #require(SharedData.folder)
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-lazy-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: models) }
@@ -406,7 +414,8 @@ struct ThingsTests {
         try check(["--default-model=c-boxes"], [("detect", "c-boxes"), ("segment", "a-mask")])
     }
 
-    @Test func queriesBatchesAndErrors() throws {
+    @Test("detect takes threshold, top, classes, iou and batches; a wrong query or model gets 400")
+    func queriesBatchesAndErrors() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/embedding", "synthetic/mask_softmax"])
         defer { cases.remove() }
         let daemon = try Daemon(["--models", cases.models.path])

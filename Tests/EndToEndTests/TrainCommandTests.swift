@@ -48,7 +48,9 @@ struct TrainCommandTests {
         return file.path
     }
 
-    @Test(.enabled(if: Self.tensorFlow != nil, "no Python has TensorFlow: TEST_TENSORFLOW names one that has"))
+    @Test(
+        "`ocelli train` has TensorFlow's own losses, and a trained bundle continues where training ended",
+        .enabled(if: Self.tensorFlow != nil, "no Python has TensorFlow: TEST_TENSORFLOW names one that has"))
     func lossesAreTensorFlowsOwn() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let python = try #require(Self.tensorFlow)
@@ -85,7 +87,8 @@ struct TrainCommandTests {
         #expect(!FileManager.default.fileExists(atPath: output.path))
     }
 
-    @Test func theJobHasTheBatchAndTheOutputsArePrinted() throws {
+    @Test("`ocelli train` passes the batch to Python, prints each epoch, and replaces only with --force")
+    func theJobHasTheBatchAndTheOutputsArePrinted() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let python = try substitute(
             """
@@ -109,7 +112,8 @@ struct TrainCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: work.path).filter { $0.hasPrefix(".") } == [])
     }
 
-    @Test func failuresAndMissingPackagesAreToldAndLeaveNothing() throws {
+    @Test("a training that fails, times out or lacks TensorFlow ends with the reason and leaves no files")
+    func failuresAndMissingPackagesAreToldAndLeaveNothing() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         for (text, flags, words) in [
             (#"print(json.dumps({"missing": "tensorflow"})); sys.exit(1)"#, [String](), "pip install tensorflow-cpu"),
@@ -123,7 +127,8 @@ struct TrainCommandTests {
         }
     }
 
-    @Test func wrongBundlesAndBatchesAreNamed() throws {
+    @Test("`ocelli train` names the mistakes of a batch, and a bundle that cannot be trained")
+    func wrongBundlesAndBatchesAreNamed() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let python = try substitute("sys.exit(9)"), batch = work.appendingPathComponent("batch.jsonl")
         let picture = Self.folder.appendingPathComponent("pictures/0.png").path

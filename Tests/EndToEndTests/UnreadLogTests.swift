@@ -26,7 +26,8 @@ struct UnreadLogTests {
         Issue.record("no line was lost: is the log being read?")
     }
 
-    @Test func theDaemonGoesOnAnsweringAndEnds() throws {
+    @Test("a daemon whose log nobody reads continues to answer, reload and end")
+    func theDaemonGoesOnAnsweringAndEnds() throws {
         let daemon = try Daemon()
         daemon.stopReadingLog()
         try fill(daemon)
@@ -36,7 +37,8 @@ struct UnreadLogTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func lostLinesAreReportedWhenTheLogIsReadAgain() throws {
+    @Test("lost log lines are reported once the log is read again")
+    func lostLinesAreReportedWhenTheLogIsReadAgain() throws {
         let daemon = try Daemon()
         daemon.stopReadingLog()
         try fill(daemon)

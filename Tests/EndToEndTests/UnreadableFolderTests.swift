@@ -17,7 +17,8 @@ struct UnreadableFolderTests {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path)
     }
 
-    @Test func whatServesGoesOnAndWhatIsNewHasFailed() throws {
+    @Test("in unreadable folders, loaded models still serve and new models fail with the reason")
+    func whatServesGoesOnAndWhatIsNewHasFailed() throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         let bundle = SharedData.packageRoot.appendingPathComponent("models/digits")
@@ -76,7 +77,8 @@ struct UnreadableFolderTests {
     }
 
     /// OpenVINO looks for its plugins in the current folder, and would end the process there.
-    @Test func aCurrentFolderThatMayNotBeEnteredIsNamed() throws {
+    @Test("a current folder that the user may not enter ends `ocelli classify` with a message")
+    func aCurrentFolderThatMayNotBeEnteredIsNamed() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer {

@@ -35,10 +35,12 @@ struct UpdateCommandTests {
     private var output: URL { work.appendingPathComponent("new.mlmodel") }
 
     /// The frozen part runs in the engine, pictures are files: the losses are TensorFlow's all the same.
-    @Test(arguments: [
-        ("convolution-classifier", [String]()), ("pooling-regressor", []),
-        ("dense-regressor", ["--epochs", "10", "--mini-batch", "6", "--learning-rate", "0.02"]),
-    ])
+    @Test(
+        "`ocelli update` has TensorFlow's losses, writes a valid file and leaves the original as before",
+        arguments: [
+            ("convolution-classifier", [String]()), ("pooling-regressor", []),
+            ("dense-regressor", ["--epochs", "10", "--mini-batch", "6", "--learning-rate", "0.02"]),
+        ])
     func lossesAreTensorFlowsAndTheFileServes(_ name: String, _ flags: [String]) throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let original = try Data(contentsOf: Self.folder.appendingPathComponent(name + ".mlmodel"))
@@ -54,7 +56,9 @@ struct UpdateCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: work.path).filter { $0.hasPrefix(".") } == [])
     }
 
-    @Test(arguments: ["neighbors-empty", "neighbors-numbers", "neighbors-pipeline"])
+    @Test(
+        "`ocelli update` of a nearest-neighbours model has no epochs, and replaces a file with --force only",
+        arguments: ["neighbors-empty", "neighbors-numbers", "neighbors-pipeline"])
     func neighborsLearnWithoutEpochs(_ name: String) throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let data = try data(name)
@@ -66,7 +70,8 @@ struct UpdateCommandTests {
         #expect(try update(name, data, ["--force"]).status == 0)
     }
 
-    @Test func mistakesAreNamed() throws {
+    @Test("`ocelli update` names wrong options, examples and models, and writes nothing")
+    func mistakesAreNamed() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let file = work.appendingPathComponent("one.jsonl")
         let x = #"{"inputs": {"x": [1, 2, 3, 4, 5, 6]}, "label": "bolt"}"#
@@ -109,6 +114,7 @@ struct UpdateCommandTests {
 
     /// The library that wrote the files opens them, and finds TensorFlow's weights and nothing else changed.
     @Test(
+        "coremltools opens the updated file, and finds the expected weights and nothing else changed",
         .enabled(
             if: coremltools != nil,
             "no Python with coremltools: python3 -m venv V && V/bin/pip install coremltools, and OCELLI_COREMLTOOLS=V/bin/python"
@@ -133,7 +139,8 @@ struct UpdateCommandTests {
 
     /// Inputs are as a model.json says, with comments or without: the pictures are scaled otherwise, and so are the
     /// losses.
-    @Test func overridesOfAModelJSONCount() throws {
+    @Test("`ocelli update` scales pictures as a model.json says, in JSON and in JSON5")
+    func overridesOfAModelJSONCount() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let name = "convolution-classifier", data = try data(name)
         func losses(_ manifest: String?) throws -> [Double] {

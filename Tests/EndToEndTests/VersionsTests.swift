@@ -23,7 +23,8 @@ struct VersionsTests {
         return answer.json[name] as? String ?? "none"
     }
 
-    @Test func theAnswerTellsTheFoldersNumber() throws {
+    @Test("each answer and description has the version number of the folder that gave the answer")
+    func theAnswerTellsTheFoldersNumber() throws {
         let folder = try Self.folder(["3", "12"])
         defer { try? FileManager.default.removeItem(at: folder) }
         let daemon = try Daemon(["--models", folder.path])
@@ -52,7 +53,8 @@ struct VersionsTests {
 
     /// After a start, and after a reload: the highest good version serves, the daemon is ready by every route that says
     /// so, and the one that failed is shown.
-    @Test func aVersionThatFailsLeavesTheHighestGoodOneServing() throws {
+    @Test("a version that fails is shown as failed, and the highest good version serves")
+    func aVersionThatFailsLeavesTheHighestGoodOneServing() throws {
         let folder = try Self.folder(["1", "2", "3"])
         defer { try? FileManager.default.removeItem(at: folder) }
         func damage(_ version: String) throws {

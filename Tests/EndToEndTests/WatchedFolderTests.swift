@@ -5,7 +5,8 @@ import Testing
 /// A folder with models that is looked at by itself.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct WatchedFolderTests {
-    @Test func modelsComeChangeAndGoWithoutASignal() throws {
+    @Test("with repository_poll models are loaded, changed and removed without a signal")
+    func modelsComeChangeAndGoWithoutASignal() throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         let bundle = SharedData.packageRoot.appendingPathComponent("models/digits")

@@ -32,6 +32,7 @@ struct WrongSettingsTests {
     }
 
     @Test(
+        "a wrong file, folder or address at start is named in a single line with what to do",
         arguments: [
             (["--config", "{}"], ["{}", "it is a folder"], 2),
             (["--config", "{}/none.json5"], ["none.json5", "no such file"], 2),
@@ -57,13 +58,15 @@ struct WrongSettingsTests {
     }
 
     /// A wrong value is a wrong value wherever it comes from: a flag, a variable or the file.
-    @Test(arguments: [
-        ("listen", "nowhere", "HOST:PORT"), ("listen", "127.0.0.1:0?proxy=v3", "proxy=v1"),
-        ("trusted_proxies", "10.0.0.0/33", "expected an address"), ("model", "digits", "NAME=PATH"),
-        ("ready_when", "all,digits", "cannot be combined"), ("top", "none", "whole number"),
-        ("max_body", "20XB", "amount of memory"), ("load", "soon", "one of"),
-        ("deadline", "10m", "more than max_deadline, 5m"),
-    ])
+    @Test(
+        "a wrong value from a flag, a variable or the settings file ends with status 2 and its name",
+        arguments: [
+            ("listen", "nowhere", "HOST:PORT"), ("listen", "127.0.0.1:0?proxy=v3", "proxy=v1"),
+            ("trusted_proxies", "10.0.0.0/33", "expected an address"), ("model", "digits", "NAME=PATH"),
+            ("ready_when", "all,digits", "cannot be combined"), ("top", "none", "whole number"),
+            ("max_body", "20XB", "amount of memory"), ("load", "soon", "one of"),
+            ("deadline", "10m", "more than max_deadline, 5m"),
+        ])
     func aWrongValueEndsWithTheStatusOfWrongSettings(_ name: String, _ value: String, words: String) throws {
         let flag = "--" + name.replacingOccurrences(of: "_", with: "-")
         let list = value.split(separator: ",").map { "\"\($0)\"" }.joined(separator: ", ")
@@ -79,25 +82,29 @@ struct WrongSettingsTests {
         #expect(other.status == 2 && other.errors.contains(words), "\(other)")
     }
 
-    @Test(arguments: [
-        ("{ max_bodi: 1 }", ["\"max_bodi\" is not a setting", "did you mean \"max_body\"?"]),
-        ("{ port: 9000 }", ["\"port\" is not a setting", "did you mean \"listen\"?"]),
-        ("{\n  top: 3\n  max_body: 1,\n}", ["not valid JSON5", "line 3, column 3"]),
-        ("{ top: ", ["not valid JSON5", "the end of the file"]),
-        ("", ["not valid JSON5", "line 1, column 1"]),
-        ("{ top: 0 }", ["top: expected a whole number from 1", "found 0"]),
-        ("{ top: 2,\n  'max_body': 1,\n  \"top\": 3 }", ["line 3, column 3", "\"top\" is given a second time"]),
-        ("{ top: 2, \"t\\u006fp\": 3 }", ["line 1, column 11", "\"top\" is given a second time"]),
-        ("{ top: 2,\n  \0 }", ["line 2, column 3", "control character with number 0"]),
-        ("{ default_model: 'a\0b' }", ["line 1, column 20", "control character with number 0"]),
-    ]) func aWrongFileIsNamedWithThePlace(_ configuration: String, _ words: [String]) throws {
+    @Test(
+        "a mistake in the settings file is named with its line and column, or the setting's name",
+        arguments: [
+            ("{ max_bodi: 1 }", ["\"max_bodi\" is not a setting", "did you mean \"max_body\"?"]),
+            ("{ port: 9000 }", ["\"port\" is not a setting", "did you mean \"listen\"?"]),
+            ("{\n  top: 3\n  max_body: 1,\n}", ["not valid JSON5", "line 3, column 3"]),
+            ("{ top: ", ["not valid JSON5", "the end of the file"]),
+            ("", ["not valid JSON5", "line 1, column 1"]),
+            ("{ top: 0 }", ["top: expected a whole number from 1", "found 0"]),
+            ("{ top: 2,\n  'max_body': 1,\n  \"top\": 3 }", ["line 3, column 3", "\"top\" is given a second time"]),
+            ("{ top: 2, \"t\\u006fp\": 3 }", ["line 1, column 11", "\"top\" is given a second time"]),
+            ("{ top: 2,\n  \0 }", ["line 2, column 3", "control character with number 0"]),
+            ("{ default_model: 'a\0b' }", ["line 1, column 20", "control character with number 0"]),
+        ])
+    func aWrongFileIsNamedWithThePlace(_ configuration: String, _ words: [String]) throws {
         let (status, text) = try complaint([], configuration: configuration)
         #expect(status == 2)
         for word in words + ["ocelli.json5"] { #expect(text.contains(word), "\(text)") }
     }
 
     /// The engine would end the process where an allocation fails.
-    @Test func tooLittleAddressSpaceIsRefusedWithTheReason() throws {
+    @Test("a start with too little address space is refused with the ulimit to raise")
+    func tooLittleAddressSpaceIsRefusedWithTheReason() throws {
         let result = try Shell.run(
             "bash", ["-c", "ulimit -v 400000; exec timeout 20 \(Daemon.binary.path) serve --listen 127.0.0.1:0"])
         #expect(result.status == 1, "\(result)")
@@ -109,7 +116,9 @@ struct WrongSettingsTests {
     private static let canHideProc = (try? Shell.run("unshare", ["-m", "umount", "-l", "/proc"]).status) == 0
 
     /// Swift reads the arguments in /proc: without it there are none, as if the program had been called without any.
-    @Test(.enabled(if: canHideProc, "needs root: /proc is unmounted in a namespace"))
+    @Test(
+        "a start without /proc is refused with advice to mount /proc",
+        .enabled(if: canHideProc, "needs root: /proc is unmounted in a namespace"))
     func withoutProcTheReasonIsNamed() throws {
         // Without /proc the loader does not know where the program is, and with it its libraries.
         let libraries = SharedData.packageRoot.appendingPathComponent(".deps/openvino/lib").path
@@ -122,7 +131,8 @@ struct WrongSettingsTests {
         #expect(result.status == 1 && result.errors.contains("mount /proc"), "\(result)")
     }
 
-    @Test func aTakenPortSaysWhoToAsk() throws {
+    @Test("a port that is taken ends the start with advice to run ss")
+    func aTakenPortSaysWhoToAsk() throws {
         let daemon = try Daemon()
         let address = String(daemon.url.dropFirst("http://".count))
         let (status, text) = try complaint(["--listen", address])
@@ -147,7 +157,9 @@ struct WrongSettingsTests {
         getuid() == 0 && Shell.has("setpriv") && (try? asNobody(["--version"]).status) == 0
     }
 
-    @Test(.enabled(if: nobodyCanRunIt, "needs root, to become another user, and a clone that others may read"))
+    @Test(
+        "a file that the user may not read is named with the uid; a port below 1024 is explained",
+        .enabled(if: nobodyCanRunIt, "needs root, to become another user, and a clone that others may read"))
     func whatAnotherUserMayNotDoIsSaid() throws {
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -168,7 +180,8 @@ struct WrongSettingsTests {
     }
 
     /// Problems that do not keep the daemon from serving are logged, and it serves.
-    @Test func aCacheThatCannotBeAndAModelThatIsNotAreWarnedOf() throws {
+    @Test("an unusable cache folder and an unknown default model are warned of, and models are served")
+    func aCacheThatCannotBeAndAModelThatIsNotAreWarnedOf() throws {
         let daemon = try Daemon(["--cache-dir", "/proc/none", "--default-model", "nobody"])
         #expect(daemon.log.contains("cannot cache compiled models in /proc/none (cache_dir)"), "\(daemon.log)")
         #expect(daemon.waitForLog("unknown model \"nobody\" (available: digits)"), "\(daemon.log)")
@@ -178,7 +191,8 @@ struct WrongSettingsTests {
     }
 
     /// A socket file that a killed daemon has left is replaced; one that is answered on is not.
-    @Test func aSocketFileIsTakenOverOnlyFromTheDead() throws {
+    @Test("the socket file of a killed daemon is replaced; that of a running daemon is refused")
+    func aSocketFileIsTakenOverOnlyFromTheDead() throws {
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appendingPathComponent("socket").path

@@ -22,7 +22,8 @@ struct EverySettingTests {
         .twoAtOnce, .teaching, .taughtBytes,
     ]
 
-    @Test func everySettingOfTheTableHasACase() {
+    @Test("each setting of the table has a check here, and no case names an unknown setting")
+    func everySettingOfTheTableHasACase() {
         let checked = Self.cases.flatMap { $0.checks.map(\.key) }
         let missing = SettingsTable.all.map(\.name).filter { !checked.contains($0) }
         #expect(missing.isEmpty, "settings without a check: \(missing)")
@@ -34,16 +35,18 @@ struct EverySettingTests {
         #expect(unknown.isEmpty)
     }
 
-    @Test(arguments: LongTests.every(2, of: cases)) func setting_changed_takesEffect(_ item: SettingsCase) throws {
+    @Test("each changed setting takes effect at start", arguments: LongTests.every(2, of: cases))
+    func setting_changed_takesEffect(_ item: SettingsCase) throws {
         for (setting, finding) in try item.run() {
             #expect(finding == nil, "\(setting) does nothing: \(finding ?? "")")
         }
     }
 
     /// SIGHUP: what needs no restart takes effect without one.
-    @Test(arguments: LongTests.every(3, of: cases.filter { !$0.reloadable.isEmpty })) func takesEffectByReload(
-        _ item: SettingsCase
-    ) throws {
+    @Test(
+        "each setting that needs no restart takes effect on SIGHUP",
+        arguments: LongTests.every(3, of: cases.filter { !$0.reloadable.isEmpty }))
+    func takesEffectByReload(_ item: SettingsCase) throws {
         for (setting, finding) in try item.runByReload() {
             #expect(finding == nil, "\(setting) is not taken by a reload: \(finding ?? "")")
         }
@@ -51,6 +54,7 @@ struct EverySettingTests {
 
     /// The checks themselves: each notices when its setting is left out. Takes minutes.
     @Test(
+        "each check of a setting fails where that setting is left out",
         .enabled(
             if: ProcessInfo.processInfo.environment["PROVE_SETTINGS_CHECKS"] != nil,
             "asked for by name: `PROVE_SETTINGS_CHECKS=1 make test TESTS=EverySettingTests`"),

@@ -6,7 +6,9 @@ import Testing
 /// `ocelli teach -o BUNDLE` and the daemon's routes: the same examples give the same answers.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TaughtBundleTests {
-    @Test(arguments: LongTests.every(2, of: ["auto", "nearest_mean", "logistic", "nearest_neighbors"]))
+    @Test(
+        "a bundle of `ocelli teach` answers bit for bit as the model taught over HTTP with the same pictures",
+        arguments: LongTests.every(2, of: ["auto", "nearest_mean", "logistic", "nearest_neighbors"]))
     func theBundle_answersBitForBitLikeTheTaughtModel(_ method: String) throws {
         let server = try TaughtDaemon()
         let photos = server.folder.appendingPathComponent("photos")

@@ -23,7 +23,8 @@ struct TaughtEmbedderTests {
         try eventually(within: 30) { try server.get("/v1/taught/parts").json["state"] as? String == state }
     }
 
-    @Test func anotherEmbedder_makesItStale_untilTheOldOneIsBack() throws {
+    @Test("a taught model is stale while its embedder differs, and answers as before once the old is back")
+    func anotherEmbedder_makesItStale_untilTheOldOneIsBack() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teachKinds(2, 3)
@@ -59,7 +60,8 @@ struct TaughtEmbedderTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func aStaleModel_answersWhileTheOldEmbedderIsLoaded_andStillForgets() throws {
+    @Test("a stale taught model answers while its old embedder version is loaded, and can forget classes")
+    func aStaleModel_answersWhileTheOldEmbedderIsLoaded_andStillForgets() throws {
         let server = try TaughtDaemon()
         let files = FileManager.default
         let old = server.models.appendingPathComponent("pair/1"), new = server.models.appendingPathComponent("pair/2")
@@ -91,7 +93,8 @@ struct TaughtEmbedderTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func anEmbedderThatGoes_isSaid() throws {
+    @Test("a taught model without its embedder gets 503 with the reason, until the embedder returns")
+    func anEmbedderThatGoes_isSaid() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teachKinds(2, 2)
@@ -110,7 +113,8 @@ struct TaughtEmbedderTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func withKeptPictures_itIsRebuiltInTheBackground() throws {
+    @Test("a taught model with kept pictures is rebuilt for a new embedder, but not if a picture is missing")
+    func withKeptPictures_itIsRebuiltInTheBackground() throws {
         let server = try TaughtDaemon(["--taught-keep-pictures=true"])
         try server.create()
         try server.teachKinds(2, 4)

@@ -15,7 +15,8 @@ struct TaughtRoutesTests {
 
     // MARK: Creating
 
-    @Test func creating_isIdempotent_andNamesAreUnique() throws {
+    @Test("creating a taught model twice is harmless; a name in use, a wrong embedder or body is refused")
+    func creating_isIdempotent_andNamesAreUnique() throws {
         let server = try TaughtDaemon()
         #expect(try server.get("/v1/taught").json["taught"] as? [Any] != nil)
         let made = try server.create()
@@ -60,7 +61,9 @@ struct TaughtRoutesTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test(arguments: ["nearest_mean", "logistic", "nearest_neighbors"])
+    @Test(
+        "a taught model with a fixed method is evaluated by that method, and classifies",
+        arguments: ["nearest_mean", "logistic", "nearest_neighbors"])
     func aFixedMethod_staysTheMethod(_ method: String) throws {
         let server = try TaughtDaemon()
         #expect(try server.create(method: method).json["method"] as? String == method)
@@ -77,7 +80,8 @@ struct TaughtRoutesTests {
 
     // MARK: Examples
 
-    @Test func anExample_isTaughtOnce_andMoves() throws {
+    @Test("a picture taught twice counts once, and moves when taught with another label")
+    func anExample_isTaughtOnce_andMoves() throws {
         let server = try TaughtDaemon()
         try server.create()
         let picture = TaughtPicture.png(kind: 0, number: 0)
@@ -103,7 +107,8 @@ struct TaughtRoutesTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func aForm_takesThePicturesThatCanBeUsed_andListsTheOthers() throws {
+    @Test("a form of examples teaches the usable pictures, and lists the others with their errors")
+    func aForm_takesThePicturesThatCanBeUsed_andListsTheOthers() throws {
         let server = try TaughtDaemon()
         try server.create()
         let good = pictures(0, 0..<3)
@@ -128,7 +133,8 @@ struct TaughtRoutesTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func wrongRequests_areRefused_andChangeNothing() throws {
+    @Test("wrong requests to the routes of taught models are refused, and change nothing")
+    func wrongRequests_areRefused_andChangeNothing() throws {
         let server = try TaughtDaemon(["--max-batch", "3"])
         try server.create()
         try server.teach("bolt", TaughtPicture.png(kind: 0, number: 0))
@@ -178,7 +184,8 @@ struct TaughtRoutesTests {
 
     // MARK: Forgetting and versions
 
-    @Test func forgetting_reachesAnswersVersionsAndFiles() throws {
+    @Test("a forgotten example is gone from answers, versions and files")
+    func forgetting_reachesAnswersVersionsAndFiles() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teachKinds(3, 4)
@@ -235,7 +242,8 @@ struct TaughtRoutesTests {
         }
     }
 
-    @Test func versions_serveAgain_andAnswerByNumber() throws {
+    @Test("an older version of a taught model answers by its number, and can serve again")
+    func versions_serveAgain_andAnswerByNumber() throws {
         let server = try TaughtDaemon(["--taught-keep-versions", "3"])
         try server.create()
         try server.teach("kind0", TaughtPicture.png(kind: 0, number: 0))
@@ -261,7 +269,8 @@ struct TaughtRoutesTests {
 
     // MARK: Evaluation
 
-    @Test func theEvaluation_saysHowGoodItIs() throws {
+    @Test("the evaluation of a taught model has its accuracy, Wilson's interval, advice and threshold")
+    func theEvaluation_saysHowGoodItIs() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teach("kind0", TaughtPicture.png(kind: 0, number: 0))

@@ -7,7 +7,8 @@ import Testing
 struct TaughtServingTests {
     private static let picture = TaughtPicture.png(kind: 0, number: 0)
 
-    @Test func withoutTheSetting_everyRouteNamesIt() throws {
+    @Test("without taught_dir each route of taught models gets 404 with the setting's name")
+    func withoutTheSetting_everyRouteNamesIt() throws {
         let daemon = try Daemon()
         for (method, path) in [
             ("GET", ""), ("GET", "/x"), ("PUT", "/x"), ("DELETE", "/x"), ("GET", "/x/examples"),
@@ -21,7 +22,8 @@ struct TaughtServingTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func aTaughtModel_isListed_andAnswersEveryClassifyRoute() throws {
+    @Test("a taught model is listed, answers each classify route, and refuses other tasks with 400")
+    func aTaughtModel_isListed_andAnswersEveryClassifyRoute() throws {
         let server = try TaughtDaemon(["--default-model", "parts", "--dialects", "deepstack,sagemaker"])
         try server.create()
         let empty = try server.classify(Self.picture)
@@ -73,7 +75,8 @@ struct TaughtServingTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func aModelFile_thatAppearsUnderItsName_isNotServed() throws {
+    @Test("a model file with the name of a taught model is served only after the taught model is deleted")
+    func aModelFile_thatAppearsUnderItsName_isNotServed() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teachKinds(2, 2)
@@ -99,7 +102,8 @@ struct TaughtServingTests {
 
     // MARK: Access
 
-    @Test func tokens_openTeachingByTheirClass() throws {
+    @Test("teaching needs a token of class teach, and listing taught models needs class read")
+    func tokens_openTeachingByTheirClass() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
         try
             "infer infer-token-0123456789\nread read-token-0123456789\nteach teach-token-0123456789\nadmin admin-token-0123456789\n"
@@ -133,7 +137,8 @@ struct TaughtServingTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func withoutTokens_onlyLocalClientsTeach() throws {
+    @Test("without tokens only local clients may teach, unless repository_control is all")
+    func withoutTokens_onlyLocalClientsTeach() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teach("a", Self.picture)
@@ -164,7 +169,8 @@ struct TaughtServingTests {
 
     // MARK: Limits
 
-    @Test func limits_are507_andNothingIsChanged() throws {
+    @Test("a change beyond a limit of taught models gets 507 with the setting's name, and changes nothing")
+    func limits_are507_andNothingIsChanged() throws {
         let server = try TaughtDaemon([
             "--taught-max-models", "1", "--taught-max-classes", "2", "--taught-max-examples", "3", "--taught-max-bytes",
             "20KiB",
@@ -204,7 +210,9 @@ struct TaughtServingTests {
     }
 
     /// A file system of its own, in a namespace of the test's own: the only full disk that harms nobody.
-    @Test(.enabled(if: TaughtServingTests.canMount, "needs mount(2) in a namespace: unshare -m"))
+    @Test(
+        "a full disk refuses an example with 507, and the taught model keeps its examples and answers",
+        .enabled(if: TaughtServingTests.canMount, "needs mount(2) in a namespace: unshare -m"))
     func aFullDisk_is507_andNothingIsChanged() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-full-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -236,7 +244,8 @@ struct TaughtServingTests {
 
     // MARK: Restarts
 
-    @Test func aRestart_keepsEverything() throws {
+    @Test("a taught model is the same after a restart and after kill -9")
+    func aRestart_keepsEverything() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teachKinds(3, 4)
@@ -253,7 +262,8 @@ struct TaughtServingTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func wrongFolders_areSaidAtTheStart() throws {
+    @Test("a taught_dir in use by another daemon or inside a models folder ends the start")
+    func wrongFolders_areSaidAtTheStart() throws {
         let server = try TaughtDaemon()
         // The folder belongs to one daemon.
         #expect(throws: Daemon.Failure.self) { try Daemon(server.flags) }
@@ -267,7 +277,8 @@ struct TaughtServingTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test func aDamagedModel_isSaid_andCanBeDeleted() throws {
+    @Test("a damaged taught model is unreadable with 503, and can be deleted and created again")
+    func aDamagedModel_isSaid_andCanBeDeleted() throws {
         let server = try TaughtDaemon()
         try server.create()
         try server.teachKinds(2, 2)

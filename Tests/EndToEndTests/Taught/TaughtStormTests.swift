@@ -9,7 +9,8 @@ import Testing
 struct TaughtStormTests {
     /// The daemon is killed while one client changes a taught model: afterwards it has the version that was
     /// acknowledged last, or the one that was being made, each whole.
-    @Test func killsLeaveTheAcknowledgedVersionOrTheNextOne() throws {
+    @Test("kill -9 during a change of a taught model leaves the version before or after that change, whole")
+    func killsLeaveTheAcknowledgedVersionOrTheNextOne() throws {
         let seed = SplitMix.seed(for: "killsLeaveTheAcknowledgedVersionOrTheNextOne")
         var random = SplitMix(seed: seed)
         let server = try TaughtDaemon(["--taught-keep-pictures=true", "--taught-keep-versions=3"])
@@ -51,7 +52,8 @@ struct TaughtStormTests {
 
     /// Histories of teaching, moving, forgetting and choosing versions: what is left is what teaching it alone gives,
     /// and no file has what was forgotten.
-    @Test func forgettingEqualsNeverTaught_overHTTP() throws {
+    @Test("random histories of teaching and forgetting equal fresh teaching, without a trace in files")
+    func forgettingEqualsNeverTaught_overHTTP() throws {
         let seed = SplitMix.seed(for: "forgettingEqualsNeverTaught_overHTTP")
         var random = SplitMix(seed: seed)
         let server = try TaughtDaemon(["--taught-keep-pictures=true"])
@@ -72,7 +74,8 @@ struct TaughtStormTests {
     }
 
     /// Every answer is that of one version: its classes are those that this version was acknowledged with.
-    @Test func aStormOfChanges_neverMixesVersions() throws {
+    @Test("answers during a storm of changes never mix the classes of two versions")
+    func aStormOfChanges_neverMixesVersions() throws {
         let server = try TaughtDaemon(["--taught-keep-versions", "1000"])
         try server.create()
         try server.teachKinds(2, 3)

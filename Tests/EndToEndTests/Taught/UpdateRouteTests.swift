@@ -65,7 +65,9 @@ struct UpdateRouteTests {
         return try Curl.run(daemon.url + path, ["--json", #"{"inputs": {"x": [0.5, -0.5, 1, 2, 0, 1]}}"#])
     }
 
-    @Test(arguments: ["dense-classifier", "dense-regressor", "convolution-classifier", "pooling-regressor"])
+    @Test(
+        "an update over HTTP has TensorFlow's losses, makes version 1.1 and keeps the original file",
+        arguments: ["dense-classifier", "dense-regressor", "convolution-classifier", "pooling-regressor"])
     func lossesAreTensorFlows(_ name: String) throws {
         defer { clean() }
         let daemon = try daemon([name])
@@ -83,7 +85,8 @@ struct UpdateRouteTests {
 
     /// The route keeps what the command writes of the same examples; the second update goes on from the first, and from
     /// a start on the last one serves.
-    @Test func updatesFollowEachOtherAndSurviveARestart() throws {
+    @Test("updates build on each other, write the file that `ocelli update` writes, and survive a restart")
+    func updatesFollowEachOtherAndSurviveARestart() throws {
         defer { clean() }
         let name = "dense-classifier"
         var daemon = try daemon([name])
@@ -121,7 +124,9 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    @Test(arguments: ["neighbors-empty", "neighbors-numbers"])
+    @Test(
+        "an update of a nearest-neighbours model succeeds without epochs",
+        arguments: ["neighbors-empty", "neighbors-numbers"])
     func neighborsHaveNoEpochs(_ name: String) throws {
         defer { clean() }
         let daemon = try daemon([name])
@@ -130,7 +135,8 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    @Test func mistakesAreNamed() throws {
+    @Test("a wrong update request gets 400 that names the mistake, and keeps no version")
+    func mistakesAreNamed() throws {
         defer { clean() }
         let name = "dense-classifier"
         let daemon = try daemon([name, "convolution-classifier"])
@@ -179,7 +185,8 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    @Test func whatIsNoUpdatableModelIsRefused() throws {
+    @Test("an update of a model that is not updatable gets 400, and without taught_dir 404")
+    func whatIsNoUpdatableModelIsRefused() throws {
         defer { clean() }
         try FileManager.default.copyItem(
             at: SharedData.packageRoot.appendingPathComponent("models/digits"),
@@ -199,7 +206,8 @@ struct UpdateRouteTests {
     }
 
     /// Time and room are limits: nothing is kept beyond them, and nothing has changed.
-    @Test func nothingIsKeptUnlessItFinishes() throws {
+    @Test("an update beyond taught_max_bytes gets 507, an update past its deadline 504, and no file is kept")
+    func nothingIsKeptUnlessItFinishes() throws {
         defer { clean() }
         let name = "pooling-regressor"
         var daemon = try daemon([name], ["--taught-max-bytes", "1KiB"])
@@ -216,7 +224,8 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    @Test func changesNeedTheClassTeach() throws {
+    @Test("an update needs a token of class teach")
+    func changesNeedTheClassTeach() throws {
         defer { clean() }
         let name = "dense-classifier", tokens = work.appendingPathComponent("tokens")
         try "infer,read a-token-that-may-not-teach-0123\nteach a-token-that-may-teach-01234567\n".write(
@@ -235,7 +244,8 @@ struct UpdateRouteTests {
     }
 
     /// An update of many examples keeps others out; when its client goes away, nothing of it is left.
-    @Test func oneUpdateAtATimeAndItsClientMayLeave() throws {
+    @Test("a second update gets 503 while an update runs, and a client that leaves keeps no version")
+    func oneUpdateAtATimeAndItsClientMayLeave() throws {
         defer { clean() }
         let name = "dense-regressor"
         let daemon = try daemon([name])
@@ -270,7 +280,8 @@ struct UpdateRouteTests {
     }
 
     /// SIGKILL at any instant of an update leaves the version before, or the new one, whole.
-    @Test func aKillLeavesOneVersionOrTheOther() throws {
+    @Test("kill -9 during an update leaves the version before or the new version, whole")
+    func aKillLeavesOneVersionOrTheOther() throws {
         defer { clean() }
         let name = "dense-classifier", times = LongTests.times(4, long: 40)
         var random = SplitMix(seed: 32)
