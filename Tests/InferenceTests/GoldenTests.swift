@@ -62,7 +62,7 @@ import Testing
 
     // MARK: Agreement
 
-    @Test("a version that answers all goldens as expected loads, and goldens do not count as predictions")
+    @Test("a version that answers all goldens as expected loads, and the goldens do not count as predictions")
     func aVersionThatAgreesServes() async throws {
         let folder = try TemporaryFolder()
         let model = try await load(bundle(in: folder, lines: Self.right, golden: "{\"agreement\": 1.0}"))

@@ -32,7 +32,7 @@ import Inference
     /// Every sequence of events up to a length: places are neither lost nor given twice, and nobody waits while there
     /// is one.
     @Test(
-        "every event sequence keeps the load limit, late loads aside, and leaves no place free for a waiter",
+        "in every event sequence the load limit holds, late loads aside, and no load waits at a free place",
         arguments: 1...3)
     func placesAreKeptInEverySequence(_ limit: Int) {
         enum Event: CaseIterable { case arrive, late, endFirst, endLast }
