@@ -13,7 +13,8 @@ import Testing
         return try JSONDecoder().decode([String: Int].self, from: text)
     }
 
-    @Test func layersAreThoseOfTheEngine() throws {
+    @Test("the 8-bit layers counted in a model file are those that the engine computes with integers")
+    func layersAreThoseOfTheEngine() throws {
         let cases = try Self.cases()
         try #require(cases.count > 10 && Set(cases.values).contains(0))
         for (file, expected) in cases {
@@ -22,7 +23,9 @@ import Testing
     }
 
     /// Counted like the fixtures, by the script.
-    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    @Test(
+        "the 8-bit layers of real TensorFlow Lite models are counted as the fixture script counts them",
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func layersOfModelsThatPeopleHave() throws {
         let data = try #require(SharedData.folder)
         for (file, expected) in [
@@ -34,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func otherFilesHaveNone() throws {
+    @Test("missing, empty, broken and other files have no 8-bit layers")
+    func otherFilesHaveNone() throws {
         let folder = try TemporaryFolder()
         try folder.write(["text.onnx": "text", "text.xml": "<net", "text.tflite": "TFL3", "empty.onnx": ""])
         for name in ["text.onnx", "text.xml", "text.tflite", "empty.onnx", "nothing.onnx", "model.mlmodel", ""] {
@@ -43,14 +47,16 @@ import Testing
     }
 
     /// oneDNN's names, which it compares in small letters.
-    @Test func limitsWithoutVNNI() {
+    @Test("oneDNN's instruction-set limits without VNNI are recognized in upper and lower case")
+    func limitsWithoutVNNI() {
         for name in ["SSE41", "AVX", "AVX2", "avx2", "AVX512_CORE"] { #expect(ByteProducts.lacksVNNI(name), "\(name)") }
         for name in ["AVX2_VNNI", "AVX512_CORE_VNNI", "AVX512_CORE_AMX", "DEFAULT", "ALL", "", "no such"] {
             #expect(!ByteProducts.lacksVNNI(name), "\(name)")
         }
     }
 
-    @Test func theSentence() {
+    @Test("the advice on 8-bit layers is absent for none, singular for one layer and plural for two")
+    func theSentence() {
         #expect(ByteProducts.advice(layers: 0, because: "x") == nil)
         #expect(ByteProducts.advice(layers: 1, because: "x")?.hasPrefix("1 of its layers computes with") == true)
         #expect(

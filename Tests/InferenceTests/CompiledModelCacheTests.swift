@@ -3,7 +3,8 @@ import Inference
 import Testing
 
 @Suite struct CompiledModelCacheTests {
-    @Test func theCacheIsPrunedOldestFirst() throws {
+    @Test("pruning the cache to a size removes the oldest compiled models and keeps other files")
+    func theCacheIsPrunedOldestFirst() throws {
         let folder = try TemporaryFolder()
         for (index, name) in ["a.blob", "b.blob", "c.blob", "keep.txt"].enumerated() {
             let file = folder.url.appendingPathComponent(name)
@@ -22,7 +23,8 @@ import Testing
     }
 
     /// Bytes that removing them would not free do not count.
-    @Test func onlyFilesCount() throws {
+    @Test("links and folders named .blob neither count for the cache's size nor are removed")
+    func onlyFilesCount() throws {
         let folder = try TemporaryFolder(), elsewhere = try TemporaryFolder()
         let large = elsewhere.url.appendingPathComponent("large")
         try Data(count: 1 << 20).write(to: large)

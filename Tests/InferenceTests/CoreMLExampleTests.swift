@@ -7,7 +7,8 @@ import Testing
 @Suite struct CoreMLExampleTests {
     private static let examples = SharedData.packageRoot.appendingPathComponent("examples/coreml")
 
-    @Test func aCoreMLFilePredictsUnderCoreMLsNames() async throws {
+    @Test("a Core ML file predicts under its own feature names, with scikit-learn's probability")
+    func aCoreMLFilePredictsUnderCoreMLsNames() async throws {
         let path = Self.examples.appendingPathComponent("Kickstarter.mlmodel").path
         let model = try await Model.load(contentsOf: path, configuration: ModelConfiguration())
         let project: DictionaryFeatureProvider = [

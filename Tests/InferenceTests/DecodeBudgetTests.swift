@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func nothingIsBoundedAtFirst() async throws {
+    @Test("a decode budget without a total grants any size at once")
+    func nothingIsBoundedAtFirst() async throws {
         let budget = DecodeBudget()
         let rooms = [try await budget.take(1 << 40, until: nil), try await budget.take(1 << 40, until: nil)]
         #expect(budget.usage.used == 2 << 40 && rooms.allSatisfy { $0?.waited == 0 })
@@ -37,7 +38,8 @@ import Testing
         #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
     }
 
-    @Test func smallPicturesNeedNone() async throws {
+    @Test("a picture below the free size takes no room and is not held up by a full budget")
+    func smallPicturesNeedNone() async throws {
         let budget = DecodeBudget()
         budget.use(total: 1)
         let large = try await budget.take(mebibyte, until: nil)
@@ -65,7 +67,7 @@ import Testing
         #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
     }
 
-    @Test("a light client's picture is decoded before the waiting ones of a heavy client, which get their turns too")
+    @Test("a light client's picture comes before the waiting pictures of a heavy client, and both take turns")
     func clientsTakeTurns() async throws {
         let budget = DecodeBudget()
         budget.use(total: 100 * mebibyte)
@@ -97,7 +99,8 @@ import Testing
         #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
     }
 
-    @Test func whatIsLargerThanEverythingIsDecodedAlone() async throws {
+    @Test("a picture larger than the whole budget waits until the budget is empty, then is decoded alone")
+    func whatIsLargerThanEverythingIsDecodedAlone() async throws {
         let budget = DecodeBudget()
         budget.use(total: 10 * mebibyte)
         let first = try await budget.take(2 * mebibyte, until: nil)
@@ -113,7 +116,8 @@ import Testing
         #expect(budget.usage.used == 0)
     }
 
-    @Test func aWaitEndsWithItsDeadlineOrItsTask() async throws {
+    @Test("a wait for room ends at its deadline or with its cancelled task; the picture behind gets the room")
+    func aWaitEndsWithItsDeadlineOrItsTask() async throws {
         let budget = DecodeBudget()
         budget.use(total: 10 * mebibyte)
         let first = try await budget.take(10 * mebibyte, until: nil)
@@ -142,7 +146,8 @@ import Testing
         #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
     }
 
-    @Test func anotherBoundCountsAtOnce() async throws {
+    @Test("a larger decode budget admits a waiting picture at once, and a smaller budget holds pictures back")
+    func anotherBoundCountsAtOnce() async throws {
         let budget = DecodeBudget()
         budget.use(total: 10 * mebibyte)
         let first = try await budget.take(10 * mebibyte, until: nil)
@@ -160,7 +165,9 @@ import Testing
         #expect(budget.usage.used == 0)
     }
 
-    @Test(arguments: [UInt64.random(in: 0...UInt64.max), 5])
+    @Test(
+        "600 random pictures never exceed the budget, and all without a deadline are decoded",
+        arguments: [UInt64.random(in: 0...UInt64.max), 5])
     func theBoundHoldsAndAllComeThrough(seed: UInt64) async throws {
         let budget = DecodeBudget()
         let total = 40 * mebibyte

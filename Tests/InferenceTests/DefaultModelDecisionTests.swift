@@ -28,7 +28,8 @@ import Testing
         return try #require(results.first)
     }
 
-    @Test func withoutSettings_theBestRankIsMeant_thenTheFirstByName() throws {
+    @Test("without settings the readiest model is the default, and among equals the first by name")
+    func withoutSettings_theBestRankIsMeant_thenTheFirstByName() throws {
         let task = DefaultModel.Purpose.task(.detect)
         for purpose in [.classification, task] {
             #expect(try decide(purpose, [:]) == .none)
@@ -46,7 +47,8 @@ import Testing
         #expect(try decide(.classification, ["a": Self.undetermined]) == .none)
     }
 
-    @Test func aConfiguredClassifier_isMeantWhateverItIs() throws {
+    @Test("a configured default classifier is used in whatever state, even if the model does not exist")
+    func aConfiguredClassifier_isMeantWhateverItIs() throws {
         for candidate in [Self.ready, Self.failed, Self.undecided, Self.other] {
             #expect(
                 try decide(configured: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
@@ -54,7 +56,8 @@ import Testing
         #expect(try decide(configured: "none", settled: "a", ["a": Self.ready]) == .model("none", isAvailable: true))
     }
 
-    @Test func aConfiguredModel_standsBackForATaskThatItDoesNotDo() throws {
+    @Test("a configured model is the default of its task; for a task that it does not do, another model is")
+    func aConfiguredModel_standsBackForATaskThatItDoesNotDo() throws {
         let task = DefaultModel.Purpose.task(.embed)
         for candidate in [Self.ready, Self.failed, Self.undecided, Self.undetermined] {
             #expect(
@@ -64,7 +67,8 @@ import Testing
             try decide(task, configured: "b", ["a": Self.ready, "b": Self.other]) == .model("a", isAvailable: true))
     }
 
-    @Test func aSettledClassifier_staysAsLongAsItCanBeAsked() throws {
+    @Test("a settled default stays while ready, to be loaded or coming back; else a ready model takes over")
+    func aSettledClassifier_staysAsLongAsItCanBeAsked() throws {
         for candidate in [Self.ready, Self.toCome, Self.comingBack] {
             #expect(try decide(settled: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
         }

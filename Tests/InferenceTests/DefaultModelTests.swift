@@ -6,7 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct DefaultModelTests {
     /// A model that is added does not change what a route without a name means; one that goes does, and that is
     /// reported.
-    @Test func theDefaultStays() async throws {
+    @Test("an added model does not change the default classifier; removing the default does, and is reported")
+    func theDefaultStays() async throws {
         let folder = try TemporaryFolder()
         let classifier = """
             { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
@@ -30,7 +31,8 @@ import Testing
 
     /// A model.json with `$decide` in it is not finished: a request without a name does not mean it, one with its name
     /// does.
-    @Test func anUnfinishedModelIsNotTheDefault() async throws {
+    @Test("a model whose model.json has a $decide is not the default, and is served under its own name")
+    func anUnfinishedModelIsNotTheDefault() async throws {
         let folder = try TemporaryFolder()
         func classifier(_ mark: String, load: String) -> String {
             """
@@ -64,7 +66,8 @@ import Testing
     }
 
     /// A lack of threads, say, passes: another model would answer with other labels meanwhile, without a word.
-    @Test func theDefaultStaysWhereItCannotBeLoadedForAWhile() async throws {
+    @Test("the default classifier stays while threads for its load are lacking; an unload changes the default")
+    func theDefaultStaysWhereItCannotBeLoadedForAWhile() async throws {
         let folder = try TemporaryFolder()
         func write(_ name: String, load: String) throws {
             let classifier = """

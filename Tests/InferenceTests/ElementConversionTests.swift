@@ -13,7 +13,8 @@ import Testing
         }
     }
 
-    @Test func integersAreRoundedAwayFromZeroAndClamped() {
+    @Test("conversion to integers rounds halves away from zero, clamps to the range and maps NaN to 0")
+    func integersAreRoundedAwayFromZeroAndClamped() {
         #expect(roundTrip(0.5, .uint8) == 1)
         #expect(roundTrip(-0.5, .int8) == -1)
         #expect(roundTrip(300, .uint8) == 255)
@@ -26,7 +27,8 @@ import Testing
     }
 
     /// Every 16-bit pattern goes to a 32-bit float and back unchanged.
-    @Test func everyHalfSurvives() {
+    @Test("every 16-bit float survives the conversion to a 32-bit float and back")
+    func everyHalfSurvives() {
         for bits in UInt16.min...UInt16.max {
             let value = ElementConversion.float(fromHalf: bits)
             if value.isNaN {
@@ -37,7 +39,8 @@ import Testing
         }
     }
 
-    @Test func halvesRoundToNearestEven() {
+    @Test("conversion to a 16-bit float rounds to nearest even and overflows to infinity")
+    func halvesRoundToNearestEven() {
         #expect(ElementConversion.half(from: 1) == 0x3C00)
         #expect(ElementConversion.half(from: 65504) == 0x7BFF)
         #expect(ElementConversion.half(from: 65519.996) == 0x7BFF)
@@ -51,7 +54,8 @@ import Testing
         #expect(ElementConversion.half(from: -2) == 0xC000)
     }
 
-    @Test func brainFloatsRoundToNearestEven() {
+    @Test("conversion to bfloat16 rounds to nearest even and keeps infinity and NaN")
+    func brainFloatsRoundToNearestEven() {
         #expect(roundTrip(1, .bfloat16) == 1)
         #expect(roundTrip(1 + 0x1p-8, .bfloat16) == 1)
         #expect(roundTrip(1 + 3 * 0x1p-8, .bfloat16) == 1 + 0x1p-6)
@@ -63,7 +67,8 @@ import Testing
         #expect(roundTrip(.nan, .bfloat16).isNaN)
     }
 
-    @Test func nothingIsWrittenOutside() {
+    @Test("a write at an index outside the buffer changes no byte")
+    func nothingIsWrittenOutside() {
         withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { memory in
             for index in memory.indices { memory[index] = 0xAA }
             let part = UnsafeMutableRawBufferPointer(rebasing: memory[..<4])

@@ -49,7 +49,8 @@ struct EngineChoiceTests {
     private let openVINO = ScriptedEngine("OpenVINO 1"), onnxRuntime = ScriptedEngine("ONNX Runtime 1")
     private let refusing = ScriptedEngine("OpenVINO 1", refusal: "no LinearClassifier")
 
-    @Test func theFirstEngineRunsWhatItReadsAndTheQuestionStaysOpenUntilItIsSettled() throws {
+    @Test("OpenVINO runs an ONNX file that it reads, and the choice is final once the answers are confirmed")
+    func theFirstEngineRunsWhatItReadsAndTheQuestionStaysOpenUntilItIsSettled() throws {
         let engine = engine(openVINO, onnxRuntime)
         let opened = try engine.open(source)
         #expect(opened.use?.name == "openvino" && opened.use?.reason == nil)
@@ -58,7 +59,8 @@ struct EngineChoiceTests {
         #expect(try engine.open(source).use?.name == "openvino")
     }
 
-    @Test func whatTheFirstEngineComputesWronglyRunsOnTheSecondFromThenOn() throws {
+    @Test("an ONNX file that OpenVINO computes wrongly runs on ONNX Runtime from then on")
+    func whatTheFirstEngineComputesWronglyRunsOnTheSecondFromThenOn() throws {
         let engine = engine(openVINO, onnxRuntime)
         try #require(try engine.open(source).question).settle("computes it wrongly: 2 instead of 1")
         let opened = try engine.open(source)
@@ -66,14 +68,16 @@ struct EngineChoiceTests {
         #expect(opened.use?.reason == "OpenVINO computes it wrongly: 2 instead of 1")
     }
 
-    @Test func whatTheFirstEngineCannotReadRunsOnTheSecond() throws {
+    @Test("an ONNX file that OpenVINO cannot read runs on ONNX Runtime, with the reason")
+    func whatTheFirstEngineCannotReadRunsOnTheSecond() throws {
         let opened = try engine(refusing, onnxRuntime).open(source)
         #expect(opened.use?.name == "onnxruntime" && opened.question == nil)
         #expect(opened.use?.reason == "OpenVINO cannot read it: no LinearClassifier")
     }
 
     /// The answers of a model do not change because a library went.
-    @Test func aModelOfTheSecondEngineFailsWhenThatIsGone() throws {
+    @Test("a model that ran on ONNX Runtime fails once the library is gone, even if OpenVINO now reads the file")
+    func aModelOfTheSecondEngineFailsWhenThatIsGone() throws {
         _ = try engine(refusing, onnxRuntime).open(source)
         // The first engine would read it by now: an update.
         let error = #expect(throws: EngineError.self) { try engine(openVINO, nil).open(source) }
@@ -83,34 +87,39 @@ struct EngineChoiceTests {
         )
     }
 
-    @Test func anotherVersionOfAnEngineOpensTheQuestionAgain() throws {
+    @Test("another version of OpenVINO opens the choice of engine again")
+    func anotherVersionOfAnEngineOpensTheQuestionAgain() throws {
         _ = try engine(refusing, onnxRuntime).open(source)
         let opened = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
         #expect(opened.use?.name == "openvino" && opened.question != nil)
     }
 
     /// By contents: another file of the same name has a choice of its own.
-    @Test func theChoiceIsOfTheContents() throws {
+    @Test("a file with other contents under the same name has a choice of engine of its own")
+    func theChoiceIsOfTheContents() throws {
         let engine = engine(openVINO, onnxRuntime)
         try #require(try engine.open(source).question).settle("computes it wrongly")
         try folder.write(["model.onnx": "another model \(UUID().uuidString)"])
         #expect(try engine.open(source).use?.name == "openvino")
     }
 
-    @Test func withoutTheSecondEngineTheErrorSaysWhatIsMissing() throws {
+    @Test("without ONNX Runtime the error for a file that OpenVINO cannot read says what is not installed")
+    func withoutTheSecondEngineTheErrorSaysWhatIsMissing() throws {
         let error = #expect(throws: EngineError.self) { try engine(refusing, nil).open(source) }
         #expect(error?.detail == "no LinearClassifier; ONNX Runtime may be able to run it, but it is not installed")
         let opened = try engine(openVINO, nil).open(source)
         #expect(opened.use?.name == "openvino" && opened.question == nil)
     }
 
-    @Test func whatNeitherReadsNamesBothReasons() throws {
+    @Test("a file that neither engine reads fails with the reasons of both engines")
+    func whatNeitherReadsNamesBothReasons() throws {
         let second = ScriptedEngine("ONNX Runtime 1", refusal: "no such operator")
         let error = #expect(throws: EngineError.self) { try engine(refusing, second).open(source) }
         #expect(error?.detail == "OpenVINO: no LinearClassifier; ONNX Runtime: read the model file: no such operator")
     }
 
-    @Test func aConfiguredEngineIsTakenWithoutAskingTheOther() throws {
+    @Test("a configured engine is used without asking the other engine")
+    func aConfiguredEngineIsTakenWithoutAskingTheOther() throws {
         let engine = engine(openVINO, onnxRuntime)
         var source = source
         source.engine.preference = .onnxruntime
@@ -122,14 +131,16 @@ struct EngineChoiceTests {
         #expect(onnxRuntime.reads.withLock { $0 } == 1)
     }
 
-    @Test func aGraphicsProcessorIsTheSecondEngines() throws {
+    @Test("an ONNX file for the device gpu:0 runs on ONNX Runtime")
+    func aGraphicsProcessorIsTheSecondEngines() throws {
         var source = source
         source.device = "gpu:0"
         let opened = try engine(openVINO, onnxRuntime).open(source)
         #expect(opened.use?.name == "onnxruntime" && opened.use?.reason == "the device is gpu:0")
     }
 
-    @Test func filesOfOtherFormatsAreTheFirstEngines() throws {
+    @Test("a TensorFlow Lite file runs on OpenVINO, and fails where ONNX Runtime is configured")
+    func filesOfOtherFormatsAreTheFirstEngines() throws {
         var source = ModelSource(path: folder.url.path + "/model.tflite")
         #expect(try engine(openVINO, onnxRuntime).open(source).question == nil)
         source.engine.preference = .onnxruntime

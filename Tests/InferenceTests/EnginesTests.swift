@@ -47,7 +47,8 @@ struct EnginesTests {
     /// Poolings leave a picture of one colour as it is: padding does not count.
     private static let small = ONNXFile.slow(layers: 3, side: 16, window: 3)
 
-    @Test(arguments: engines) func answersAreThoseOfTheirInput(engine: EnginePreference) async throws {
+    @Test("each of 20 predictions made together gets the answer to its own input", arguments: engines)
+    func answersAreThoseOfTheirInput(engine: EnginePreference) async throws {
         let model = try await load(Self.small, on: engine)
         let answers = await model.predictions(from: try (0..<20).map { try Self.picture(16, value: Float($0)) })
         for (index, answer) in answers.enumerated() {
@@ -55,9 +56,10 @@ struct EnginesTests {
         }
     }
 
-    @Test(arguments: engines) func aCancelledPredictionStopsAndItsRequestIsUsedAgain(engine: EnginePreference)
-        async throws
-    {
+    @Test(
+        "a cancelled prediction stops, and its infer request runs the next prediction up to its deadline",
+        arguments: engines)
+    func aCancelledPredictionStopsAndItsRequestIsUsedAgain(engine: EnginePreference) async throws {
         let model = try await load(.slow(layers: 60), on: engine, streams: 1)
         let input = try Self.picture(256, value: 1)
         let running = Task { try await model.prediction(from: input) }
@@ -88,7 +90,8 @@ struct EnginesTests {
     }
 
     /// Predictions that end anyhow, at any time: those that are left are answered rightly, and nothing is held.
-    @Test(arguments: engines) func aStormOfCancelledPredictionsLeavesNothing(engine: EnginePreference) async throws {
+    @Test("a storm of cancelled predictions leaves no slot taken, and the other answers are right", arguments: engines)
+    func aStormOfCancelledPredictionsLeavesNothing(engine: EnginePreference) async throws {
         let seed = UInt64.random(in: .min ... .max)
         print("storm: seed \(seed)")
         var random = SplitMix(seed: seed)
@@ -128,7 +131,8 @@ struct EnginesTests {
 
     /// Loads while another model answers: none of its answers is lost, and threads and memory do not grow with the
     /// loads.
-    @Test(arguments: engines) func loadsUnderLoadLeaveNoThreadsAndNoMemory(engine: EnginePreference) async throws {
+    @Test("loading models while another model answers leaves no threads and no memory behind", arguments: engines)
+    func loadsUnderLoadLeaveNoThreadsAndNoMemory(engine: EnginePreference) async throws {
         let serving = try await load(Self.small, on: engine)
         let input = try Self.picture(16, value: 5)
         let load = Task {
@@ -170,7 +174,8 @@ struct EnginesTests {
     }
 
     /// The time of each layer.
-    @Test(arguments: engines) func layersAreMeasured(engine: EnginePreference) async throws {
+    @Test("profiling lists every pooling layer of a model", arguments: engines)
+    func layersAreMeasured(engine: EnginePreference) async throws {
         let path = folder.url.appendingPathComponent("model.onnx")
         try Self.small.bytes.write(to: path)
         var source = ModelSource(path: path.path)

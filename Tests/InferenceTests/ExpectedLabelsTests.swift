@@ -6,7 +6,9 @@ import Testing
 /// Real models and pictures get the labels that Pillow and OpenVINO's Python API gave.
 @Suite(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
 struct ExpectedLabelsTests {
-    @Test(arguments: Set(ExpectedLabels.rows.map(\.model)).sorted())
+    @Test(
+        "real pictures get the labels and confidences that Pillow and OpenVINO's Python API give",
+        arguments: Set(ExpectedLabels.rows.map(\.model)).sorted())
     func everyPictureGetsItsLabel(model name: String) async throws {
         let data = try #require(SharedData.folder)
         let model = try await Model.load(
@@ -21,7 +23,8 @@ struct ExpectedLabelsTests {
         }
     }
 
-    @Test func theTableIsThere() {
+    @Test("the table of expected labels has at least 32 rows")
+    func theTableIsThere() {
         #expect(ExpectedLabels.all.count >= 32)
     }
 }

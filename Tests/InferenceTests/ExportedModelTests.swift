@@ -103,7 +103,8 @@ import Testing
         ((file as? DetectionModelFile)?.base ?? file) is ExportedModelFile
     }
 
-    @Test(arguments: models) func secondLoadsDoNotReadTheFile(_ path: String) throws {
+    @Test("the second load of a model comes from the cache and gives the same ports and outputs", arguments: models)
+    func secondLoadsDoNotReadTheFile(_ path: String) throws {
         let place = try Place(path)
         defer { place.remove() }
         let plain = try place.read(cached: false)
@@ -131,7 +132,8 @@ import Testing
         #expect(try place.blobs.count == 1)
     }
 
-    @Test func otherPrecisionsAndShapesAreCompiledThemselves() throws {
+    @Test("another precision or another input shape is compiled and cached separately")
+    func otherPrecisionsAndShapesAreCompiledThemselves() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         _ = try place.read().compile(place.options())
@@ -150,7 +152,8 @@ import Testing
         #expect(try place.blobs.count == 3)
     }
 
-    @Test func namesThatWereNotAskedForAreLookedUpInTheFile() throws {
+    @Test("a cached model finds tensor names that were not looked up before the export")
+    func namesThatWereNotAskedForAreLookedUpInTheFile() throws {
         let place = try Place("Tests/Fixtures/tensorio/tensorflow-batch-of-pictures.tiobundle/predict")
         defer { place.remove() }
         let plain = try place.read(cached: false)
@@ -168,7 +171,8 @@ import Testing
 
     /// Every beginning of the file in steps, and bytes changed all over it: the model is compiled again, and the file
     /// is whole then.
-    @Test func damagedFilesAreReplaced() throws {
+    @Test("a cut or damaged file in the cache is compiled again and replaced")
+    func damagedFilesAreReplaced() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         let compiled = try place.read().compile(place.options())
@@ -226,7 +230,8 @@ import Testing
         }
     }
 
-    @Test func damagedDescriptionsAreNotBelieved() throws {
+    @Test("a cached model with any one bit of its description flipped is not used")
+    func damagedDescriptionsAreNotBelieved() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         _ = try place.read().compile(place.options())
@@ -247,7 +252,8 @@ import Testing
         #expect(isExported(try place.read()))
     }
 
-    @Test func descriptionsNameKnownPorts() throws {
+    @Test("a cached model whose description names an input that does not exist is not used")
+    func descriptionsNameKnownPorts() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         _ = try place.read().compile(place.options())
@@ -264,7 +270,8 @@ import Testing
         }
     }
 
-    @Test func bytesBetweenTheEnginesAndTheDescriptionAreRefused() throws {
+    @Test("a cached model with extra bytes between the engine's data and the description is not used")
+    func bytesBetweenTheEnginesAndTheDescriptionAreRefused() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         _ = try place.read().compile(place.options())
@@ -280,7 +287,8 @@ import Testing
 
     /// The file that the engine leaves where the disk was full half-way, and had room again a moment later: it fills in
     /// its header last.
-    @Test func halvesOfModelsAreCompiledAgain() throws {
+    @Test("a cached model whose engine data was only partly written is compiled again")
+    func halvesOfModelsAreCompiledAgain() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         let expected = try outputs(place.read().compile(place.options()))
@@ -298,7 +306,8 @@ import Testing
         }
     }
 
-    @Test func anotherModelsFileIsNotTaken() throws {
+    @Test("the cached file of another model, copied under this model's name, is not used")
+    func anotherModelsFileIsNotTaken() throws {
         let place = try Place(Self.models[0]), other = try Place(Self.models[1])
         defer {
             place.remove()
@@ -315,7 +324,8 @@ import Testing
     }
 
     /// Opening a pipe waits for its other end.
-    @Test func pipesAreReplaced() throws {
+    @Test("a FIFO in the place of a cached model is replaced by the compiled model")
+    func pipesAreReplaced() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         _ = try place.read().compile(place.options())
@@ -327,7 +337,8 @@ import Testing
     }
 
     /// Volumes do not note it, or once a day.
-    @Test func usesCountForTheOrderOfRemoval() throws {
+    @Test("a load from the cache marks the file as used, so that pruning removes other files first")
+    func usesCountForTheOrderOfRemoval() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         _ = try place.read().compile(place.options())
@@ -349,7 +360,8 @@ import Testing
     }
 
     /// Two processors may have one name: a virtual machine hides what it likes of its own.
-    @Test func versionsAndProcessorsHaveTheirOwn() throws {
+    @Test("a cached model is tied to the versions of Ocelli and OpenVINO and to the processor's instructions")
+    func versionsAndProcessorsHaveTheirOwn() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         _ = try place.read().compile(place.options())
@@ -364,7 +376,8 @@ import Testing
         #expect(names.contains(String(URL(filePath: try place.blob).lastPathComponent.prefix(32))))
     }
 
-    @Test func keysAreTheContentsOfAllFiles() throws {
+    @Test("a cache key covers the contents of all files of a model, and is absent where a file is left out")
+    func keysAreTheContentsOfAllFiles() throws {
         func key(_ path: String, _ circumstances: String = "") -> String? {
             ExportKey(path: path, folder: "/cache", circumstances: circumstances)?.name
         }
@@ -407,7 +420,8 @@ import Testing
         #expect(key(folder.folder.path + "/nothing.onnx") == nil && key("/dev/zero") == nil)
     }
 
-    @Test func sumsDoNotDependOnHowBytesAreRead() throws {
+    @Test("a content hash is the same from a file and from memory, and differs for other bytes")
+    func sumsDoNotDependOnHowBytesAreRead() throws {
         let folder = try TemporaryFolder()
         let path = folder.url.path + "/file"
         var seen: Set<String> = []
@@ -442,7 +456,8 @@ import Testing
         #expect(one.text != two.text)
     }
 
-    @Test func halfWrittenFilesGoAfterAnHour() throws {
+    @Test("pruning removes unfinished exports older than an hour, and no other files")
+    func halfWrittenFilesGoAfterAnHour() throws {
         let folder = try TemporaryFolder()
         try folder.write([".export-1-2": "old", ".export-3-4": "new", "a.blob": "whole", ".other": "not ours"])
         let old = folder.url.path + "/.export-1-2"
@@ -453,7 +468,8 @@ import Testing
     }
 
     /// A cache that cannot be written keeps nothing, and the model is served all the same.
-    @Test func unwritableCachesKeepNothing() throws {
+    @Test("a cache folder that cannot be written to does not stop a model from being compiled")
+    func unwritableCachesKeepNothing() throws {
         let place = try Place(Self.models[0])
         defer { place.remove() }
         try FileManager.default.removeItem(atPath: place.cache)

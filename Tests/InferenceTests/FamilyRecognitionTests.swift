@@ -15,7 +15,9 @@ import Testing
         return try BundleDerivation(path: file.path)
     }
 
-    @Test(arguments: [("yunet", "yunet"), ("centernet", "centernet")])
+    @Test(
+        "output names and shapes of a single detector family make the layout certain",
+        arguments: [("yunet", "yunet"), ("centernet", "centernet")])
     func namesAndShapesOfOneFamilyAreCertain(_ name: String, _ layout: String) throws {
         let found = try Self.derivation(name)
         let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
@@ -25,11 +27,14 @@ import Testing
         #expect(found.provenance.remarks.contains { $0.hasPrefix("layout: \"\(layout)\"") && $0.hasSuffix("certain") })
     }
 
-    @Test(arguments: [
-        ("scrfd", "scrfd"), ("blazeface", "blazeface"), ("rtmdet", "rtmdet"), ("picodet", "picodet"),
-        ("damo_yolo", "damo-yolo"), ("nanodet", "nanodet"), ("yolov5_maps", "yolov5-maps"),
-        ("yolov8_maps", "yolov8-maps"),
-    ]) func shapesThatOthersHaveTooAreLikelyAndLeftOpen(_ name: String, _ layout: String) throws {
+    @Test(
+        "output shapes that fit several detector families give a likely layout that is left undecided",
+        arguments: [
+            ("scrfd", "scrfd"), ("blazeface", "blazeface"), ("rtmdet", "rtmdet"), ("picodet", "picodet"),
+            ("damo_yolo", "damo-yolo"), ("nanodet", "nanodet"), ("yolov5_maps", "yolov5-maps"),
+            ("yolov8_maps", "yolov8-maps"),
+        ])
+    func shapesThatOthersHaveTooAreLikelyAndLeftOpen(_ name: String, _ layout: String) throws {
         let found = try Self.derivation(name)
         let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
         #expect(line.value == "\"\(layout)\"" && line.key.contains("likely, but"))
@@ -38,24 +43,31 @@ import Testing
     }
 
     /// Tests/Fixtures/family-shapes: names and shapes with COCO's classes for pictures of 128 by 128.
-    @Test(arguments: [
-        ("fastestdet", "fastestdet", "segmentation"), ("yolox", "yolox", "YOLOv6"), ("yolov5", "yolov5", "YOLOv7"),
-        ("yolov8", "yolov8", "fractions"), ("yolov10", "yolo-end-to-end", "300 rows"), ("fcos", "fcos", "offset"),
-        ("fcos_maps", "fcos", "units"), ("retinanet", "retinanet", "priors"),
-    ]) func shapesOfCOCOsClasses_areLikely(_ name: String, _ layout: String, _ doubt: String) throws {
+    @Test(
+        "detector outputs with COCO's number of classes give a likely layout and the doubt about the layout",
+        arguments: [
+            ("fastestdet", "fastestdet", "segmentation"), ("yolox", "yolox", "YOLOv6"), ("yolov5", "yolov5", "YOLOv7"),
+            ("yolov8", "yolov8", "fractions"), ("yolov10", "yolo-end-to-end", "300 rows"), ("fcos", "fcos", "offset"),
+            ("fcos_maps", "fcos", "units"), ("retinanet", "retinanet", "priors"),
+        ])
+    func shapesOfCOCOsClasses_areLikely(_ name: String, _ layout: String, _ doubt: String) throws {
         let found = try Self.derivation(name, "../family-shapes/\(name).onnx")
         let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
         #expect(line.value == "\"\(layout)\"" && line.key.contains("likely, but") && line.key.contains(doubt))
         #expect(found.provenance.missing.contains { $0.hasPrefix("layout: \"\(layout)\"") })
     }
 
-    @Test func mapsOfASegmenter_areNoDetectors() throws {
+    @Test("the output maps of a segmentation model are not taken for a detector")
+    func mapsOfASegmenter_areNoDetectors() throws {
         let found = try Self.derivation("segmenter", "../family-shapes/segmenter.onnx")
         #expect(!found.provenance.lines.contains { $0.name == "outputs.layout" })
     }
 
     /// 60 rows are no number of cells; a mesh is no detector.
-    @Test(arguments: ["yolov6", "yolov8", "yolov10", "face_mesh"]) func otherShapesStayTensors(_ name: String) throws {
+    @Test(
+        "outputs that fit no detector family stay plain tensors",
+        arguments: ["yolov6", "yolov8", "yolov10", "face_mesh"])
+    func otherShapesStayTensors(_ name: String) throws {
         let found = try Self.derivation(name)
         #expect(!found.provenance.lines.contains { $0.name == "outputs.layout" })
         #expect(found.observedOutput == nil)

@@ -62,7 +62,8 @@ import Testing
 
     // MARK: Agreement
 
-    @Test func aVersionThatAgreesServes() async throws {
+    @Test("a version that answers all goldens as expected loads, and the goldens do not count as predictions")
+    func aVersionThatAgreesServes() async throws {
         let folder = try TemporaryFolder()
         let model = try await load(bundle(in: folder, lines: Self.right, golden: "{\"agreement\": 1.0}"))
         let report = try #require(model.loadReport.goldens)
@@ -70,7 +71,8 @@ import Testing
         #expect(model.statistics.success.count == 0, "no client has asked yet")
     }
 
-    @Test func oneWithoutGoldensHasNoReport() async throws {
+    @Test("a model without goldens has no report on goldens, whatever else the golden folder holds")
+    func oneWithoutGoldensHasNoReport() async throws {
         let folder = try TemporaryFolder()
         #expect(try await load(bundle(in: folder, lines: nil)).loadReport.goldens == nil)
         // A folder of that name may hold anything, as long as model.json does not speak of it.
@@ -78,7 +80,8 @@ import Testing
         #expect(await problems(folder.url.path + "/m") == [])
     }
 
-    @Test func oneThatDiffersFailsWithTheFirstDifferences() async throws {
+    @Test("a version that answers goldens differently fails to load, and the error gives the differences")
+    func oneThatDiffersFailsWithTheFirstDifferences() async throws {
         let folder = try TemporaryFolder()
         let path = try bundle(
             in: folder,
@@ -90,7 +93,9 @@ import Testing
     }
 
     /// Two of three are 0.67.
-    @Test(arguments: [("{\"agreement\": 0.66}", true), ("{\"agreement\": 0.67}", false), ("{}", false)])
+    @Test(
+        "golden.agreement in model.json sets the share of goldens that must agree",
+        arguments: [("{\"agreement\": 0.66}", true), ("{\"agreement\": 0.67}", false), ("{}", false)])
     func modelJSONSaysHowManyMayDiffer(_ golden: String, _ serves: Bool) async throws {
         let folder = try TemporaryFolder()
         let lines = Self.line("red.png", "blue") + Self.line("green.png", "green") + Self.line("blue.png", "blue")
@@ -103,7 +108,8 @@ import Testing
         }
     }
 
-    @Test func exchangedLabelsAreFound() async throws {
+    @Test("labels in the wrong order make goldens differ, and the load fails")
+    func exchangedLabelsAreFound() async throws {
         let folder = try TemporaryFolder()
         let found = await problems(try bundle(in: folder, lines: Self.right, labels: "blue\ngreen\nred\n"))
         #expect(
@@ -112,14 +118,16 @@ import Testing
             ])
     }
 
-    @Test func linesMayBeLabelsAlone() async throws {
+    @Test("a line of expected.jsonl may give only a picture and its label")
+    func linesMayBeLabelsAlone() async throws {
         let folder = try TemporaryFolder()
         let path = try bundle(in: folder, lines: "{\"file\": \"red.png\", \"label\": \"red\"}\n\n")
         #expect(try await load(path).loadReport.goldens?.agreed == 1)
     }
 
     /// Commands write names as they were given, and a second run appends.
-    @Test func namesAreThoseOfTheCommandAndTheLastLineOfEachCounts() async throws {
+    @Test("a golden's file name may include the folder's path, and the last line of each picture counts")
+    func namesAreThoseOfTheCommandAndTheLastLineOfEachCounts() async throws {
         let folder = try TemporaryFolder()
         let lines =
             Self.line("models/m/golden/red.png", "blue") + Self.line("./green.png", "green")
@@ -128,7 +136,8 @@ import Testing
         #expect(model.loadReport.goldens?.compared == 2)
     }
 
-    @Test func aPictureThatWasExchangedIsNotTheOneThatWasAnswered() async throws {
+    @Test("a golden whose picture has another digest than expected.jsonl says fails the load")
+    func aPictureThatWasExchangedIsNotTheOneThatWasAnswered() async throws {
         let folder = try TemporaryFolder()
         let right = Self.line("red.png", "red", ", \"digest\": \"sha256:\(Self.redDigest)\"")
         #expect(await problems(try bundle(in: folder, lines: right)) == [])
@@ -138,7 +147,8 @@ import Testing
                 == ["1 of 1 golden differs: green.png: is not the picture that was answered: its digest differs"])
     }
 
-    @Test func anErrorMayBeWhatIsExpected() async throws {
+    @Test("a golden may expect an error, and an error where classes are expected is a difference")
+    func anErrorMayBeWhatIsExpected() async throws {
         let folder = try TemporaryFolder()
         let line = "{\"file\": \"broken.png\", \"error\": \"it is broken\", \"code\": \"invalid_image\"}\n"
         let path = try bundle(in: folder, lines: line)
@@ -154,18 +164,20 @@ import Testing
 
     // MARK: Files
 
-    @Test(arguments: [
-        ("{", "golden/expected.jsonl:2: is not valid JSON"),
-        ("[]", "golden/expected.jsonl:2: expected an object with \"file\", the picture's name"),
-        ("{\"file\": \"red.png\"}", "golden/expected.jsonl:2: has no answer: expected \"classifications\""),
-        (line("../model.json", "a"), "golden/expected.jsonl:2: \"../model.json\" is not inside golden"),
-        (line("/etc/passwd", "a"), "golden/expected.jsonl:2: \"/etc/passwd\" is not inside golden"),
-        (line("golden/../../secret", "a"), "golden/expected.jsonl:2: \"golden/../../secret\" is not inside golden"),
-        (line("", "a"), "golden/expected.jsonl:2: \"\" is not inside golden"),
-        (line("none.png", "a"), "golden/expected.jsonl:2: \"none.png\" is not in golden"),
-        (line("out.png", "a"), "golden/expected.jsonl:2: \"out.png\" is a link that leads out of golden"),
-        ("{\"file\": \"red.png\", \"outputs\": {\"y\": 1}}", "golden/expected.jsonl:2: is an answer of /predict"),
-    ])
+    @Test(
+        "a wrong line of expected.jsonl is reported with its number and the reason",
+        arguments: [
+            ("{", "golden/expected.jsonl:2: is not valid JSON"),
+            ("[]", "golden/expected.jsonl:2: expected an object with \"file\", the picture's name"),
+            ("{\"file\": \"red.png\"}", "golden/expected.jsonl:2: has no answer: expected \"classifications\""),
+            (line("../model.json", "a"), "golden/expected.jsonl:2: \"../model.json\" is not inside golden"),
+            (line("/etc/passwd", "a"), "golden/expected.jsonl:2: \"/etc/passwd\" is not inside golden"),
+            (line("golden/../../secret", "a"), "golden/expected.jsonl:2: \"golden/../../secret\" is not inside golden"),
+            (line("", "a"), "golden/expected.jsonl:2: \"\" is not inside golden"),
+            (line("none.png", "a"), "golden/expected.jsonl:2: \"none.png\" is not in golden"),
+            (line("out.png", "a"), "golden/expected.jsonl:2: \"out.png\" is a link that leads out of golden"),
+            ("{\"file\": \"red.png\", \"outputs\": {\"y\": 1}}", "golden/expected.jsonl:2: is an answer of /predict"),
+        ])
     func aLineThatIsWrongIsNamed(_ line: String, _ problem: String) async throws {
         let folder = try TemporaryFolder()
         let path = try bundle(in: folder, lines: Self.line("red.png", "red") + line)
@@ -176,7 +188,8 @@ import Testing
     }
 
     /// A ConfigMap's files are links within its folder.
-    @Test func linksWithinTheFolderAreFollowed() async throws {
+    @Test("a golden picture may be a link within the golden folder")
+    func linksWithinTheFolderAreFollowed() async throws {
         let folder = try TemporaryFolder()
         let path = try bundle(in: folder, lines: Self.line("again.png", "red"))
         try FileManager.default.createDirectory(atPath: path + "/golden/..data", withIntermediateDirectories: true)
@@ -186,7 +199,8 @@ import Testing
         #expect(await problems(path) == [])
     }
 
-    @Test func whatModelJSONPromisesMustBeThere() async throws {
+    @Test("goldens that model.json mentions must exist, and the keys of golden are checked")
+    func whatModelJSONPromisesMustBeThere() async throws {
         let folder = try TemporaryFolder()
         #expect(
             await problems(try bundle(in: folder, lines: nil, golden: "{}")) == ["golden/expected.jsonl: is missing"])
@@ -200,7 +214,8 @@ import Testing
                 == ["golden.agrement: is not a known key (did you mean \"agreement\"?)"])
     }
 
-    @Test func thereAreAThousandAtMost() async throws {
+    @Test("1000 goldens are compared, and 1001 are refused")
+    func thereAreAThousandAtMost() async throws {
         let folder = try TemporaryFolder()
         var lines = ""
         let path = try bundle(in: folder, lines: "")
@@ -217,7 +232,8 @@ import Testing
 
     // MARK: Versions
 
-    @Test func aVersionThatDiffersNeverServes() async throws {
+    @Test("a version that differs from its goldens never serves, and the version or model before answers")
+    func aVersionThatDiffersNeverServes() async throws {
         let folder = try TemporaryFolder()
         _ = try bundle(in: folder, "m/1", lines: Self.right)
         _ = try bundle(in: folder, "m/2", lines: Self.line("red.png", "blue"))
@@ -295,7 +311,8 @@ import Testing
         }
     }
 
-    @Test func theCanaryFindsAnAnswerThatChanges() async throws {
+    @Test("the golden canary reports an answer that changes while the model serves")
+    func theCanaryFindsAnAnswerThatChanges() async throws {
         let scene = try Scene(versions: 1)
         await scene.repository.loadEager()
         let model = try await scene.repository.model(named: "m")
@@ -307,7 +324,8 @@ import Testing
     }
 
     /// A model that is busy is not asked: its clients come first.
-    @Test func theCanaryLeavesABusyModelAlone() async throws {
+    @Test("the golden canary does not run on a model whose slots are all taken")
+    func theCanaryLeavesABusyModelAlone() async throws {
         let scene = try Scene(versions: 1)
         await scene.repository.loadEager()
         let model = try await scene.repository.model(named: "m")
@@ -320,7 +338,8 @@ import Testing
         for slot in slots.dropLast() { slot.release() }
     }
 
-    @Test func aModelThatGoesWrongIsLoadedAgain() async throws {
+    @Test("a serving model whose golden differs is loaded again, and a replaced model is left alone")
+    func aModelThatGoesWrongIsLoadedAgain() async throws {
         let scene = try Scene(versions: 1)
         await scene.repository.loadEager()
         let model = try await scene.repository.model(named: "m")
@@ -333,7 +352,8 @@ import Testing
         #expect(scene.events.all.count == 3)
     }
 
-    @Test func whereThatIsNoHelpTheVersionBelowAnswers() async throws {
+    @Test("a model whose golden still differs after the reload fails, and the version below answers")
+    func whereThatIsNoHelpTheVersionBelowAnswers() async throws {
         let scene = try Scene(versions: 2)
         await scene.repository.loadEager()
         let model = try await scene.repository.model(named: "m")

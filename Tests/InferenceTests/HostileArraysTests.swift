@@ -23,7 +23,8 @@ import Testing
         return withUnsafeBytes(of: UInt64(header.utf8.count)) { [UInt8]($0) } + Array(header.utf8) + floats
     }
 
-    @Test func whatNumPySaves() throws {
+    @Test("NPY files of float32, uint8 and float16 are read with their shapes and values")
+    func whatNumPySaves() throws {
         let array = try NPYFile(Self.npy())
         #expect(array.shape == [2, 3] && array.floats(in: Self.npy()) == [0, 1, 2, 3, 4, 5])
         let bytes = Self.npy("|u1", body: [0, 1, 2, 3, 4, 255])
@@ -32,25 +33,30 @@ import Testing
         #expect(try NPYFile(halves).shape == [2] && NPYFile(halves).floats(in: halves) == [1, -2])
     }
 
-    @Test(arguments: [
-        (npy(">f4"), "\">f4\": expected <f2"), (npy(shape: "(2, 4)"), "does not match its shape [2, 4]"),
-        (npy(shape: "(-2, -3)"), "invalid shape"), (npy(shape: "(9223372036854775807, 3)"), "invalid shape"),
-        (npy(shape: "(2, x)"), "invalid shape"), (Array(npy().prefix(40)), "ends inside its header"),
-        (Array("PK".utf8), "is not an NPY file"),
-    ])
+    @Test(
+        "an NPY file that cannot be read is refused with the reason",
+        arguments: [
+            (npy(">f4"), "\">f4\": expected <f2"), (npy(shape: "(2, 4)"), "does not match its shape [2, 4]"),
+            (npy(shape: "(-2, -3)"), "invalid shape"), (npy(shape: "(9223372036854775807, 3)"), "invalid shape"),
+            (npy(shape: "(2, x)"), "invalid shape"), (Array(npy().prefix(40)), "ends inside its header"),
+            (Array("PK".utf8), "is not an NPY file"),
+        ])
     func whatIsNotReadIsSaid(_ bytes: [UInt8], _ words: String) {
         let problem = #expect(throws: FormatError.self) { try NPYFile(bytes) }
         #expect(problem?.reason.contains(words) == true, "\(problem?.reason ?? "")")
     }
 
-    @Test func classVectors() throws {
+    @Test("class vectors are read from a safetensors file with their labels and scale")
+    func classVectors() throws {
         let matrix = try SafeTensorsFile(Self.safetensors()).classVectors(in: Self.safetensors())
         #expect(matrix.rows == 2 && matrix.columns == 3 && matrix.values == [0, 1, 2, 3, 4, 5])
         #expect(matrix.labels == ["cat", "dog"] && matrix.scale == 20)
     }
 
     /// Seeded changes: nothing crashes. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
-    @Test(arguments: ["npy", "safetensors"])
+    @Test(
+        "a damaged NPY or safetensors file is refused or gives as many numbers as its shape says",
+        arguments: ["npy", "safetensors"])
     func mutations(_ format: String) {
         let environment = ProcessInfo.processInfo.environment
         let runs = environment["OCELLI_FUZZ_RUNS"].flatMap(Int.init) ?? 2_000

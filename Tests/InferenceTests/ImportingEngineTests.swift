@@ -70,12 +70,14 @@ import Testing
         return target.calls.withLock { $0 }
     }
 
-    @Test func coreMLNetwork_comesAsAGraph() throws {
+    @Test("a Core ML neural network reaches the engine as a graph, not as a file")
+    func coreMLNetwork_comesAsAGraph() throws {
         let calls = try Self.calls("coreml/networks/acos.mlmodel")
         #expect(calls.count == 1 && calls[0].nodes > 0 && calls[0].path.isEmpty)
     }
 
-    @Test func classicalModel_doesNotReachTheEngine() throws {
+    @Test("a classical Core ML model is not given to the engine, which only makes its tensors")
+    func classicalModel_doesNotReachTheEngine() throws {
         #expect(try Self.calls("coreml/classical/array_extractor.mlmodel").isEmpty)
         // Its memory is the engine's.
         let path = Self.fixtures.appendingPathComponent("coreml/classical/array_extractor.mlmodel").path
@@ -84,14 +86,16 @@ import Testing
         #expect(throws: EngineError.self) { try model.makeTensor(elementType: .float32, shape: [1]) }
     }
 
-    @Test func plainFile_isHandedOnAsItIs() throws {
+    @Test("a model file that needs no import is handed to the engine unchanged")
+    func plainFile_isHandedOnAsItIs() throws {
         for path in ["quantized/qdq.xml", "integer-weights/mobilenet.tflite"] {
             let calls = try Self.calls(path)
             #expect(calls.map(\.path) == [Self.fixtures.appendingPathComponent(path).path] && calls[0].weights == nil)
         }
     }
 
-    @Test func unsignedWeights_areRewrittenBeforeTheEngineReadsThem() throws {
+    @Test("a file with unsigned weights reaches the engine rewritten, or unchanged with the reason")
+    func unsignedWeights_areRewrittenBeforeTheEngineReadsThem() throws {
         let path = "integer-weights/mobilenet.tflite", original = Self.fixtures.appendingPathComponent(path)
         let whole = [UInt8](try Data(contentsOf: original))
         let calls = try Self.calls(path, allowsIntegers: true)
@@ -105,7 +109,8 @@ import Testing
         #expect(refused[1].weights?.reason?.contains("cannot take it") == true)
     }
 
-    @Test func operatorAtTheEnd_isCutOff() throws {
+    @Test("the detection operator at the end of a TensorFlow Lite file is cut off before the engine reads it")
+    func operatorAtTheEnd_isCutOff() throws {
         let path = "observations/ssd_fast/model.tflite"
         let whole = [UInt8](try Data(contentsOf: Self.fixtures.appendingPathComponent(path)))
         let target = RecordingTarget()
@@ -115,7 +120,8 @@ import Testing
         #expect(calls.count == 1 && calls[0].bytes == cut && calls[0].bytes != whole)
     }
 
-    @Test func webPageInTheModelsPlace_doesNotReachTheEngine() throws {
+    @Test("a web page or text file in a model's place is refused before the engine reads it")
+    func webPageInTheModelsPlace_doesNotReachTheEngine() throws {
         let folder = try TemporaryFolder()
         try folder.write(["m.onnx": "<!DOCTYPE html><html></html>", "n.ONNX": "404: not found"])
         for (name, words) in [("m.onnx", "is a web page"), ("n.ONNX", "is a text file")] {

@@ -56,7 +56,9 @@ import Testing
         )
     }
 
-    @Test(.enabled(if: TestProcessor.hasVNNI, "the engine's integer kernels are not exact without VNNI"))
+    @Test(
+        "models rewritten to compute in integers give TensorFlow Lite's results, at most one step off",
+        .enabled(if: TestProcessor.hasVNNI, "the engine's integer kernels are not exact without VNNI"))
     func resultsAreThoseOfTensorFlowLite() throws {
         for (name, one) in try Self.cases() {
             let path = Self.folder.appendingPathComponent(name + ".tflite").path
@@ -76,7 +78,8 @@ import Testing
 
     /// Copies go through depthwise convolutions, sums, pooling and concatenations; its own padding is not known,
     /// and a tensor of few channels grows by four at most.
-    @Test func everyLayerWhoseInputCanHaveCopiesIsInIntegers() throws {
+    @Test("every convolution whose input channels can be copied is rewritten to compute in integers")
+    func everyLayerWhoseInputCanHaveCopiesIsInIntegers() throws {
         // The sums of the MobileNet would need five more channels than their eight.
         let left = ["padded": 1, "mobilenet": 1]
         for (name, one) in try Self.cases() {
@@ -94,7 +97,8 @@ import Testing
     /// Weights of channels that are always zero need not fit, so depthwise convolutions where all others fit are in
     /// integers; one where a channel that is not silent has such weights is not. Copies are for what is not silent, or
     /// not known to be (a concatenation).
-    @Test func silentChannelsNeedNoCopies() throws {
+    @Test("channels that are always zero need no copies for a convolution in integers")
+    func silentChannelsNeedNoCopies() throws {
         let silent = try #require(IntegerWeightsWriter.rewriting(try Self.file("silent"))).report
         #expect(silent.depthwiseConvolutions == 3 && silent.depthwiseInIntegers == 2 && silent.copiedChannels == 0)
         let kept = try #require(IntegerWeightsWriter.rewriting(try Self.file("silent_kept"))).report
@@ -103,7 +107,8 @@ import Testing
         #expect(mobilenet.depthwiseConvolutions == 4 && mobilenet.depthwiseInIntegers == 0)
     }
 
-    @Test func whatIsRewrittenIsNotRewrittenAgain() throws {
+    @Test("a rewritten file is not rewritten a second time")
+    func whatIsRewrittenIsNotRewrittenAgain() throws {
         for name in try Self.cases().keys {
             guard let (file, _) = IntegerWeightsWriter.rewriting(try Self.file(name)) else { continue }
             // Biases are floats now, so no convolution is of the form that is known.
@@ -111,7 +116,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    @Test(
+        "real TensorFlow Lite models of other kinds are not rewritten for integers",
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func otherModelsStayAsTheyAre() throws {
         let data = try #require(SharedData.folder)
         for name in ["models/cifar10_resnet_int8/model.tflite", "things/movenet.tflite", "things/deeplabv3.tflite"] {
@@ -122,6 +129,7 @@ import Testing
 
     /// The pictures are made by a formula that the script has too.
     @Test(
+        "MobileNet rewritten for integers gives TensorFlow Lite's scores, at most ten steps off",
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)),
         .enabled(if: TestProcessor.hasVNNI, "the engine's integer kernels are not exact without VNNI"))
     func mobileNetIsNearTensorFlowLite() throws {
@@ -152,7 +160,8 @@ import Testing
 
     /// Bytes changed at random, and files cut short: an answer or none, never a crash, and no more than a few times the
     /// file.
-    @Test func damagedFilesDoNoHarm() throws {
+    @Test("rewriting a damaged file neither crashes nor makes the file many times larger")
+    func damagedFilesDoNoHarm() throws {
         var random = SplitMix(seed: SplitMix.seed(for: "damagedFilesDoNoHarm"))
         let files = try Self.cases().keys.sorted().map { try Self.file($0) }
         var rewritten = 0

@@ -31,7 +31,8 @@ import Testing
     private static let labelled = Bundles.manifest().replacingOccurrences(
         of: "\"name\": \"y\",", with: "\"name\": \"y\", \"labels\": \"labels.txt\",")
 
-    @Test func aFileThatIsALinkOutOfTheFolderIsRefused() async throws {
+    @Test("a bundle with a file that is a link out of the models folder fails, and other bundles are served")
+    func aFileThatIsALinkOutOfTheFolderIsRefused() async throws {
         try folder.write([
             "secret": "root\n", "models/m/model.json": Bundles.manifest(), "models/m/m.onnx": "",
             "models/good/model.json": Bundles.manifest(), "models/good/m.onnx": "",
@@ -49,7 +50,9 @@ import Testing
     }
 
     /// Also where the folder's path begins as the other's does.
-    @Test(arguments: ["../../elsewhere/m.onnx", "../../models-private/m.onnx", "/dev/null", "/etc/passwd"])
+    @Test(
+        "a model file that is a link out of the models folder is refused",
+        arguments: ["../../elsewhere/m.onnx", "../../models-private/m.onnx", "/dev/null", "/etc/passwd"])
     func soIsAModelFile(_ target: String) async throws {
         try folder.write([
             "elsewhere/m.onnx": "", "models-private/m.onnx": "", "models/m/model.json": Bundles.manifest(),
@@ -59,7 +62,8 @@ import Testing
     }
 
     /// Anyone who may put a link into a folder of models may put a model there.
-    @Test func anEntryOfTheFolderMayItselfBeALink() async throws {
+    @Test("an entry of the models folder may itself be a link out of the folder")
+    func anEntryOfTheFolderMayItselfBeALink() async throws {
         try folder.write([
             "elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": "",
             "elsewhere/v/1/model.json": Bundles.manifest(), "elsewhere/v/1/m.onnx": "",
@@ -73,14 +77,15 @@ import Testing
         #expect(records.map(\.name) == ["m", "n", "v"] && records.allSatisfy { $0.state == .ready }, "\(records)")
     }
 
-    @Test func theFolderOfModelsMayEndWithSlashes() async throws {
+    @Test("a models folder that is given with trailing slashes serves linked entries")
+    func theFolderOfModelsMayEndWithSlashes() async throws {
         try folder.write(["elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": ""])
         try link("models/m", to: "../elsewhere/m")
         for end in ["/", "//"] { #expect(try await repository("models" + end).records.map(\.state) == [.ready]) }
     }
 
     /// The target of such a link is the model, and not the files beside it.
-    @Test(arguments: ["../secret", "../v/labels.txt"])
+    @Test("a file of a linked bundle may not be a link out of the bundle", arguments: ["../secret", "../v/labels.txt"])
     func aLinkInALinkedBundleStaysInside(_ target: String) async throws {
         try folder.write([
             "elsewhere/m/model.json": Self.labelled, "elsewhere/m/m.onnx": "", "elsewhere/secret": "root\n",
@@ -96,21 +101,24 @@ import Testing
     }
 
     /// Weights beside a bare file have its name; other files there are not its own.
-    @Test func theWeightsOfABareFileAreNotALinkOutOfTheFolder() async throws {
+    @Test("a bare file whose weights are a link out of the models folder fails, and a file beside is served")
+    func theWeightsOfABareFileAreNotALinkOutOfTheFolder() async throws {
         try folder.write(["elsewhere/m.bin": "", "models/m.xml": "", "models/n.xml": ""])
         try link("models/m.bin", to: "../elsewhere/m.bin")
         let states = try await repository().records.map(\.state)
         #expect(states.count == 2 && states.first != .ready && states.last == .ready, "\(states)")
     }
 
-    @Test func linksInsideTheFolderAreFollowed() async throws {
+    @Test("a model file that is a link within the models folder is served")
+    func linksInsideTheFolderAreFollowed() async throws {
         try folder.write(["models/_shared/m.onnx": "", "models/m/model.json": Bundles.manifest()])
         try link("models/m/m.onnx", to: folder.url.path + "/models/_shared/m.onnx")
         #expect(try await repository().records.map(\.state) == [.ready])
     }
 
     /// A ConfigMap is mounted as links to files of a folder that a link names, so that all of it changes at once.
-    @Test func aConfigMapIsServed() async throws {
+    @Test("a bundle mounted as a ConfigMap, with links through ..data, is served")
+    func aConfigMapIsServed() async throws {
         try folder.write([
             "models/m/..2026_11_22/model.json": Bundles.manifest(), "models/m/..2026_11_22/m.onnx": "",
         ])
@@ -120,14 +128,15 @@ import Testing
     }
 
     /// The folder of models may be a link itself: a model that is mounted from another container is.
-    @Test func theFolderOfModelsMayBeALink() async throws {
+    @Test("the models folder may itself be a link")
+    func theFolderOfModelsMayBeALink() async throws {
         try folder.write(["elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": ""])
         try link("models", to: "elsewhere")
         #expect(try await repository().records.map(\.state) == [.ready])
     }
 
     /// Thirty links to the folder itself: 30 to the power of 8 paths, and one folder.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a bundle with 30 links to itself is walked once, and each file counts once", .timeLimit(.minutes(1)))
     func aFolderWithLinksToItselfIsWalkedOnce() async throws {
         try folder.write(["models/m/model.json": Bundles.manifest(), "models/m/m.onnx": ""])
         for index in 0..<30 { try link("models/m/loop\(index)", to: ".") }
@@ -140,7 +149,7 @@ import Testing
     }
 
     /// Folders that link to each other, and more folders than any bundle has.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a bundle with 30 folders that all link to each other is loaded within a minute", .timeLimit(.minutes(1)))
     func manyFoldersAreBounded() async throws {
         try folder.write(["models/m/model.json": Bundles.manifest(), "models/m/m.onnx": ""])
         for index in 0..<30 {

@@ -29,7 +29,8 @@ import Testing
         return try await Model.load(contentsOf: path, configuration: configuration)
     }
 
-    @Test func aFileIsTriedOnceAsLongAsItIsTheSame() async throws {
+    @Test("a model file has one load check until its contents change")
+    func aFileIsTriedOnceAsLongAsItIsTheSame() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": "one"]) + "/m.onnx"
         let attempts = Attempts()
@@ -42,7 +43,8 @@ import Testing
         #expect(attempts.count == 2)
     }
 
-    @Test func theFileOfKnownModelsOutlivesTheProcessAndMayBeDamaged() async throws {
+    @Test("passed load checks are remembered across processes, and a damaged record only means a new check")
+    func theFileOfKnownModelsOutlivesTheProcessAndMayBeDamaged() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": "", "cache/other": ""]) + "/m.onnx"
         let file = folder.url.path + "/cache/known.json"
@@ -66,7 +68,8 @@ import Testing
         _ = try await load(path, attempts.trial(file: "/proc/no/such/place"))
     }
 
-    @Test func whatFailedElsewhereIsNotLoadedHere() async throws {
+    @Test("a model that fails its load check is not read here, and is checked again at the next load")
+    func whatFailedElsewhereIsNotLoadedHere() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
         for (outcome, words) in [
@@ -87,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func aFailedTrialProcessIsReportedAndTheModelLoaded() async throws {
+    @Test("when a load check cannot run, the problem is reported and the model is loaded")
+    func aFailedTrialProcessIsReportedAndTheModelLoaded() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
         let report = try await load(path, Attempts(.impossible("no processes")).trial()).loadReport

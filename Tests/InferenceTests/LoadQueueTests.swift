@@ -7,7 +7,8 @@ import Inference
 
 /// The loads that run, and their order, without clock and tasks.
 @Suite struct LoadQueueTests {
-    @Test func cheapLoadsComeFirst() {
+    @Test("models loaded before come first, then the smallest, and models of unknown size last")
+    func cheapLoadsComeFirst() {
         let costs = [
             LoadCost(wasLoaded: false, bytes: nil, name: "unreadable"),
             LoadCost(wasLoaded: false, bytes: 50, name: "b"),
@@ -30,7 +31,10 @@ import Inference
 
     /// Every sequence of events up to a length: places are neither lost nor given twice, and nobody waits while there
     /// is one.
-    @Test(arguments: 1...3) func placesAreKeptInEverySequence(_ limit: Int) {
+    @Test(
+        "in every event sequence the load limit holds, late loads aside, and no load waits at a free place",
+        arguments: 1...3)
+    func placesAreKeptInEverySequence(_ limit: Int) {
         enum Event: CaseIterable { case arrive, late, endFirst, endLast }
         func explore(_ queue: LoadQueue, _ running: [Int], _ late: Set<Int>, _ waiting: Int, _ depth: Int) {
             guard depth > 0 else { return }

@@ -23,7 +23,7 @@ import Testing
         func arrival() async { for await _ in reads.stream { return } }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a model that is unloaded and loaded again while its load runs ends up ready", .timeLimit(.minutes(1)))
     func aModelThatIsLoadedAgainAfterItWasUnloadedWhileLoadingIsReady() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -45,7 +45,7 @@ import Testing
         _ = try await repository.model(named: "m")
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a model that is unloaded while loading is not kept when the load ends", .timeLimit(.minutes(1)))
     func aModelThatIsUnloadedWhileLoadingIsNotKept() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -61,7 +61,7 @@ import Testing
     }
 
     /// A reload that finds a load under way must not take the settings and files for new that it was begun with.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a reload during a load ends with a model of the new configuration", .timeLimit(.minutes(1)))
     func aReloadDuringALoadTakesTheNewConfiguration() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -84,7 +84,9 @@ import Testing
 
     /// A request that waits for a load waits no longer than there is time, and not after going away; the load continues
     /// and is reported.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a request stops waiting for a load at its deadline or cancellation, and the load goes on",
+        .timeLimit(.minutes(1)))
     func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -107,7 +109,8 @@ import Testing
     }
 
     /// An engine may take long to release a model. Until it has, everybody must be able to ask for the next one.
-    @Test func aModelEndsWhileTheRepositoryAnswers() async throws {
+    @Test("the repository answers while the engine releases a replaced or unloaded model")
+    func aModelEndsWhileTheRepositoryAnswers() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let asked = Mutex<(repository: ModelRepository?, answers: [Bool])>((nil, []))
@@ -133,7 +136,9 @@ import Testing
     }
 
     /// Sixteen first requests for sixteen lazy models: each load may take most of the memory.
-    @Test(.timeLimit(.minutes(1)), arguments: [1, 3])
+    @Test(
+        "first requests for 16 lazy models run no more loads at a time than the limit",
+        .timeLimit(.minutes(1)), arguments: [1, 3])
     func noMoreLoadsRunThanMay(_ limit: Int) async throws {
         let folder = try TemporaryFolder()
         for index in 0..<16 {
@@ -191,7 +196,9 @@ import Testing
     }
 
     /// A model on a file system that does not answer, or one that takes a minute.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a model whose load hangs does not hold up the others, which are loaded smallest first",
+        .timeLimit(.minutes(1)))
     func aModelThatHangsDoesNotHoldUpTheOthers() async throws {
         let scene = try HangingModel(patience: .milliseconds(50))
         async let load: Void = scene.repository.loadEager()
@@ -207,7 +214,9 @@ import Testing
     }
 
     /// An eager model is loading from the start, also while it waits for its turn; the time counts from its turn.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "eager models count as loading before their turn, and their loading time begins with the turn",
+        .timeLimit(.minutes(1)))
     func eagerModelsAreLoadingBeforeTheirTurn() async throws {
         let scene = try HangingModel(patience: .seconds(600))
         async let load: Void = scene.repository.loadEager()
@@ -221,7 +230,7 @@ import Testing
 
     /// A file system that stops answering in the middle: the load has failed, and what waits for all loads does not
     /// wait for ever.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a load that hangs for longer than the load limit has failed", .timeLimit(.minutes(1)))
     func aLoadThatHangsForTooLongHasFailed() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -241,7 +250,7 @@ import Testing
     }
 
     /// The same where the engine does not end its first inference.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a load whose warm-up hangs for longer than the load limit has failed", .timeLimit(.minutes(1)))
     func aLoadWhoseWarmUpHangsForTooLongHasFailed() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
@@ -262,7 +271,9 @@ import Testing
     }
 
     /// Neither a folder of models nor the place of a model that does not answer keeps the others from being found.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a models folder that does not answer is an error, and a named model that does not answer fails alone",
+        .timeLimit(.minutes(1)))
     func aFolderThatDoesNotAnswerIsReported() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["good.onnx": "", "stalled/m.onnx": ""])
@@ -294,7 +305,9 @@ import Testing
     }
 
     /// One entry of a folder that does not answer has failed; the others are found and served, at the start and later.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "an entry of a models folder that does not answer has failed, and the other entries are served",
+        .timeLimit(.minutes(1)))
     func anEntryThatDoesNotAnswerLeavesTheOthersServed() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a.onnx": "", "stalled/m.onnx": "", "z.onnx": ""])
@@ -326,7 +339,8 @@ import Testing
 
     /// Each of them answers only when all are being looked at: one after the other they would all have failed.
     @Test(
-        "several entries, or named models, that take long to answer are looked at together", .timeLimit(.minutes(1)),
+        "several entries, or named models, that take long to answer are looked at together",
+        .timeLimit(.minutes(1)),
         arguments: [false, true])
     func stalledEntriesAreWaitedForTogether(isNamed: Bool) async throws {
         let folder = try TemporaryFolder()
@@ -360,7 +374,9 @@ import Testing
 
     /// However often a path is looked at that does not answer, one look is under way; it answers again when that one
     /// ends.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a path that hangs occupies one thread however often it is looked at, and answers again later",
+        .timeLimit(.minutes(1)))
     func aPathThatHangsIsLookedAtByOneThread() throws {
         let stalled = DispatchSemaphore(value: 0), looks = Mutex(0)
         let path = "/nowhere/\(UUID().uuidString)"
@@ -384,7 +400,9 @@ import Testing
     private final class Looks: Sendable { let now = Mutex((running: 0, most: 0)) }
 
     /// Looks at one path that overlap all give what they see.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "overlapping looks at one path run one after the other, and each gives its own result",
+        .timeLimit(.minutes(1)))
     func looksAtOnePathThatOverlapWaitForEachOther() async throws {
         let looks = Looks()
         let path = "/nowhere/\(UUID().uuidString)"
@@ -408,7 +426,7 @@ import Testing
     }
 
     /// Those who come while the first one's load is under way wait for it.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("requests that come during the first load of a lazy model wait for the same load", .timeLimit(.minutes(1)))
     func firstRequestsWaitForOneLoad() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
@@ -426,7 +444,9 @@ import Testing
     }
 
     /// A request that comes when the load has just ended has its value, with a deadline or without one.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a load gives its value to waiting and later callers, and an error to a caller at its deadline",
+        .timeLimit(.minutes(1)))
     func aLoadThatIsOverIsNotWaitedFor() async throws {
         let load = PendingLoad<Int>()
         let soon = MonotonicInstant.now + .milliseconds(10)
@@ -439,7 +459,7 @@ import Testing
     }
 
     /// With more loads at a time, one that waits begins at once.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("raising the limit of simultaneous loads starts a waiting load at once", .timeLimit(.minutes(1)))
     func aRaisedLimitOfLoadsCountsAtOnce() async throws {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.write(["\(name)/model.json": Bundles.manifest(), "\(name)/m.onnx": ""]) }
@@ -461,7 +481,9 @@ import Testing
     }
 
     /// A request that waits for a turn has a deadline, as one that waits for a load, and does not disturb the next one.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a request that waits for a load's turn ends at its deadline, and the load still gets its turn",
+        .timeLimit(.minutes(1)))
     func whoWaitsForATurnHasADeadline() async throws {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] { try folder.write(["\(name)/model.json": Bundles.manifest(), "\(name)/m.onnx": ""]) }
@@ -480,7 +502,9 @@ import Testing
     }
 
     /// The one that has been idle for longest goes first.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a lazy model that lacks threads replaces the lazy model that has been idle for longest",
+        .timeLimit(.minutes(1)))
     func aLazyModelWithoutThreadsTakesThePlaceOfIdleOnes() async throws {
         let folder = try TemporaryFolder()
         for name in ["a", "b", "c", "d", "e"] {
@@ -500,7 +524,9 @@ import Testing
         #expect(engine.state.withLock { $0.models } == 3)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(
+        "a busy model keeps its threads, and the load of another model fails for lack of threads",
+        .timeLimit(.minutes(1)))
     func aModelThatIsBusyKeepsItsThreads() async throws {
         let folder = try TemporaryFolder()
         for name in ["a", "b"] {

@@ -38,7 +38,8 @@ import Testing
         return ["a": try rowsOfOnes(rows.a), "b": try rowsOfOnes(rows.b)]
     }
 
-    @Test func theRightShapesSucceedAfterThem() async throws {
+    @Test("inputs whose shapes do not match each other are refused, and matching inputs succeed afterwards")
+    func theRightShapesSucceedAfterThem() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["sum.xml": Self.sum, "sum.bin": ""])
         let model = try await Model.load(contentsOf: path + "/sum.xml", configuration: ModelConfiguration())

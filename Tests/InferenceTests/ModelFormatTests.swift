@@ -7,6 +7,7 @@ import Testing
 /// The formats of model files, by the endings of their names: the same in every place that looks at a name.
 @Suite struct ModelFormatTests {
     @Test(
+        "the ending of a file name tells the model format, in upper and lower case",
         arguments: [
             ("m.onnx", ModelFormat.onnx), ("m.tflite", .tflite), ("m.lite", .tflite), ("m.xml", .openvino),
             ("m.pdmodel", .paddle), ("m.pb", .tensorflow), ("m.mlmodel", .coreml), ("a.b/m.v2.ONNX", .onnx),
@@ -20,7 +21,9 @@ import Testing
         #expect(ModelBundle.servedName(of: name) == last.split(separator: ".").dropLast().joined(separator: "."))
     }
 
-    @Test(arguments: ["onnx", "m.onnx2", "m.txt", "", "m.onnx/", "m.mlpackage", "m.ｌite", "saved_model"])
+    @Test(
+        "file names with other endings are not model files",
+        arguments: ["onnx", "m.onnx2", "m.txt", "", "m.onnx/", "m.mlpackage", "m.ｌite", "saved_model"])
     func otherNamesAreNoModelFiles(_ name: String) {
         #expect(ModelFormat(file: name) == nil)
         #expect(!ModelBundle.isModelFile(name))
@@ -28,13 +31,15 @@ import Testing
 
     /// Core ML's packages and compiled models are folders, and a SavedModel is a folder of any name.
     @Test(
+        "the name of a folder tells Core ML formats by ending, and any other folder is a SavedModel",
         arguments: [
             ("m.mlpackage", ModelFormat.coreml), ("M.MLPackage", .coreml), ("m.mlmodelc", .coreml), ("m", .tensorflow),
         ] as [(String, ModelFormat)])
     func aFolderHasAFormatToo(_ name: String, _ expected: ModelFormat) { #expect(ModelFormat(path: name) == expected) }
 
     /// One name in six spellings, as bundles without a model.json, and the weights that lie beside one.
-    @Test func filesOfEverySpellingAreFoundInAFolder() throws {
+    @Test("model files are found in a folder whatever the case of their endings")
+    func filesOfEverySpellingAreFoundInAFolder() throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "a.ONNX": "", "b.Tflite": "", "c.lite": "", "d.XML": "", "d.BIN": "", "e.pb": "", "f.MlModel": "",
@@ -46,9 +51,11 @@ import Testing
     }
 
     /// The engine goes by endings in lower case: it finds the others, and the weights beside them, by links.
-    @Test(arguments: [
-        ("integer-weights/mobilenet.tflite", ["lite", "TFLITE", "Lite"]), ("quantized/qdq.xml", ["XML", "Xml"]),
-    ])
+    @Test(
+        "OpenVINO reads a model file and its weights whatever the spelling of their endings",
+        arguments: [
+            ("integer-weights/mobilenet.tflite", ["lite", "TFLITE", "Lite"]), ("quantized/qdq.xml", ["XML", "Xml"]),
+        ])
     func theEngineReadsFilesOfEverySpelling(_ fixture: String, _ endings: [String]) throws {
         let original = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/" + fixture)
         let weights = original.deletingPathExtension().appendingPathExtension("bin")

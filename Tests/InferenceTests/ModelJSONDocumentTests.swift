@@ -12,7 +12,8 @@ import Testing
         return text.matches(of: /```json\n(\{\n[\s\S]*?)```/).map { String($0.output.1) }
     }()
 
-    @Test func thereIsOneExampleForEachTask() {
+    @Test("docs/model-json.md has an example for each task")
+    func thereIsOneExampleForEachTask() {
         for words in [
             #""labels": "imagenet-1k""#, #""type": "boxes""#, #""type": "mask""#, #""type": "keypoints""#,
             #""type": "embedding""#, #""taught": "taught.safetensors""#,
@@ -23,7 +24,9 @@ import Testing
     }
 
     /// As a reader would use it: copied into a folder with the files that it names.
-    @Test(arguments: examples)
+    @Test(
+        "each example of docs/model-json.md is accepted as it stands, and refused with a wrong key",
+        arguments: examples)
     func exampleIsAcceptedAsItStands(_ example: String) throws {
         let folder = try TemporaryFolder()
         for file in example.matches(of: /"([\w-]+\.(?:onnx|tflite|txt))"/) {
@@ -43,7 +46,8 @@ import Testing
     }
 
     /// The head that docs/model-json.md describes by hand takes at most 15 lines, and is read as it stands.
-    @Test func aHeadByHand() async throws {
+    @Test("the detector head of docs/model-json.md has at most 15 lines and loads as it stands")
+    func aHeadByHand() async throws {
         let page = SharedData.packageRoot.appendingPathComponent("docs/model-json.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let heads = text.matches(of: /```json\n(\{ "name": "faces"[\s\S]*?)\n```/).map { String($0.output.1) }

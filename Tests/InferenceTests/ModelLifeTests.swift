@@ -28,7 +28,8 @@ import Testing
         }
     }
 
-    @Test func randomLives() {
+    @Test("in random sequences of loads, rollouts and crashes, only a version that may serve answers")
+    func randomLives() {
         let seed = SplitMix.seed(for: "ModelLifeTests")
         var random = SplitMix(seed: seed)
         for _ in 0..<1_000 {

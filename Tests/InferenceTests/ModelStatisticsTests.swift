@@ -11,7 +11,8 @@ import Testing
         return times
     }
 
-    @Test func eachStageHasItsOwnTime() {
+    @Test("each stage has its own time and count, and a failed prediction counts only as a failure")
+    func eachStageHasItsOwnTime() {
         var statistics = ModelStatistics()
         statistics.succeeded(times(1, 20, 300), output: 4_000, total: 50_000, at: 7)
         statistics.succeeded(times(1, 20, 300), output: 4_000, total: 50_000, at: 8)
@@ -24,7 +25,8 @@ import Testing
         #expect(statistics.success.count == 2 && statistics.queue.count == 2)
     }
 
-    @Test func inferencesAreCountedByTheirSize() {
+    @Test("inferences are counted and timed by their batch size")
+    func inferencesAreCountedByTheirSize() {
         var statistics = ModelStatistics()
         for (size, time) in [(1, 1), (4, 10), (1, 2), (4, 20), (3, 100)] as [(Int, UInt64)] {
             statistics.executed(size, input: time, inference: time * 1_000, output: time * 1_000_000)

@@ -29,7 +29,8 @@ import Testing
         Issue.record("it never came true")
     }
 
-    @Test func aPredictionGivesEveryOutput() async throws {
+    @Test("a prediction gives the engine's output under its name and releases the slot")
+    func aPredictionGivesEveryOutput() async throws {
         let answer: [Float] = [4, 3, 2, 1]
         let (model, _) = try await load(FakeEngine(answer: answer.withUnsafeBytes { [UInt8]($0) }))
         let result = try await model.prediction(from: try input)
@@ -42,7 +43,8 @@ import Testing
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
-    @Test func everyRequestIsWarmedUp() async throws {
+    @Test("a load warms up each infer request once")
+    func everyRequestIsWarmedUp() async throws {
         let engine = FakeEngine(requestCount: 4)
         let (model, _) = try await load(engine)
         #expect(engine.state.withLock { $0.used.count } == 4)
@@ -53,7 +55,8 @@ import Testing
         #expect(engine.started == 5)
     }
 
-    @Test func wrongInputsAreNamed() async throws {
+    @Test("a missing, unknown or misshapen input is refused with the names and shapes concerned")
+    func wrongInputsAreNamed() async throws {
         let (model, _) = try await load(FakeEngine())
         let three = try MultiArray(shape: [3], floats: [1, 2, 3])
         for (features, words) in [
@@ -69,7 +72,8 @@ import Testing
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
-    @Test func noMoreRunThanThereAreRequests() async throws {
+    @Test("200 predictions run at most two at a time on two infer requests")
+    func noMoreRunThanThereAreRequests() async throws {
         let engine = FakeEngine(requestCount: 2)
         let (model, _) = try await load(engine)
         let input = try input
@@ -81,7 +85,8 @@ import Testing
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
-    @Test func aCancelledPredictionKeepsItsSlotUntilTheEngineLetsGo() async throws {
+    @Test("a cancelled prediction keeps its slot until the engine has stopped")
+    func aCancelledPredictionKeepsItsSlotUntilTheEngineLetsGo() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let loading = Task { try await load(engine, slots: 1) }
         try await until { engine.endOne() }  // the warm-up
@@ -104,7 +109,8 @@ import Testing
         _ = _folder
     }
 
-    @Test func aCancelledWaiterNeverReachesTheEngine() async throws {
+    @Test("a prediction that is cancelled while waiting for a slot never reaches the engine")
+    func aCancelledWaiterNeverReachesTheEngine() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let loading = Task { try await load(engine, slots: 1) }
         try await until { engine.endOne() }
@@ -122,7 +128,8 @@ import Testing
         _ = _folder
     }
 
-    @Test func aDeadlineStopsTheEngine() async throws {
+    @Test("a deadline that passes during the inference stops the engine")
+    func aDeadlineStopsTheEngine() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let loading = Task { try await load(engine) }
         try await until { engine.endOne() }
@@ -142,7 +149,8 @@ import Testing
         _ = _folder
     }
 
-    @Test func aBatchTellsEachItemsOwnFailure() async throws {
+    @Test("in a batch with one bad item, only the bad item fails")
+    func aBatchTellsEachItemsOwnFailure() async throws {
         let (model, _) = try await load(FakeEngine())
         let good = try input
         let bad: DictionaryFeatureProvider = ["x": .double(1)]
@@ -150,7 +158,8 @@ import Testing
         #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
     }
 
-    @Test func theSynchronousPredictionIsTheSame() async throws {
+    @Test("a synchronous prediction returns the model's output")
+    func theSynchronousPredictionIsTheSame() async throws {
         let (model, _) = try await load(FakeEngine())
         let input = try input
         let count = await withCheckedContinuation { continuation in
@@ -163,7 +172,8 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test func theThreeStreams() async throws {
+    @Test("streams of predictions give failures as results, drop failures, or end at the first failure")
+    func theThreeStreams() async throws {
         let (model, _) = try await load(FakeEngine())
         let good = try input
         let bad: DictionaryFeatureProvider = ["x": .double(1)]
@@ -217,7 +227,7 @@ import Testing
     }
 
     /// A camera's next picture may be long in coming, or depend on what became of the last.
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a stream of predictions hands on finished results before the next input comes", .timeLimit(.minutes(1)))
     func aStreamHandsOnWhatIsThereBeforeTheNextElementComes() async throws {
         let (model, _) = try await load(FakeEngine())
         let answered = AsyncStream.makeStream(of: Void.self)
@@ -234,7 +244,7 @@ import Testing
         #expect(count == 5)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a stream of predictions reads no further ahead than its concurrency", .timeLimit(.minutes(1)))
     func aStreamReadsNoFurtherAheadThanItMay() async throws {
         let (model, _) = try await load(FakeEngine())
         let source = Source(input: try input, count: 1_000)
@@ -247,7 +257,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test("releasing a stream of predictions, or cancelling its task, stops its source", .timeLimit(.minutes(1)))
     func aReleasedStreamStopsTheWork() async throws {
         let (model, _) = try await load(FakeEngine())
         let isReached = AsyncStream.makeStream(of: Void.self)
@@ -272,7 +282,7 @@ import Testing
         await task.value
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test("a source that fails ends the stream after the results of all inputs before", .timeLimit(.minutes(1)))
     func aSourceThatFailsEndsTheStreamAfterWhatItHasGiven() async throws {
         let (model, _) = try await load(FakeEngine())
         var count = 0

@@ -5,15 +5,19 @@ import Testing
 
 /// Models that are served under their own name, and when the whole is ready.
 @Suite(.timeLimit(.minutes(2))) struct NamedModelTests {
-    @Test(arguments: [
-        ("cats=/mnt/models", "cats", "/mnt/models"), ("a=b=c", "a", "b=c"), ("x=./m.onnx", "x", "./m.onnx"),
-        ("x=/mnt/models/", "x", "/mnt/models"), ("x=/", "x", "/"),
-    ])
+    @Test(
+        "NAME=PATH is split at the first equals sign, and a trailing slash is removed",
+        arguments: [
+            ("cats=/mnt/models", "cats", "/mnt/models"), ("a=b=c", "a", "b=c"), ("x=./m.onnx", "x", "./m.onnx"),
+            ("x=/mnt/models/", "x", "/mnt/models"), ("x=/", "x", "/"),
+        ])
     func nameAndPathAreRead(text: String, name: String, path: String) {
         #expect(NamedModel(parsing: text) == NamedModel(name: name, path: path))
     }
 
-    @Test(arguments: ["", "cats", "=/mnt", "cats=", "a/b=/mnt", "a b=/mnt", "a\n=/mnt"])
+    @Test(
+        "text that is not a valid NAME=PATH is refused",
+        arguments: ["", "cats", "=/mnt", "cats=", "a/b=/mnt", "a b=/mnt", "a\n=/mnt"])
     func whatIsNotNameAndPathIsRefused(text: String) {
         #expect(NamedModel(parsing: text) == nil)
     }
@@ -25,7 +29,8 @@ import Testing
         return ModelRepository(folders: [], named: named, configuration: configuration)
     }
 
-    @Test func everyFormOfPlaceIsServed() async throws {
+    @Test("a named model may be a bundle, a bare file, a folder around either, or numbered versions")
+    func everyFormOfPlaceIsServed() async throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "bundle/model.json": Bundles.manifest(), "bundle/m.onnx": "", "bare.onnx": "", "holder/m.onnx": "",
@@ -47,7 +52,8 @@ import Testing
         #expect(!repository.isReady(when: .models(["unknown"])))
     }
 
-    @Test func placeThatAppearsLaterIsTakenIn() async throws {
+    @Test("a named model whose path appears later is served after the next discovery")
+    func placeThatAppearsLaterIsTakenIn() async throws {
         let folder = try TemporaryFolder()
         let repository = repository(folder, ["m": "mount"])
         try repository.discover()
@@ -62,7 +68,8 @@ import Testing
         #expect(try repository.readyModel(named: "m") != nil)
     }
 
-    @Test func nameOfItsOwnWinsOverTheFolders() throws {
+    @Test("a named model wins over a model of the same name in a models folder")
+    func nameOfItsOwnWinsOverTheFolders() throws {
         let folder = try TemporaryFolder()
         try folder.write(["models/m.onnx": "", "other/x.onnx": ""])
         let repository = ModelRepository(
@@ -75,9 +82,11 @@ import Testing
 
     /// The place is exchanged in one step for one with other names: what was served answers until the new model is
     /// ready.
-    @Test(arguments: [
-        ("old/1/m.onnx", "new/2/m.onnx"), ("old/3/m.onnx", "new/2/m.onnx"), ("old/a/m.onnx", "new/b/m.onnx"),
-    ])
+    @Test(
+        "a replaced version of a named model answers until the new version is ready",
+        arguments: [
+            ("old/1/m.onnx", "new/2/m.onnx"), ("old/3/m.onnx", "new/2/m.onnx"), ("old/a/m.onnx", "new/b/m.onnx"),
+        ])
     func replacedVersionAnswersUntilTheNewOneIsReady(old: String, new: String) async throws {
         let folder = try TemporaryFolder()
         try folder.write([old: "", new: ""])
@@ -109,7 +118,8 @@ import Testing
         #expect(repository.isReady())
     }
 
-    @Test func modelsThatAreMissingAreNamed() async throws {
+    @Test("the readiness check names the models that are missing")
+    func modelsThatAreMissingAreNamed() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["bare.onnx": ""])
         let repository = repository(folder, ["a": "bare.onnx", "b": "absent"])
@@ -125,7 +135,8 @@ import Testing
     }
 
     /// A mount is filled while it is watched: what is not whole fails, and is never taken for ready.
-    @Test func placeThatIsBeingFilledIsWaitedFor() async throws {
+    @Test("a named model's folder is not ready before it is whole, and the old model answers meanwhile")
+    func placeThatIsBeingFilledIsWaitedFor() async throws {
         let folder = try TemporaryFolder()
         let repository = repository(folder, ["m": "mount"])
         try repository.discover()

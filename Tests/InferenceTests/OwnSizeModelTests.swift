@@ -41,7 +41,8 @@ import Testing
         }
     }
 
-    @Test func whatABundleMaySay() async throws {
+    @Test("a bundle may leave one or both sides of an image open, with limits in open_size")
+    func whatABundleMaySay() async throws {
         for input in [
             "", ", \"open_size\": {}", ", \"open_size\": { \"minimum\": 16, \"maximum\": [480, 640], \"multiple\": 8 }",
             ", \"open_size\": { \"multiple\": [8, 16] }, \"crop_and_scale\": \"center\"",
@@ -54,32 +55,38 @@ import Testing
         #expect(try await problems(Self.json(shape: "[64, -1, 3]")) == [])
     }
 
-    @Test(arguments: [
-        (
-            ", \"open_size\": { \"multiple\": 33, \"minimum\": 34, \"maximum\": 60 }", "[-1, -1, 3]",
-            "inputs[0].open_size: no multiple"
-        ),
-        (", \"open_size\": { \"maximum\": 0 }", "[-1, -1, 3]", "inputs[0].open_size.maximum: expected a number from 1"),
-        (", \"open_size\": { \"minimum\": [1, 2, 3] }", "[-1, -1, 3]", "inputs[0].open_size.minimum: expected"),
-        (", \"open_size\": { \"step\": 8 }", "[-1, -1, 3]", "inputs[0].open_size.step"),
-        (
-            ", \"open_size\": { \"multiple\": 8 }", "[64, 64, 3]",
-            "inputs[0].open_size: is for a shape whose height or width is -1"
-        ),
-        (
-            ", \"crop_and_scale\": \"center\", \"resize_shorter_side\": 64", "[-1, -1, 3]",
-            "inputs[0].resize_shorter_side: is for a shape without -1"
-        ),
-        ("", "[-1, -1, -1]", "inputs[0].shape: expected [height, width, channels]"),
-        ("", "[-1, -1, 1]", "inputs[0].shape: has 1 channels"),
-        ("", "[-2, -1, 3]", "inputs[0].shape[0]: expected a positive integer"),
-    ])
+    @Test(
+        "mistakes in open_size and in open shapes are reported with their paths",
+        arguments: [
+            (
+                ", \"open_size\": { \"multiple\": 33, \"minimum\": 34, \"maximum\": 60 }", "[-1, -1, 3]",
+                "inputs[0].open_size: no multiple"
+            ),
+            (
+                ", \"open_size\": { \"maximum\": 0 }", "[-1, -1, 3]",
+                "inputs[0].open_size.maximum: expected a number from 1"
+            ),
+            (", \"open_size\": { \"minimum\": [1, 2, 3] }", "[-1, -1, 3]", "inputs[0].open_size.minimum: expected"),
+            (", \"open_size\": { \"step\": 8 }", "[-1, -1, 3]", "inputs[0].open_size.step"),
+            (
+                ", \"open_size\": { \"multiple\": 8 }", "[64, 64, 3]",
+                "inputs[0].open_size: is for a shape whose height or width is -1"
+            ),
+            (
+                ", \"crop_and_scale\": \"center\", \"resize_shorter_side\": 64", "[-1, -1, 3]",
+                "inputs[0].resize_shorter_side: is for a shape without -1"
+            ),
+            ("", "[-1, -1, -1]", "inputs[0].shape: expected [height, width, channels]"),
+            ("", "[-1, -1, 1]", "inputs[0].shape: has 1 channels"),
+            ("", "[-2, -1, 3]", "inputs[0].shape[0]: expected a positive integer"),
+        ])
     func mistakesAreNamed(_ input: String, _ shape: String, _ words: String) async throws {
         let found = try await problems(Self.json(input, shape: shape))
         #expect(found.contains { $0.contains(words) }, "\(found)")
     }
 
-    @Test func aSideThatTheFileFixes_isNotOpen() async throws {
+    @Test("an open side is refused where the model file fixes the side or the layout, and with a batch")
+    func aSideThatTheFileFixes_isNotOpen() async throws {
         let fixed = try await problems(Self.json(), Self.engine([1, 64, 64, 3]))
         #expect(fixed.contains { $0.contains("leaves a side open") && $0.contains("[1,64,64,3]") }, "\(fixed)")
         let other = try await problems(Self.json(), Self.engine([1, 3, -1, -1]))
@@ -103,7 +110,10 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
     }
 
-    @Test(.timeLimit(.minutes(2))) func aSizeThatWasNotSeen_stopsNobodyElse() async throws {
+    @Test(
+        "one new picture size is tried at a time, and pictures of known sizes are answered meanwhile",
+        .timeLimit(.minutes(2)))
+    func aSizeThatWasNotSeen_stopsNobodyElse() async throws {
         let tries = Tries()
         let engine = Self.engine(output: [1, 16]) { shapes in
             let width = shapes[0]?.dimensions[2] ?? 0

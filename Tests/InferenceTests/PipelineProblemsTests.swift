@@ -22,7 +22,8 @@ import Testing
         "{\"model\": \"d\", \"each\": [{\"as\": \"a\", \"model\": \"m\", \"task\": \"classify\", \(more)}]}"
     }
 
-    @Test func everyMember_isRead() throws {
+    @Test("every key of a pipeline is read")
+    func everyMember_isRead() throws {
         let folder = try TemporaryFolder()
         try """
         { "name": "p", "id": "p", "version": "3", "runtime": { "load": "lazy", "idle_unload_seconds": 60 },
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "each mistake is a problem with its place",
+        "each mistake in a pipeline is a problem with its path",
         arguments: [
             (stage("\"top\": 0"), ["pipeline.each[0].top: expected an integer"]),
             (
@@ -114,7 +115,7 @@ import Testing
         #expect(found.count >= expected.count)
     }
 
-    @Test("no name is used twice, at any level, and there are three levels at most")
+    @Test("stage names of a pipeline are unique at all levels, and stages nest at most three deep")
     func names_areUnique_andLevelsBounded() throws {
         func nested(_ depth: Int, name: (Int) -> String) -> String {
             var each = ""
@@ -131,7 +132,8 @@ import Testing
         #expect(twice == ["pipeline.each[0].each[0].as: \"a\" is also the name of pipeline.each[0]"])
     }
 
-    @Test func whatModelsSay_doesNotGoWithAPipeline() throws {
+    @Test("model, inputs, outputs, runtime.device and unknown keys are problems beside a pipeline")
+    func whatModelsSay_doesNotGoWithAPipeline() throws {
         let found = try problems(
             "{\"model\": \"d\"}",
             more: ", \"model\": {}, \"inputs\": [], \"outputs\": [], \"runtime\": {\"device\": \"CPU\"}, \"other\": 1")

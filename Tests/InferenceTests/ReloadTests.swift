@@ -6,7 +6,8 @@ import Testing
 
 /// The models that a reload loads, keeps and reports.
 @Suite(.timeLimit(.minutes(2))) struct ReloadTests {
-    @Test func aFailedReloadLeavesTheOldModelServing() async throws {
+    @Test("a failed reload leaves the old model serving and shows the reason")
+    func aFailedReloadLeavesTheOldModelServing() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder)
@@ -26,7 +27,8 @@ import Testing
         #expect(events.all == ["loaded m 1", "failed m 1", "loaded m 2"])
     }
 
-    @Test func aReloadLoadsWhatHasChangedAndLeavesTheRest() async throws {
+    @Test("a reload loads the models whose files or configuration changed and leaves the others")
+    func aReloadLoadsWhatHasChangedAndLeavesTheRest() async throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "a/model.json": Bundles.manifest(), "a/m.onnx": "", "b/model.json": Bundles.manifest(), "b/m.onnx": "",
@@ -76,7 +78,8 @@ import Testing
         #expect(await reload() == ["loaded a 1", "loaded b 1", "loaded bare 1"])
     }
 
-    @Test func everyLoadedVersionIsReloaded() async throws {
+    @Test("a reload covers every loaded version, not only the highest")
+    func everyLoadedVersionIsReloaded() async throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "m/1/model.json": Bundles.manifest(version: "7"), "m/1/m.onnx": "",
@@ -94,7 +97,8 @@ import Testing
         #expect(try await repository.model(named: "m", version: "1") !== old)
     }
 
-    @Test func loadingByRequestTriesTheHighestVersion() async throws {
+    @Test("a load on request tries the highest version, also after an earlier failure")
+    func loadingByRequestTriesTheHighestVersion() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/1/m.onnx": ""])
         let (repository, _) = try Bundles.repository(folder)
@@ -109,7 +113,8 @@ import Testing
         #expect(try await repository.model(named: "m").description.version == "2")
     }
 
-    @Test func anOlderVersionServesWhereANewLazyOneFails() async throws {
+    @Test("an older version serves where a new lazy version fails, until a reload after the repair")
+    func anOlderVersionServesWhereANewLazyOneFails() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/1/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder, policy: .lazy)
@@ -126,7 +131,9 @@ import Testing
     }
 
     /// A broken model that many ask for must not keep the processors busy with loads.
-    @Test(arguments: [LoadPolicy.eager, .lazy])
+    @Test(
+        "requests after a failed load get the reason without a new load, which only a load on request begins",
+        arguments: [LoadPolicy.eager, .lazy])
     func requestsDoNotBeginTheSameFailingLoadAgainAndAgain(_ policy: LoadPolicy) async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": "{"])
@@ -147,7 +154,10 @@ import Testing
     }
 
     /// The load policy of a bundle is not an option of the engine, and must not be forgotten for that.
-    @Test(arguments: [false, true]) func theLoadPolicyOfABundleIsReadAgain(byWatching: Bool) async throws {
+    @Test(
+        "a changed load policy in model.json takes effect in a reload and in a watched folder",
+        arguments: [false, true])
+    func theLoadPolicyOfABundleIsReadAgain(byWatching: Bool) async throws {
         let folder = try TemporaryFolder()
         func write(_ runtime: String) throws {
             try folder.write(["m/model.json": Bundles.manifest(runtime: runtime), "m/m.onnx": ""])
@@ -185,7 +195,8 @@ import Testing
     }
 
     /// The other options of running in model.json: a reload applies all of them.
-    @Test func everyKeyOfRuntimeTakesEffectInAReload() async throws {
+    @Test("every key of runtime in model.json takes effect in a reload")
+    func everyKeyOfRuntimeTakesEffectInAReload() async throws {
         let folder = try TemporaryFolder()
         let engine = FakeEngine(
             inputs: [TensorPort(name: "x", elementType: .float32, shape: [-1, 4])],
@@ -217,7 +228,8 @@ import Testing
 
     /// 8-bit weights are rewritten on the device CPU alone, and in no part of a model or in all: the batch is a second
     /// reading.
-    @Test func allReadingsOfAModelAgreeOnIntegerWeights() async throws {
+    @Test("both readings of a model with batches agree on integer weights, which are for the CPU alone")
+    func allReadingsOfAModelAgreeOnIntegerWeights() async throws {
         for (runtime, allowed) in [
             (#""batch": 3"#, true), (#""batch": 3, "integer_weights": false"#, false),
             (#""batch": 3, "device": "GPU""#, false),
@@ -236,7 +248,8 @@ import Testing
 
     /// A reload whose folders cannot be read a second time must not have taken half of the settings: they are read
     /// once.
-    @Test func aReloadReadsTheFoldersOnce() async throws {
+    @Test("a reload reads the folders once, and changes no settings where a folder cannot be read")
+    func aReloadReadsTheFoldersOnce() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])
         let looks = Mutex(0)

@@ -5,7 +5,8 @@ import Testing
 
 /// The models that are found in folders, and the version that a request gets, over an engine that the test controls.
 @Suite(.timeLimit(.minutes(2))) struct RepositoryTests {
-    @Test func everyKindOfEntryIsFound() throws {
+    @Test("bundles, numbered versions and bare files are found; entries that begin with . or _ are not")
+    func everyKindOfEntryIsFound() throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "bundle/model.json": Bundles.manifest(), "bundle/m.onnx": "",
@@ -19,7 +20,8 @@ import Testing
         #expect(repository.records.filter { $0.name == "numbered" }.map(\.version) == ["1", "2"])
     }
 
-    @Test func aSavedModelNeedsNoModelJSON() async throws {
+    @Test("a TensorFlow SavedModel is served without a model.json, with or without numbered versions")
+    func aSavedModelNeedsNoModelJSON() async throws {
         let folder = try TemporaryFolder()
         // As TensorFlow Serving has them, and alone.
         try folder.write(["a/1/saved_model.pb": "", "a/2/saved_model.pb": "", "b/saved_model.pb": ""])
@@ -35,7 +37,8 @@ import Testing
         #expect(ModelRepository.entries(of: folder.url.path + "/b") == [])
     }
 
-    @Test func entriesThatAreNotModelsAreReported() throws {
+    @Test("entries of a models folder that are not models are reported with the reason")
+    func entriesThatAreNotModelsAreReported() throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "m/model.json": Bundles.manifest(), "m/m.onnx": "", "m.onnx": "", "misspelt/model.jsn": "",
@@ -56,7 +59,8 @@ import Testing
     }
 
     /// No path of a request can hold these names.
-    @Test func modelsThatNoRequestCanNameAreReported() throws {
+    @Test("models whose names no request path can hold are reported and not served")
+    func modelsThatNoRequestCanNameAreReported() throws {
         let folder = try TemporaryFolder()
         let names = ["a\nb", "c\\d", "e\u{1B}[31m", "f\u{7F}"]
         for name in names { try folder.write([name + "/model.json": Bundles.manifest(), name + "/m.onnx": ""]) }
@@ -76,7 +80,8 @@ import Testing
 
     /// `ocelli init` has a bare file moved into its own folder: the name goes on being served, and the log says from
     /// where.
-    @Test func aModelThatMovesIsNotReportedAsLost() async throws {
+    @Test("the report of a bare file that is gone names the bundle that replaces the file, if any")
+    func aModelThatMovesIsNotReportedAsLost() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a.onnx": "", "b.onnx": ""])
         let (repository, events) = try Bundles.repository(folder)
@@ -93,14 +98,16 @@ import Testing
             ])
     }
 
-    @Test func everyFolderThatCannotBeReadIsNamed() throws {
+    @Test("the error for models folders that cannot be read names all of them")
+    func everyFolderThatCannotBeReadIsNamed() throws {
         let repository = ModelRepository(
             folders: ["/nonexistent/a", "/nonexistent/b"], configuration: ModelConfiguration())
         let error = #expect(throws: RepositoryError.self) { try repository.discover() }
         #expect(error?.message.contains("/nonexistent/a") == true && error?.message.contains("/nonexistent/b") == true)
     }
 
-    @Test func theHighestVersionIsServedUnlessAnotherIsAskedFor() async throws {
+    @Test("the highest numbered version is served unless a request names another version")
+    func theHighestVersionIsServedUnlessAnotherIsAskedFor() async throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "m/2/model.json": Bundles.manifest(), "m/2/m.onnx": "", "m/10/model.json": Bundles.manifest(),
@@ -123,7 +130,8 @@ import Testing
         await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "n") }
     }
 
-    @Test func concurrentFirstRequestsShareOneLoad() async throws {
+    @Test("50 concurrent first requests for a lazy model share one load")
+    func concurrentFirstRequestsShareOneLoad() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let engine = FakeEngine()
@@ -138,7 +146,8 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 1)
     }
 
-    @Test func modelsThatAreGoneAreDroppedAndNewOnesFound() async throws {
+    @Test("a removed model is unloaded and an added model is loaded after the next discovery")
+    func modelsThatAreGoneAreDroppedAndNewOnesFound() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder)
@@ -151,7 +160,8 @@ import Testing
         #expect(events.all == ["loaded a 1", "unloaded a 1", "loaded b 1"])
     }
 
-    @Test func aBundleThatChangesWhileItIsLoadedIsNotLoaded() async throws {
+    @Test("a bundle whose files change during the load is not loaded")
+    func aBundleThatChangesWhileItIsLoadedIsNotLoaded() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let file = folder.url.appendingPathComponent("m/m.onnx")
@@ -163,7 +173,8 @@ import Testing
 
     /// A model.json in the wrong place makes one bundle of the folder: what is served from it stays, and the reload
     /// says why.
-    @Test func aFolderOfModelsDoesNotBecomeABundle() async throws {
+    @Test("a model.json put directly into a models folder is refused while the folder holds models")
+    func aFolderOfModelsDoesNotBecomeABundle() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "", "b.onnx": ""])
         let (repository, events) = try Bundles.repository(folder)

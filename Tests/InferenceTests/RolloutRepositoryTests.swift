@@ -44,7 +44,8 @@ import Testing
         try await repository.model(named: "m", version: version).description.version
     }
 
-    @Test func thePlanSaysWhichVersionServesAndSurvivesARestart() async throws {
+    @Test("a rollout sets the serving version and the labels, and survives a restart until deleted")
+    func thePlanSaysWhichVersionServesAndSurvivesARestart() async throws {
         let folder = try Self.folder(["1", "2", "10"])
         let repository = try Self.repository(folder)
         await repository.loadEager()
@@ -65,7 +66,8 @@ import Testing
         #expect(try await answering(Self.repository(folder)) == "10")
     }
 
-    @Test func aVersionThatIsNamedAndCannotBeLoadedIsNotReplaced() async throws {
+    @Test("a version that a rollout names to serve and that cannot be loaded is not replaced by another")
+    func aVersionThatIsNamedAndCannotBeLoadedIsNotReplaced() async throws {
         let folder = try Self.folder(["1", "2"])
         let repository = try Self.repository(folder)
         await repository.loadEager()
@@ -83,7 +85,8 @@ import Testing
         #expect(!again.isReady())
     }
 
-    @Test func aNewVersionLoadsBesideAndDoesNotServe() async throws {
+    @Test("a new version beside the version that a rollout has serve is loaded and does not serve")
+    func aNewVersionLoadsBesideAndDoesNotServe() async throws {
         let folder = try Self.folder(["1"])
         let repository = try Self.repository(folder)
         await repository.loadEager()
@@ -97,7 +100,8 @@ import Testing
         #expect(try await answering(repository) == "1")
     }
 
-    @Test func whatCannotBeSetChangesNothing() async throws {
+    @Test("a rollout that names an unknown or broken version is refused and changes nothing")
+    func whatCannotBeSetChangesNothing() async throws {
         let folder = try Self.folder(["1", "2"])
         try Data("junk".utf8).write(to: folder.url.appendingPathComponent("m/2/model.xml"))
         let repository = try Self.repository(folder)
@@ -124,7 +128,8 @@ import Testing
     }
 
     /// The rollout that is kept in `state_dir` counts until the operator writes another file.
-    @Test func theOperatorsFileCountsOverWhatIsKept() throws {
+    @Test("a rollout.json that the operator writes counts over the rollout kept in state_dir")
+    func theOperatorsFileCountsOverWhatIsKept() throws {
         let folder = try TemporaryFolder(), state = try TemporaryFolder()
         // A name that is no path.
         let name = "../m/%"
@@ -146,9 +151,10 @@ import Testing
     }
 
     /// A folder that cannot be written to: the plan is kept elsewhere.
-    @Test(.enabled(if: geteuid() != 0, "root writes everywhere")) func aFolderForReadingAloneKeepsItElsewhere()
-        async throws
-    {
+    @Test(
+        "the rollout of a model in a read-only folder is kept in state_dir",
+        .enabled(if: geteuid() != 0, "root writes everywhere"))
+    func aFolderForReadingAloneKeepsItElsewhere() async throws {
         let folder = try Self.folder(["1", "2"]), state = try TemporaryFolder()
         let model = folder.url.appendingPathComponent("m").path
         func allow(_ mode: Int) throws {
@@ -167,7 +173,8 @@ import Testing
         #expect(try await answering(Self.repository(folder, state: state.url.path)) == "2")
     }
 
-    @Test func aFileWithAMistakeIsNotPassedOver() async throws {
+    @Test("a rollout.json with a mistake stops its model, or leaves the plan before in effect")
+    func aFileWithAMistakeIsNotPassedOver() async throws {
         let folder = try Self.folder(["1", "2"])
         let file = folder.url.appendingPathComponent("m/rollout.json")
         try Data("{\"serve\": 7}".utf8).write(to: file)
@@ -188,7 +195,8 @@ import Testing
     }
 
     /// A version that was rolled back is known by its files, also after a restart and under another number.
-    @Test func whatWasRolledBackDoesNotServe() async throws {
+    @Test("a rolled-back version does not serve, not even under another number, until a rollout names it")
+    func whatWasRolledBackDoesNotServe() async throws {
         let folder = try Self.folder(["1", "2"])
         let repository = try Self.repository(folder)
         await repository.loadEager()

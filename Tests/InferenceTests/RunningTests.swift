@@ -32,7 +32,8 @@ import Testing
     }
 
     /// The timer looks once a second, and an earlier deadline must not make it forget a later one.
-    @Test func everyDeadlineStopsItsInference() async throws {
+    @Test("four predictions with different deadlines are all stopped, the last not before its time")
+    func everyDeadlineStopsItsInference() async throws {
         let engine = FakeEngine(requestCount: 4, endsAtOnce: false)
         let (model, _folder) = try await load(engine, slots: 4)
         let input = try input
@@ -55,7 +56,8 @@ import Testing
 
     /// Of two deadlines the later one is set first. On a busy machine the test may come too late to see one of them
     /// alone.
-    @Test func anEarlierDeadlineDoesNotWaitForALaterOne() async throws {
+    @Test("a prediction with an earlier deadline is stopped before a prediction with a later deadline")
+    func anEarlierDeadlineDoesNotWaitForALaterOne() async throws {
         for _ in 0..<10 {
             let engine = FakeEngine(requestCount: 2, endsAtOnce: false)
             let (model, _folder) = try await load(engine, slots: 2)
@@ -79,7 +81,8 @@ import Testing
     }
 
     /// The work for which the caller holds a slot may continue after the prediction.
-    @Test func aSlotThatIsGivenIsItsGiversToRelease() async throws {
+    @Test("a slot that the caller brings stays taken after the prediction until the caller releases it")
+    func aSlotThatIsGivenIsItsGiversToRelease() async throws {
         let engine = FakeEngine(requestCount: 1)
         let (model, _folder) = try await load(engine, slots: 1)
         let slot = try await model.limiter.acquire(deadline: nil)
@@ -92,7 +95,8 @@ import Testing
         _ = _folder
     }
 
-    @Test func theTimeInTheQueue_ofAGivenSlot_isTheSlots() async throws {
+    @Test("the queue time of a prediction includes the wait for the slot that the caller brings")
+    func theTimeInTheQueue_ofAGivenSlot_isTheSlots() async throws {
         let (model, _folder) = try await load(FakeEngine(requestCount: 1), slots: 1)
         let first = try await model.limiter.acquire()
         async let second = model.limiter.acquire()
@@ -107,7 +111,8 @@ import Testing
         _ = _folder
     }
 
-    @Test func aDeadlineThatWasMetStopsNothingLater() async throws {
+    @Test("the deadline of a finished prediction does not stop the next prediction")
+    func aDeadlineThatWasMetStopsNothingLater() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let (model, _folder) = try await load(engine, slots: 1)
         let input = try input
@@ -126,7 +131,8 @@ import Testing
     }
 
     /// Those who have a slot wait for the infer request, however many they are.
-    @Test func sixSlotsShareOneInferRequest() async throws {
+    @Test("six predictions with slots share one infer request, one after the other")
+    func sixSlotsShareOneInferRequest() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let (model, _folder) = try await load(engine, slots: 6)
         let input = try input
@@ -140,7 +146,8 @@ import Testing
     }
 
     /// The task is cancelled after its last look, and before the engine has begun: nothing was there to be stopped.
-    @Test func aCancellationBeforeTheStartStopsTheInference() async throws {
+    @Test("a cancellation between the last check and the engine's start stops the inference")
+    func aCancellationBeforeTheStartStopsTheInference() async throws {
         let isArmed = Mutex(false)
         let engine = FakeEngine(
             requestCount: 1, endsAtOnce: false,
@@ -160,7 +167,8 @@ import Testing
         _ = _folder
     }
 
-    @Test func aModelThatWorksIsNotIdle() async throws {
+    @Test("a model is not idle during a prediction, and its idle time counts from the prediction's end")
+    func aModelThatWorksIsNotIdle() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let (model, _folder) = try await load(engine, slots: 1)
         let input = try input
@@ -178,7 +186,8 @@ import Testing
     }
 
     /// Of the inference's time each item that was run has its share.
-    @Test func theSharesOfABatchAddUpToItsTime() async throws {
+    @Test("the inference times of the items of a batch add up to the time of the batch")
+    func theSharesOfABatchAddUpToItsTime() async throws {
         let folder = try TemporaryFolder()
         let json = """
             { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
@@ -233,16 +242,21 @@ import Testing
     ])
 
     /// normalize: pixel * scale + bias; then quantize: (value + bias) * scale.
-    @Test(arguments: [
-        (#""normalize": { "scale": 2, "bias": 5 }, "quantize": { "scale": 3, "bias": 7 }"#, [96, 156, 216] as [Float]),
-        (#""normalize": { "scale": 2, "bias": { "r": 1, "g": 2, "b": 3 } }"#, [21, 42, 63]),
-        (#""quantize": { "scale": 3, "bias": 7 }"#, [51, 81, 111]),
-        (#""normalize": { "mean": [10, 20, 0], "std": [1, 2, 3], "scale": 1 }"#, [0, 0, 10]),
-        (
-            #""normalize": { "mean": [10, 20, 0], "std": [1, 2, 3], "scale": 1 }, "quantize": { "scale": 2, "bias": 1 }"#,
-            [2, 2, 22]
-        ),
-    ])
+    @Test(
+        "the pixels of a picture are normalized first and quantized second",
+        arguments: [
+            (
+                #""normalize": { "scale": 2, "bias": 5 }, "quantize": { "scale": 3, "bias": 7 }"#,
+                [96, 156, 216] as [Float]
+            ),
+            (#""normalize": { "scale": 2, "bias": { "r": 1, "g": 2, "b": 3 } }"#, [21, 42, 63]),
+            (#""quantize": { "scale": 3, "bias": 7 }"#, [51, 81, 111]),
+            (#""normalize": { "mean": [10, 20, 0], "std": [1, 2, 3], "scale": 1 }"#, [0, 0, 10]),
+            (
+                #""normalize": { "mean": [10, 20, 0], "std": [1, 2, 3], "scale": 1 }, "quantize": { "scale": 2, "bias": 1 }"#,
+                [2, 2, 22]
+            ),
+        ])
     func picturesAreNormalizedAndThenQuantized(_ transforms: String, _ expected: [Float]) async throws {
         let engine = FakeEngine(inputs: [TensorPort(name: "x", elementType: .float32, shape: [1, 1, 1, 3])])
         let model = try await load(
@@ -264,12 +278,14 @@ import Testing
         return result.featureValue(for: "y")
     }
 
-    @Test(arguments: [
-        (#""dequantize": { "scale": 2, "bias": 5 }"#, [7, 9, 11, 13] as [Double]),
-        (#""activation": "sigmoid""#, [0.7310586, 0.8807971, 0.9525741, 0.9820138]),
-        (#""activation": "softmax""#, [0.0320586, 0.0871443, 0.2368828, 0.6439143]),
-        (#""dequantize": { "scale": 0, "bias": 5 }, "activation": "softmax""#, [0.25, 0.25, 0.25, 0.25]),
-    ])
+    @Test(
+        "output numbers are dequantized first and put through the activation second",
+        arguments: [
+            (#""dequantize": { "scale": 2, "bias": 5 }"#, [7, 9, 11, 13] as [Double]),
+            (#""activation": "sigmoid""#, [0.7310586, 0.8807971, 0.9525741, 0.9820138]),
+            (#""activation": "softmax""#, [0.0320586, 0.0871443, 0.2368828, 0.6439143]),
+            (#""dequantize": { "scale": 0, "bias": 5 }, "activation": "softmax""#, [0.25, 0.25, 0.25, 0.25]),
+        ])
     func numbersComeOutTransformed(_ transform: String, _ expected: [Double]) async throws {
         let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], \#(transform) }"#
         guard case .multiArray(let array)? = try await outputs(layer, answer: [1, 2, 3, 4]) else {
@@ -280,7 +296,8 @@ import Testing
     }
 
     /// Large values do not become infinite.
-    @Test func softmaxOfLargeValues() async throws {
+    @Test("softmax of values around 1000 stays finite")
+    func softmaxOfLargeValues() async throws {
         let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], "activation": "softmax" }"#
         guard case .multiArray(let array)? = try await outputs(layer, answer: [1000, 1000, -1000, 999]) else {
             Issue.record("no array")
@@ -289,7 +306,8 @@ import Testing
         #expect(abs(array.doubles[0] - 0.4223188) < 1e-6 && array.doubles[2] == 0, "\(array.doubles)")
     }
 
-    @Test func labelsStandForThePlacesOfScores() async throws {
+    @Test("an output with labels gives a dictionary of scores by label, in the order of the file")
+    func labelsStandForThePlacesOfScores() async throws {
         let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], "labels": "l.txt" }"#
         guard
             case .dictionary(let values)? = try await outputs(
@@ -301,7 +319,9 @@ import Testing
         #expect(values == zip(["a", "b", "c", "d"], [1.0, 4, 2, 3]).map { LabeledValue(label: $0, value: $1) })
     }
 
-    @Test(arguments: [("a\nb\nc\n", "has 3 labels"), ("a\nb\nc\nd\ne", "has 5 labels")])
+    @Test(
+        "a labels file with one label too few or too many is a problem",
+        arguments: [("a\nb\nc\n", "has 3 labels"), ("a\nb\nc\nd\ne", "has 5 labels")])
     func aLabelTooManyOrTooFewIsAProblem(_ labels: String, _ words: String) async throws {
         let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], "labels": "l.txt" }"#
         let error = await #expect(throws: InferenceError.self) {
@@ -311,7 +331,8 @@ import Testing
     }
 
     /// The best classes, above the threshold.
-    @Test func classesOfAPicture() async throws {
+    @Test("a classification gives the best classes in order, limited by count and threshold")
+    func classesOfAPicture() async throws {
         let scores: [Float] = [0.1, 0.4, 0.3, 0.2]
         let engine = FakeEngine(
             inputs: [TensorPort(name: "x", elementType: .float32, shape: [1, 1, 1, 3])],

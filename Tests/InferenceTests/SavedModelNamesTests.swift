@@ -8,7 +8,8 @@ import Testing
     private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fixtures/tensorio/tensorflow-batch-of-pictures.tiobundle/predict/saved_model.pb")
 
-    @Test func graphsOwnNamesLeadToTheSignaturesKeys() throws {
+    @Test("the graph's own tensor names of a SavedModel lead to the keys of the signature")
+    func graphsOwnNamesLeadToTheSignaturesKeys() throws {
         let names = SavedModelNames(ByteSource([UInt8](try Data(contentsOf: Self.file))))
         #expect(names.inputKey(of: "serving_default_image") == "serving_default_image_key")
         #expect(names.inputKey(of: "serving_default_image:0") == "serving_default_image_key")
@@ -16,7 +17,8 @@ import Testing
         #expect(names.inputKey(of: "dense/Sigmoid") == nil && names.outputKey(of: "dense/Sigmoid:1") == nil)
     }
 
-    @Test func cutAndDamagedFilesHaveFewerNames() throws {
+    @Test("a cut SavedModel gives no key for the output, and a damaged SavedModel does not crash the reader")
+    func cutAndDamagedFilesHaveFewerNames() throws {
         let whole = [UInt8](try Data(contentsOf: Self.file))
         for count in 0..<whole.count {
             // The signature is at the file's end: no cut has it whole.

@@ -27,10 +27,12 @@ import Testing
         return (try await Model.load(contentsOf: path, configuration: configuration), folder)
     }
 
-    @Test(arguments: [
-        ([Float(-3.5), 0.25, 11.5], "scores of -3.5 to 11.5"), ([-4, -2, -0.5], "scores of -4.0 to -0.5"),
-        ([0.1, 1.2, 0], "scores of 0.0 to 1.2"),
-    ])
+    @Test(
+        "scores outside 0 to 1 are reported at the load, with the advice to set an activation",
+        arguments: [
+            ([Float(-3.5), 0.25, 11.5], "scores of -3.5 to 11.5"), ([-4, -2, -0.5], "scores of -4.0 to -0.5"),
+            ([0.1, 1.2, 0], "scores of 0.0 to 1.2"),
+        ])
     func logitsAreReportedWhenTheModelIsLoaded(_ scores: [Float], _ words: String) async throws {
         let (model, _) = try await load(scores)
         #expect(model.loadReport.advice.count == 1)
@@ -39,20 +41,25 @@ import Testing
         #expect(advice.contains("\"activation\": \"softmax\"") && advice.contains("\"sigmoid\""), "\(advice)")
     }
 
-    @Test(arguments: [[Float(0), 0.5, 1], [0, 0, 0], [0.3333, 0.3334, 0.3334], [0.0001, 1.0004, 0]])
+    @Test(
+        "scores from 0 to 1 cause no advice at the load",
+        arguments: [[Float(0), 0.5, 1], [0, 0, 0], [0.3333, 0.3334, 0.3334], [0.0001, 1.0004, 0]])
     func confidencesAreNot(_ scores: [Float]) async throws {
         let (model, _) = try await load(scores)
         #expect(model.loadReport.advice == [])
     }
 
-    @Test(arguments: ["softmax", "sigmoid"])
+    @Test(
+        "logits with softmax or sigmoid cause no advice, and the report names the activation",
+        arguments: ["softmax", "sigmoid"])
     func whatAnActivationMakesOfLogitsAreConfidences(_ activation: String) async throws {
         let (model, _) = try await load([-3.5, 0.25, 11.5], members: ", \"activation\": \"\(activation)\"")
         #expect(model.loadReport.advice == [])
         #expect(model.loadReport.treatment.last == "output \"scores\": \(activation) of the model's output")
     }
 
-    @Test func normalizationAndActivationAreReported() async throws {
+    @Test("the load report tells what happens to pixels and scores")
+    func normalizationAndActivationAreReported() async throws {
         let (model, _) = try await load([0, 0.5, 1])
         #expect(
             model.loadReport.treatment == [
@@ -74,11 +81,13 @@ import Testing
     }
 
     /// A threshold is a confidence: it does not count for other scores, whether they are far below 0 or above 1.
-    @Test(arguments: [
-        ([Float(-3.5), -0.25, -11.5], ["b", "a", "c"]), ([-3.5, 0.25, 11.5], ["c", "b", "a"]),
-        ([0.1, 1.2, 0.2], ["b", "c", "a"]),
-        ([.nan, -2, 7], ["c", "b"]),
-    ])
+    @Test(
+        "a threshold drops no class where scores are not confidences",
+        arguments: [
+            ([Float(-3.5), -0.25, -11.5], ["b", "a", "c"]), ([-3.5, 0.25, 11.5], ["c", "b", "a"]),
+            ([0.1, 1.2, 0.2], ["b", "c", "a"]),
+            ([.nan, -2, 7], ["c", "b"]),
+        ])
     func aThresholdDoesNotDropLogits(_ scores: [Float], _ labels: [String]) async throws {
         let (model, _) = try await load(scores)
         for threshold in [Float(0), 0.5, 1] {
@@ -88,7 +97,9 @@ import Testing
     }
 
     /// A number that rounds to less than 0 is a confidence too.
-    @Test(arguments: [[Float(0.3), 0.7, -0.0005], [1, 0, -0.0]])
+    @Test(
+        "a threshold drops classes where scores are confidences, even with a score slightly below 0",
+        arguments: [[Float(0.3), 0.7, -0.0005], [1, 0, -0.0]])
     func aThresholdDropsConfidences(_ scores: [Float]) async throws {
         let (model, _) = try await load(scores)
         let all = try await model.classification(of: try picture(), top: 3)
@@ -97,7 +108,9 @@ import Testing
         #expect(sure.classifications.count == 1 && sure.areConfidences)
     }
 
-    @Test(arguments: ["softmax", "sigmoid"])
+    @Test(
+        "softmax or sigmoid turns logits into confidences, to which a threshold applies",
+        arguments: ["softmax", "sigmoid"])
     func anActivationMakesConfidences(_ activation: String) async throws {
         let (model, _) = try await load([-3.5, 0.25, 11.5], members: ", \"activation\": \"\(activation)\"")
         let result = try await model.classification(of: try picture(), top: 3, threshold: 0.9)
@@ -106,7 +119,8 @@ import Testing
 
     /// The first answer reports it, once, if the warm-up could not see it; a model that is loaded again is looked at
     /// again.
-    @Test func scoresOfAnAnswerAreReportedOnce() async throws {
+    @Test("without a warm-up, scores outside 0 to 1 are reported at the first answer, once for each load")
+    func scoresOfAnAnswerAreReportedOnce() async throws {
         let folder = try TemporaryFolder()
         let json = """
             {

@@ -61,7 +61,10 @@ import Testing
         Issue.record("it never came true")
     }
 
-    @Test(.timeLimit(.minutes(2))) func whoBringsKnownShapesDoesNotWaitForTries() async throws {
+    @Test(
+        "a request with known shapes does not wait while the shapes of other requests are tried",
+        .timeLimit(.minutes(2)))
+    func whoBringsKnownShapesDoesNotWaitForTries() async throws {
         let tries = Tries(slow: 100..<200)
         let (model, _) = try await load(tries)
         _ = try await model.prediction(from: features(1))
@@ -80,7 +83,8 @@ import Testing
         #expect(tries.tried.sorted() == [1] + (100..<100 + count))
     }
 
-    @Test(.timeLimit(.minutes(2))) func theSameShapesAreTriedOnce() async throws {
+    @Test("the same new shape of eight requests is tried once", .timeLimit(.minutes(2)))
+    func theSameShapesAreTriedOnce() async throws {
         let tries = Tries(slow: 100..<101)
         let (model, _) = try await load(tries)
         let given = try features(100)
@@ -91,7 +95,10 @@ import Testing
         #expect(tries.tried == [100])
     }
 
-    @Test(.timeLimit(.minutes(2))) func whoWaitsForATryCanBeCancelledAndHasItsDeadline() async throws {
+    @Test(
+        "a request that waits for the try of its shape ends when cancelled or at its deadline",
+        .timeLimit(.minutes(2)))
+    func whoWaitsForATryCanBeCancelledAndHasItsDeadline() async throws {
         let tries = Tries(slow: 100..<101)
         let (model, _) = try await load(tries)
         let (slow, other) = (try features(100), try features(2))
@@ -112,7 +119,9 @@ import Testing
     }
 
     /// Only the open axis may have any extent, and no axis may be left out or added.
-    @Test(arguments: [[4], [2, 2, 4], [2, 4, 1], [2, 3], [4, 5]])
+    @Test(
+        "a shape that does not fit the model's fixed axes is refused without a try",
+        arguments: [[4], [2, 2, 4], [2, 4, 1], [2, 3], [4, 5]])
     func shapesThatDoNotFitAreNotTried(_ shape: [Int]) async throws {
         let tries = Tries(slow: 0..<0)
         let (model, _) = try await load(tries)
@@ -129,7 +138,8 @@ import Testing
         #expect(tries.tried.isEmpty)
     }
 
-    @Test func shapesThatAreRefusedAreTheCallersMistake() async throws {
+    @Test("a shape that the model does not take is an invalid input each time, and is not remembered")
+    func shapesThatAreRefusedAreTheCallersMistake() async throws {
         let tries = Tries(slow: 0..<0)
         let (model, _) = try await load(tries)
         for _ in 0..<2 {

@@ -16,7 +16,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [(1_000, 600, true), (1_000, 880, true), (1_000, 950, false), (1_000, 1_500, false)])
+    @Test(
+        "the faster of the variant and the usual way runs, and the slower is tried now and then",
+        arguments: [(1_000, 600, true), (1_000, 880, true), (1_000, 950, false), (1_000, 1_500, false)])
     func theFasterOneRunsAndTheOtherIsLookedAtNowAndThen(_ usual: UInt64, _ variant: UInt64, _ wins: Bool) {
         var choice = SingleStreamChoice()
         _ = run(8, &choice, usual: { _ in usual }, variant: { _ in variant })
@@ -26,7 +28,8 @@ import Testing
     }
 
     /// Another program that takes the processors makes the variant slower: then, and as long, the usual way is taken.
-    @Test func itFollowsWhatChanges() {
+    @Test("a variant that becomes slower than the usual way loses the choice, and wins again when faster")
+    func itFollowsWhatChanges() {
         var choice = SingleStreamChoice()
         _ = run(100, &choice, usual: { _ in 1_000 }, variant: { _ in 600 })
         #expect(choice.variantWins)
@@ -36,7 +39,8 @@ import Testing
         #expect(choice.variantWins)
     }
 
-    @Test func oneThatWasHeldUpChangesNothing() {
+    @Test("a single delayed prediction or noise in the times does not change the choice of the variant")
+    func oneThatWasHeldUpChangesNothing() {
         var choice = SingleStreamChoice()
         let count = run(400, &choice, usual: { _ in 1_000 }, variant: { $0 == 200 ? 1_000_000 : 600 })
         #expect(choice.variantWins && count > 380)

@@ -33,7 +33,8 @@ import Testing
         return model.singleStreamReport?.state
     }
 
-    @Test func theFirstSingleStreamPredictionHasTheVariantCompiledAndLaterOnesRunOnIt() async throws {
+    @Test("the first lone prediction has the single-stream variant compiled, and later predictions run there")
+    func theFirstSingleStreamPredictionHasTheVariantCompiledAndLaterOnesRunOnIt() async throws {
         let engine = FakeEngine(threads: 4), folder = try TemporaryFolder()
         let model = try await load(engine, singleStream: .always(threads: 4), folder)
         #expect(model.singleStreamReport?.state == .notCompiled)
@@ -51,7 +52,8 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 2, "it is compiled once")
     }
 
-    @Test func predictionsThatRunSideBySideHaveTheUsualThreads() async throws {
+    @Test("a prediction that joins another runs on the usual threads, not on the single-stream variant")
+    func predictionsThatRunSideBySideHaveTheUsualThreads() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
         let model = try await load(
             engine, singleStream: .always(threads: 4), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
@@ -83,7 +85,8 @@ import Testing
     }
 
     /// The variant's one request is released however a prediction ends.
-    @Test func aCancelledSingleStreamPredictionGivesTheVariantBack() async throws {
+    @Test("a cancelled prediction releases the single-stream variant for the next prediction")
+    func aCancelledSingleStreamPredictionGivesTheVariantBack() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 2), folder = try TemporaryFolder()
         let model = try await load(
             engine, singleStream: .always(threads: 2), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
@@ -104,10 +107,12 @@ import Testing
         #expect(model.singleStreamReport?.predictions == 3)
     }
 
-    @Test(arguments: [
-        (SingleStreamPolicy.never, 4, "{}"), (.always(threads: 2), 4, "{}"), (.automatic(threads: 2), 4, "{}"),
-        (.always(threads: 4), 4, #"{ "lone_threads": 0 }"#),
-    ])
+    @Test(
+        "no variant is made where single-stream predictions are off or would have no more threads",
+        arguments: [
+            (SingleStreamPolicy.never, 4, "{}"), (.always(threads: 2), 4, "{}"), (.automatic(threads: 2), 4, "{}"),
+            (.always(threads: 4), 4, #"{ "lone_threads": 0 }"#),
+        ])
     func noVariantWhereItWouldHaveNoMoreThreads(_ singleStream: SingleStreamPolicy, _ threads: Int, _ runtime: String)
         async throws
     {
@@ -120,7 +125,8 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 1)
     }
 
-    @Test func whatTheBundleSaysCounts() async throws {
+    @Test("lone_threads in a bundle counts over a configuration without single-stream variants")
+    func whatTheBundleSaysCounts() async throws {
         let engine = FakeEngine(threads: 4), folder = try TemporaryFolder()
         let model = try await load(engine, singleStream: .never, runtime: #"{ "lone_threads": 3 }"#, folder)
         _ = try await predict(model)
@@ -130,7 +136,8 @@ import Testing
 
     /// A variant that cannot be compiled costs only the attempt: predictions continue as before, and the reason is
     /// reported.
-    @Test func withoutAVariantPredictionsGoOn() async throws {
+    @Test("a variant that cannot be compiled is reported, is not tried again, and predictions go on")
+    func withoutAVariantPredictionsGoOn() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("m.onnx")
         let reads = Atomic<Int>(0)
@@ -152,7 +159,8 @@ import Testing
 
     /// The default is left to the model: small ones need none, and neither does one whose single-stream predictions are
     /// few.
-    @Test func byDefaultManySingleStreamPredictionsInARowAreNeeded() async throws {
+    @Test("by default a variant is compiled only after eight lone predictions in a row")
+    func byDefaultManySingleStreamPredictionsInARowAreNeeded() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
         let runtime = #"{ "warmup": { "runs": 0 } }"#
         let model = try await load(engine, singleStream: .automatic(threads: 4), runtime: runtime, folder)
@@ -177,7 +185,8 @@ import Testing
     }
 
     /// A process that has much of its memory in use already gets no variant by default.
-    @Test func thereMustBeMemoryForIt() async throws {
+    @Test("by default no variant is compiled in a process that already uses too much memory")
+    func thereMustBeMemoryForIt() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
         let runtime = #"{ "warmup": { "runs": 0 } }"#
         let model = try await load(
@@ -209,7 +218,8 @@ import Testing
     }
 
     /// By default a variant that was not used for ten minutes gives its memory back, and can be compiled again.
-    @Test func aVariantThatIsNotUsedIsReleased() async throws {
+    @Test("by default a variant is released after ten minutes without use, and can be compiled again")
+    func aVariantThatIsNotUsedIsReleased() async throws {
         let freed = Atomic<Int>(0)
         let folder = try TemporaryFolder()
         let engine = FakeEngine(
@@ -224,7 +234,8 @@ import Testing
     }
 
     /// With two clients one is often alone for a moment.
-    @Test func theFirstPredictionAfterOthersRunsAsTheyDo() async throws {
+    @Test("by default the first lone prediction after two concurrent ones runs on the usual threads")
+    func theFirstPredictionAfterOthersRunsAsTheyDo() async throws {
         let folder = try TemporaryFolder()
         let engine = FakeEngine(endsAtOnce: false, threads: 4)
         let model = try await prepared(engine, folder)
@@ -239,7 +250,8 @@ import Testing
         #expect(try await next.value == nil)
     }
 
-    @Test func theRepositoryTellsOfIt() async throws {
+    @Test("the repository reports an event when a single-stream variant is compiled")
+    func theRepositoryTellsOfIt() async throws {
         let folder = try TemporaryFolder()
         let engine = FakeEngine(threads: 4)
         try folder.write(["m/model.json": Bundles.manifest(runtime: #"{ "lone_threads": 4 }"#), "m/m.onnx": ""])

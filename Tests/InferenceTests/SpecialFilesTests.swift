@@ -45,9 +45,10 @@ import Inference
         }
     }
 
-    @Test(arguments: Kind.allCases) func aBundleWithASpecialFileIsRefusedBeforeTheEngineSeesIt(_ kind: Kind)
-        async throws
-    {
+    @Test(
+        "a model with a pipe, socket or device among its files is refused before the engine reads a file",
+        arguments: Kind.allCases)
+    func aBundleWithASpecialFileIsRefusedBeforeTheEngineSeesIt(_ kind: Kind) async throws {
         for (files, special, model) in Self.bundles {
             let folder = try TemporaryFolder()
             let path = try folder.write(files) + "/" + model
@@ -68,7 +69,9 @@ import Inference
 
     /// ONNX names the files of large weights (external_data.py of the onnx package): any name may be one of the
     /// model's.
-    @Test(arguments: Kind.allCases, ["weights", "m2.onnx.data", "sub/weights"])
+    @Test(
+        "a bare ONNX file whose external data is a pipe, socket or device is refused",
+        arguments: Kind.allCases, ["weights", "m2.onnx.data", "sub/weights"])
     func aSpecialFileThatABareONNXFileNamesIsRefused(_ kind: Kind, _ special: String) async throws {
         func field(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] { [number << 3 | 2, UInt8(bytes.count)] + bytes }
         let location = field(13, field(1, Array("location".utf8)) + field(2, Array(special.utf8)))
@@ -92,7 +95,9 @@ import Inference
     }
 
     /// The socket or pipe of a service that has the model's name is not one of the model's files.
-    @Test(arguments: Kind.allCases, ["m.sock", "m.pipe", "m.txt"])
+    @Test(
+        "a bare model file beside an unrelated pipe, socket or device is loaded",
+        arguments: Kind.allCases, ["m.sock", "m.pipe", "m.txt"])
     func aBareModelFileBesideAnUnrelatedSpecialFileIsLoaded(_ kind: Kind, _ special: String) async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
@@ -102,7 +107,8 @@ import Inference
         #expect(try await Model.load(contentsOf: path, configuration: configuration).description.name == "m")
     }
 
-    @Test(arguments: Kind.allCases) func everyReaderOfFilesRefusesThem(_ kind: Kind) throws {
+    @Test("every reader of model files refuses a pipe, a socket and a device", arguments: Kind.allCases)
+    func everyReaderOfFilesRefusesThem(_ kind: Kind) throws {
         let folder = try TemporaryFolder()
         let path = folder.url.path + "/file.bin"
         try kind.make(path)
@@ -125,7 +131,8 @@ import Inference
     }
 
     /// A watched folder is looked at whatever lies in it.
-    @Test func aWatchedFolderWithSpecialFilesIsLookedAt() async throws {
+    @Test("a watched folder leaves models with pipes, sockets or devices alone, and good models stay ready")
+    func aWatchedFolderWithSpecialFilesIsLookedAt() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["good.onnx": ""])
         let (repository, events) = try Bundles.repository(folder)

@@ -21,7 +21,8 @@ import Testing
 
     /// The engine infers shapes layer by layer, and a layer whose input has the shape of its last run is passed over:
     /// stopped half-way, it would continue with the shapes of two runs.
-    @Test func aBatchOfAnotherSizeAfterOneThatWasStoppedSucceeds() async throws {
+    @Test("a batch that follows a cancelled batch of another size succeeds")
+    func aBatchOfAnotherSizeAfterOneThatWasStoppedSucceeds() async throws {
         let folder = try TemporaryFolder()
         let model = try await load(folder)
         let input = try #require(model.description.inputs.first)

@@ -26,7 +26,8 @@ import Testing
 
     private func streams(_ engine: FakeEngine) -> [Int?] { engine.state.withLock { $0.options.map(\.streams) } }
 
-    @Test func equalStreamsServeAsTheyAre() async throws {
+    @Test("a model whose streams give equal answers serves with all streams")
+    func equalStreamsServeAsTheyAre() async throws {
         let engine = FakeEngine(answers: { _, _, _, _ in Self.right })
         let model = try await load(engine)
         #expect(model.loadReport.streamCheck == .equal && model.instances == 2)
@@ -36,14 +37,17 @@ import Testing
     }
 
     /// The last bits of a sum depend on how threads share it.
-    @Test func roundingIsNoDifference() async throws {
+    @Test("answers of streams that differ only by rounding are equal")
+    func roundingIsNoDifference() async throws {
         let engine = FakeEngine(answers: { streams, _, _, _ in
             streams == 1 ? Self.right : Self.bytes([0.10001, 0.2, 0.3, 0.40002])
         })
         #expect(try await load(engine).loadReport.streamCheck == .equal)
     }
 
-    @Test(arguments: [[0.1, 0.2, 0.3, 0.41], [0.1, .nan, 0.3, 0.4], [0.1, 0.2, .infinity, 0.4]] as [[Float]])
+    @Test(
+        "a model whose second stream answers wrongly is served with one stream, and the report says so",
+        arguments: [[0.1, 0.2, 0.3, 0.41], [0.1, .nan, 0.3, 0.4], [0.1, 0.2, .infinity, 0.4]] as [[Float]])
     func aModelWhoseSecondStreamIsWrongIsServedWithOneStream(_ wrong: [Float]) async throws {
         let engine = FakeEngine(answers: { streams, request, _, _ in
             streams > 1 && request == 1 ? Self.bytes(wrong) : Self.right
@@ -59,7 +63,8 @@ import Testing
         #expect(engine.state.withLock { $0.models } == 1)
     }
 
-    @Test func aModelThatIsWrongWithOneStreamTooFailsToLoad() async throws {
+    @Test("a model that differs from the reference even with one stream fails to load")
+    func aModelThatIsWrongWithOneStreamTooFailsToLoad() async throws {
         // Only the first that is compiled, the reference, is right.
         let compiled = Atomic<Int>(0)
         let engine = FakeEngine(answers: { streams, _, _, _ in
@@ -71,7 +76,8 @@ import Testing
         #expect(streams(engine) == [1, nil, 1])
     }
 
-    @Test func aModelThatDiffersFromItselfOnOneStreamIsExemptAndSaysSo() async throws {
+    @Test("a model that differs from itself on one stream is not compared, and the report says so")
+    func aModelThatDiffersFromItselfOnOneStreamIsExemptAndSaysSo() async throws {
         let engine = FakeEngine(answers: { _, _, run, _ in Self.bytes([Float(run), 0, 0, 0]) })
         let model = try await load(engine)
         #expect(model.loadReport.streamCheck == .random && model.instances == 2)
@@ -79,14 +85,16 @@ import Testing
         try await model.canary()
     }
 
-    @Test func oneStreamIsComparedWithNothing() async throws {
+    @Test("a model that is configured with one stream is not compared")
+    func oneStreamIsComparedWithNothing() async throws {
         let engine = FakeEngine(answers: { _, _, _, _ in Self.right })
         let model = try await load(engine) { $0.compile.streams = 1 }
         #expect(model.loadReport.streamCheck == .notCompared(reason: "it runs with one stream"))
         #expect(streams(engine) == [1])
     }
 
-    @Test func theReferenceIsKeptByTheDigestOfTheFileInTheCache() async throws {
+    @Test("the cache keeps reference answers, and that a model must run with one stream")
+    func theReferenceIsKeptByTheDigestOfTheFileInTheCache() async throws {
         let cache = try TemporaryFolder()
         let engine = FakeEngine(answers: { _, _, _, _ in Self.right })
         #expect(try await load(engine, cache: cache).loadReport.streamCheck == .equal)
@@ -111,7 +119,8 @@ import Testing
         #expect(streams(wrong) == [nil, 1, 1, 1])
     }
 
-    @Test func aReferenceThatIsWrongOrDamagedIsComputedAgain() async throws {
+    @Test("a wrong or damaged reference in the cache is computed again")
+    func aReferenceThatIsWrongOrDamagedIsComputedAgain() async throws {
         let cache = try TemporaryFolder()
         let other = FakeEngine(answers: { _, _, _, _ in Self.bytes([5, 5, 5, 5]) })
         _ = try await load(other, cache: cache)
@@ -125,7 +134,9 @@ import Testing
     }
 
     /// The variant for batches is a compilation of its own, with kernels that round differently.
-    @Test(arguments: [true, false])
+    @Test(
+        "a batch variant that answers differently is not used, and the model runs without batches",
+        arguments: [true, false])
     func aVariantForBatchesThatDiffersIsNotUsed(onAllStreams: Bool) async throws {
         let engine = FakeEngine(
             inputs: [TensorPort(name: "x", elementType: .float32, shape: [-1, 4])],
@@ -148,7 +159,8 @@ import Testing
     }
 
     /// A detector's list is sorted by score, and rounding swaps rows whose scores are nearly equal.
-    @Test func rowsThatChangePlacesAreNoDifferenceUnlessTheyHaveOtherValues() async throws {
+    @Test("detector rows that change places are no difference, unless a row has another value")
+    func rowsThatChangePlacesAreNoDifferenceUnlessTheyHaveOtherValues() async throws {
         for (last, isEqual) in [(Float(7), true), (8, false)] {
             let engine = FakeEngine(
                 outputs: ports(.float32, [1, 3, 2]),
@@ -159,7 +171,8 @@ import Testing
         }
     }
 
-    @Test func placesOfClassesThatChangePlacesAreNoDifferenceUnlessTheyAreOthers() async throws {
+    @Test("class indices that change places are no difference, unless an index is another")
+    func placesOfClassesThatChangePlacesAreNoDifferenceUnlessTheyAreOthers() async throws {
         for (last, isEqual) in [(Int32(7), true), (8, false)] {
             let engine = FakeEngine(
                 outputs: ports(.int32, [1, 3]),
@@ -171,14 +184,16 @@ import Testing
     }
 
     /// The place of a score is its class.
-    @Test func scoresThatChangePlacesAreADifference() async throws {
+    @Test("scores of a classifier that change places are a difference")
+    func scoresThatChangePlacesAreADifference() async throws {
         let engine = FakeEngine(answers: { streams, _, _, _ in
             streams == 1 ? Self.right : Self.bytes([0.4, 0.2, 0.3, 0.1])
         })
         #expect(try await load(engine).loadReport.streamCheck.name == "one_stream")
     }
 
-    @Test func aStreamThatGoesWrongLaterIsFoundByTheCanaryAndAReloadRunsWithOneStream() async throws {
+    @Test("the canary finds a stream that goes wrong later, and the reload runs with one stream")
+    func aStreamThatGoesWrongLaterIsFoundByTheCanaryAndAReloadRunsWithOneStream() async throws {
         let isWrong = Atomic<Bool>(false)
         let engine = FakeEngine(answers: { streams, request, _, _ in
             isWrong.load(ordering: .relaxed) && streams > 1 && request == 1 ? Self.bytes([9, 9, 9, 9]) : Self.right
@@ -214,7 +229,8 @@ import Testing
     }
 
     /// There is nothing else to be tried: the engine itself is wrong.
-    @Test func aCanaryThatDiffersWithOneStreamFails() async throws {
+    @Test("a canary that differs on a model with one stream is an error")
+    func aCanaryThatDiffersWithOneStreamFails() async throws {
         let cache = try TemporaryFolder(), isWrong = Atomic<Bool>(false)
         let engine = FakeEngine(answers: { streams, request, _, _ in
             streams > 1 && request == 1 || isWrong.load(ordering: .relaxed) ? Self.bytes([9, 9, 9, 9]) : Self.right

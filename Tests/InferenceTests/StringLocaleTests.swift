@@ -13,12 +13,14 @@ struct StringLocaleTests {
             ).bytes)
     }
 
-    @Test func nothingChangesWhereTheLocaleIsThere() {
+    @Test("a StringNormalizer whose locale is installed is left unchanged")
+    func nothingChangesWhereTheLocaleIsThere() {
         #expect(StringLocale.replaced(in: file([]), hasLocale: { _ in true }) == nil)
         #expect(StringLocale.replaced(in: file([("locale", "de_DE")]), hasLocale: { $0 == "de_DE" }) == nil)
     }
 
-    @Test func aLocaleThatIsMissingIsReplacedByTheOneThatEverySystemHas() {
+    @Test("a StringNormalizer whose locale is not installed gets C.UTF-8")
+    func aLocaleThatIsMissingIsReplacedByTheOneThatEverySystemHas() {
         let expected = file([("case_change_action", "LOWER"), ("locale", "C.UTF-8")])
         #expect(
             StringLocale.replaced(in: file([("case_change_action", "LOWER")]), hasLocale: { _ in false }) == expected)
@@ -26,7 +28,8 @@ struct StringLocaleTests {
         #expect(StringLocale.replaced(in: french, hasLocale: { _ in false }) == expected)
     }
 
-    @Test func otherFilesAndDamagedOnesStayAsTheyAre() {
+    @Test("a file without a StringNormalizer is left unchanged, and a cut file does not crash the reader")
+    func otherFilesAndDamagedOnesStayAsTheyAre() {
         let other = [UInt8](ONNXFile.slow(layers: 2).bytes)
         #expect(StringLocale.replaced(in: other, hasLocale: { _ in false }) == nil)
         let whole = file([])

@@ -51,7 +51,9 @@ import Testing
         return EncodedImage(Array(try Data(contentsOf: file)))
     }
 
-    @Test(arguments: [("", [0.6, 0, 0.8, 0] as [Float]), (#", "normalize": "none""#, [3, 0, 4, 0])])
+    @Test(
+        "a bundle with taught classes answers bit for bit like the taught head",
+        arguments: [("", [0.6, 0, 0.8, 0] as [Float]), (#", "normalize": "none""#, [3, 0, 4, 0])])
     func aBundleAnswersBitForBitLikeTheTaughtModel(_ more: String, _ embedding: [Float]) async throws {
         for head in try Self.heads() {
             let model = try await Self.load(TaughtFile.bytes(of: head), more).get()
@@ -77,7 +79,8 @@ import Testing
     }
 
     /// A head that the bundle does not have: what a daemon teaches.
-    @Test func aModelOfEmbeddingsAnswersWithTheClassesOfAnother() async throws {
+    @Test("an embedding model classifies with a taught head that comes with the request")
+    func aModelOfEmbeddingsAnswersWithTheClassesOfAnother() async throws {
         let heads = try Self.heads()
         let model = try await Self.load(TaughtFile.bytes(of: heads[0])).get()
         let expected = try #require(heads[3].answer([0.6, 0, 0.8, 0]))
@@ -86,7 +89,8 @@ import Testing
         #expect(result.classifications.map(\.confidence) == expected.confidences.sorted(by: >))
     }
 
-    @Test func embeddingsThatCannotBeAnsweredAreErrors() async throws {
+    @Test("a classification by taught classes fails where the embedding has a NaN")
+    func embeddingsThatCannotBeAnsweredAreErrors() async throws {
         let head = try Self.heads()[0]
         let model = try await Self.load(TaughtFile.bytes(of: head), answer: [.nan, 0, 1, 0]).get()
         await #expect(throws: InferenceError.self) {
@@ -104,7 +108,8 @@ import Testing
         }
     }
 
-    @Test func filesAndKeysThatDoNotFitAreNamed() async throws {
+    @Test("a taught file or key that does not fit is reported with the reason")
+    func filesAndKeysThatDoNotFitAreNamed() async throws {
         let head = try Self.heads()[0], bytes = TaughtFile.bytes(of: head)
         func expect(_ words: String, _ found: [String]) {
             #expect(found.contains { $0.hasPrefix("outputs[0].") && $0.contains(words) }, "\(found)")
@@ -138,7 +143,8 @@ import Testing
     }
 
     /// Cut off at every byte, and with a bit turned at every byte: problems, or a model, and no crash.
-    @Test func damagedFilesEndInProblems() async throws {
+    @Test("a cut taught file is a problem, and the answers of a damaged taught file are finite")
+    func damagedFilesEndInProblems() async throws {
         for head in try Self.heads() where head.threshold != nil {
             let good = TaughtFile.bytes(of: head)
             for length in stride(from: 0, to: good.count, by: 7) {

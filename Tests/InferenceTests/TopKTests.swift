@@ -7,7 +7,8 @@ import Testing
         scores.withUnsafeBufferPointer { TopK.select($0, count: count, threshold: threshold).map(\.index) }
     }
 
-    @Test func theBestComeFirstAndEqualsByIndex() {
+    @Test("the best scores come first, and equal scores in the order of their indices")
+    func theBestComeFirstAndEqualsByIndex() {
         #expect(top([0.1, 0.5, 0.4, 0.5], 3) == [1, 3, 2])
         #expect(top([0.2, 0.2, 0.2], 2) == [0, 1])
         #expect(top([0.1, 0.2], 5) == [1, 0])
@@ -15,19 +16,22 @@ import Testing
         #expect(top([1], 0) == [])
     }
 
-    @Test func theThresholdCounts() {
+    @Test("only scores of at least the threshold are selected")
+    func theThresholdCounts() {
         #expect(top([0.1, 0.5, 0.4], 3, 0.4) == [1, 2])
         #expect(top([0.1], 3, 1) == [])
         // Many are found in another way.
         #expect(top([0.1, 0.5, 0.4], 300, 0.4) == [1, 2] && top([0.1, .nan], 300, 1) == [])
     }
 
-    @Test func notANumberIsNotAScore() {
+    @Test("a NaN is never selected")
+    func notANumberIsNotAScore() {
         #expect(top([.nan, 0.5, .nan], 3) == [1])
     }
 
     /// Against sorting everything, on many random arrays.
-    @Test func equalsASort() {
+    @Test("the selection from random scores equals a full sort")
+    func equalsASort() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SplitMix(seed: seed)
         for _ in 0..<500 {

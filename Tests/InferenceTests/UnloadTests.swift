@@ -4,7 +4,8 @@ import Testing
 
 /// Models that are unloaded, on request or because they are idle, and when they are loaded again.
 @Suite(.timeLimit(.minutes(2))) struct UnloadTests {
-    @Test func anUnloadedModelComesBackOnlyWhenItIsLoaded() async throws {
+    @Test("a model that is unloaded on request comes back only by a load on request")
+    func anUnloadedModelComesBackOnlyWhenItIsLoaded() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder)
@@ -24,7 +25,8 @@ import Testing
         #expect(try await repository.model(named: "m").description.version == "2")
     }
 
-    @Test func allVersionsOfAnUnloadedModelStayAwayAndComeBackTogether() async throws {
+    @Test("all versions of an unloaded model, added ones too, stay away until a load on request")
+    func allVersionsOfAnUnloadedModelStayAwayAndComeBackTogether() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/1/m.onnx": "", "m/2/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder)
@@ -46,7 +48,8 @@ import Testing
         #expect(try await repository.model(named: "m", version: "1").description.version == "1")
     }
 
-    @Test func anIdleLazyModelIsUnloaded() async throws {
+    @Test("an idle lazy model is unloaded, and comes back with the next request")
+    func anIdleLazyModelIsUnloaded() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder, policy: .lazy, idle: .nanoseconds(1))
@@ -58,7 +61,8 @@ import Testing
         #expect(events.all.count == 3, "it comes back by itself")
     }
 
-    @Test func anEagerModelIsKept() async throws {
+    @Test("an idle eager model stays loaded")
+    func anEagerModelIsKept() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder, idle: .nanoseconds(1))

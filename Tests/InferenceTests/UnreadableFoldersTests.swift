@@ -71,7 +71,7 @@ import Testing
         ("v/1/model.json", EACCES, ["v 1"]), ("names:v/2", ENFILE, ["v 2"]),
     ]
 
-    @Test(arguments: failures)
+    @Test("a loaded model stays as it is while its folder or files cannot be read", arguments: failures)
     func whatIsLoadedStays(_ failure: (path: String, code: Int32, left: [String])) async throws {
         let scene = try Scene(Self.files)
         try scene.repository.discover()
@@ -112,7 +112,8 @@ import Testing
         #expect(try await scene.reload() == ["unloaded m 1", "unchanged v 1", "unchanged v 2"])
     }
 
-    @Test func whatWasNotKnownHasFailedWithTheReason() async throws {
+    @Test("a model that cannot be read when first found has failed with the reason")
+    func whatWasNotKnownHasFailedWithTheReason() async throws {
         let scene = try Scene(Self.files)
         scene.faults.set("names:v", EMFILE)
         scene.faults.set("m/model.json", EACCES)
@@ -154,7 +155,8 @@ import Testing
         #expect(scene.repository.isReady())
     }
 
-    @Test func whatBecomesReadableIsLoaded() async throws {
+    @Test("a model that becomes readable is loaded by the next reload")
+    func whatBecomesReadableIsLoaded() async throws {
         let scene = try Scene(Self.files)
         scene.faults.set("names:v", EIO)
         try scene.repository.discover()
@@ -170,7 +172,8 @@ import Testing
         #expect(try await scene.repository.model(named: "v").description.version == "2")
     }
 
-    @Test func aWatchedFolderTakesInNothingThatItCannotRead() async throws {
+    @Test("a watched folder leaves a new bundle that cannot be read alone, and loads it once readable")
+    func aWatchedFolderTakesInNothingThatItCannotRead() async throws {
         let scene = try Scene(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         try scene.repository.discover()
         await scene.repository.loadEager()
@@ -193,7 +196,9 @@ import Testing
         #expect(try await look() == ["loaded n 1"])
     }
 
-    @Test(arguments: [("names:", EMFILE), ("", EIO), (".", EACCES)])
+    @Test(
+        "a models folder that cannot be read is an error, and no model is dropped",
+        arguments: [("names:", EMFILE), ("", EIO), (".", EACCES)])
     func aModelsFolderThatCannotBeReadDropsNothing(_ failure: (path: String, code: Int32)) async throws {
         let scene = try Scene(Self.files)
         try scene.repository.discover()
@@ -207,7 +212,8 @@ import Testing
         #expect(try scene.repository.readyModel(named: "m") != nil)
     }
 
-    @Test func foldersOfTheFileSystemAreNotModels() throws {
+    @Test("a lost+found folder that cannot be read is not taken for a model")
+    func foldersOfTheFileSystemAreNotModels() throws {
         let scene = try Scene(["m/model.json": Bundles.manifest(), "m/m.onnx": "", "lost+found/x": ""])
         scene.faults.set("names:lost+found", EACCES)
         try scene.repository.discover()

@@ -86,7 +86,8 @@ import Testing
         return try await repository.serve(outcome, of: source, by: updater, room, deadline: deadline)
     }
 
-    @Test func versionsAreOrderedByTheirNumbers() {
+    @Test("versions are ordered by the numbers of their parts: 3, 3.1, 3.2, 3.10, 4")
+    func versionsAreOrderedByTheirNumbers() {
         let sorted = ["3", "3.1", "3.2", "3.10", "3.10.1", "4", "10", "latest", "latest.2"]
         for seed in 0..<20 {
             var generator = SplitMix(seed: UInt64(seed))
@@ -95,7 +96,8 @@ import Testing
         }
     }
 
-    @Test func anUpdateServesAndTheNextGoesOnFromIt() async throws {
+    @Test("an update serves as the next version, also after a restart, and later updates build on it")
+    func anUpdateServesAndTheNextGoesOnFromIt() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"])
         let original = try Data(contentsOf: scene.models.url.appendingPathComponent("d.mlmodel"))
         let (repository, events) = try await scene.repository()
@@ -125,7 +127,8 @@ import Testing
         #expect(again.names == [], "an update is nothing without the model")
     }
 
-    @Test func aLaterVersionOfTheModelCounts() async throws {
+    @Test("a higher version that the operator adds serves, and the next update starts from there")
+    func aLaterVersionOfTheModelCounts() async throws {
         let scene = try Scene(["d/3/m.mlmodel": "dense-classifier.mlmodel"])
         let (repository, _) = try await scene.repository()
         #expect(try await update("d", in: repository, scene.room()) == "3.1")
@@ -142,7 +145,8 @@ import Testing
     }
 
     /// The other files of a bundle go with it: labels in a folder, links as files, nothing hidden.
-    @Test func aBundleIsCopiedWhole() async throws {
+    @Test("an update copies the whole bundle: labels in folders, links as files, nothing hidden")
+    func aBundleIsCopiedWhole() async throws {
         let scene = try Scene(["b/net.mlmodel": "dense-classifier.mlmodel"])
         let manifest = """
             // By hand
@@ -165,7 +169,8 @@ import Testing
         #expect(scene.taken.withLock { $0 } == scene.bytes)
     }
 
-    @Test func theOldestUpdatesAreDropped() async throws {
+    @Test("the oldest updates beyond the number to keep are deleted")
+    func theOldestUpdatesAreDropped() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"])
         let (repository, _) = try await scene.repository()
         for _ in 0..<4 { try await update("d", in: repository, scene.room(versions: 2)) }
@@ -178,7 +183,8 @@ import Testing
 
     /// No room, and a deadline that has passed when the new version is to be loaded: nothing is kept, and nothing has
     /// changed.
-    @Test func whatDoesNotFinishIsNotKept() async throws {
+    @Test("an update without room or past its deadline keeps nothing and changes nothing")
+    func whatDoesNotFinishIsNotKept() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"], most: 1)
         let (repository, _) = try await scene.repository()
         await #expect { try await update("d", in: repository, scene.room()) } throws: { error in
@@ -193,7 +199,8 @@ import Testing
         #expect(try await late.model(named: "d").description.version == "1")
     }
 
-    @Test func whatAKillLeftIsRemovedAndNeverServed() async throws {
+    @Test("an update that a kill left unfinished is removed at the start and never served")
+    func whatAKillLeftIsRemovedAndNeverServed() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"])
         let left = scene.updates.appendingPathComponent(".unfinished-d-1.1")
         try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)
@@ -204,7 +211,8 @@ import Testing
     }
 
     /// A new version that cannot be loaded leaves the one before serving.
-    @Test func aDamagedUpdateFallsBack() async throws {
+    @Test("where an update is damaged, the version before serves, and the next update has a new number")
+    func aDamagedUpdateFallsBack() async throws {
         let scene = try Scene(["d.mlmodel": "dense-classifier.mlmodel"])
         let (repository, _) = try await scene.repository()
         try await update("d", in: repository, scene.room())
@@ -215,7 +223,8 @@ import Testing
         #expect(try await update("d", in: again, scene.room()) == "1.2")
     }
 
-    @Test func whatIsNotUpdatableSaysSo() async throws {
+    @Test("an update of a model that is not updatable fails with the reason")
+    func whatIsNotUpdatableSaysSo() async throws {
         let scene = try Scene([:])
         try FileManager.default.copyItem(
             at: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml/product/colors.mlmodel"),

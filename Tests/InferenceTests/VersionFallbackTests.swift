@@ -48,7 +48,8 @@ import Testing
         var states: [String] { repository.records.map(\.state.name) }
     }
 
-    @Test func atAStartTheHighestGoodVersionIsLoaded() async throws {
+    @Test("at a start the highest version that passes its load check is loaded")
+    func atAStartTheHighestGoodVersionIsLoaded() async throws {
         let scene = try Scene(1...4, bad: [3, 4])
         await scene.repository.loadEager()
         #expect(scene.events.all == ["failed m 4", "failed m 3", "loaded m 2"])
@@ -59,7 +60,8 @@ import Testing
         }
     }
 
-    @Test func aModelWithoutAGoodVersionIsNotReady() async throws {
+    @Test("a model whose versions all fail is not ready, and requests fail")
+    func aModelWithoutAGoodVersionIsNotReady() async throws {
         let scene = try Scene(1...2, bad: [1, 2])
         await scene.repository.loadEager()
         #expect(scene.events.all == ["failed m 2", "failed m 1"])
@@ -69,7 +71,8 @@ import Testing
         await #expect(throws: InferenceError.self) { _ = try await scene.answering }
     }
 
-    @Test func aNewVersionThatFailsLeavesTheModelReady() async throws {
+    @Test("a new version that fails leaves the model ready with the version before, until repaired")
+    func aNewVersionThatFailsLeavesTheModelReady() async throws {
         let scene = try Scene(1...2, bad: [])
         await scene.repository.loadEager()
         try scene.folder.write(["m/3/m.onnx": "3"])
@@ -87,7 +90,8 @@ import Testing
     }
 
     /// Of several that have failed, the one that is repaired serves, though a higher one is still bad.
-    @Test func aRepairedVersionBelowABadOneServesAfterAReload() async throws {
+    @Test("a repaired version serves after a reload, even below a version that still fails")
+    func aRepairedVersionBelowABadOneServesAfterAReload() async throws {
         let scene = try Scene(1...4, bad: [3, 4])
         await scene.repository.loadEager()
         await scene.repository.reloadAll()
@@ -99,7 +103,9 @@ import Testing
     }
 
     /// The version that serves is removed, while the one above it is bad: one that was never loaded takes its place.
-    @Test(arguments: [LoadPolicy.eager, .lazy])
+    @Test(
+        "when the serving version is removed and a higher version fails, the next good version serves",
+        arguments: [LoadPolicy.eager, .lazy])
     func whereTheServingVersionIsRemovedTheNextGoodOneServes(_ policy: LoadPolicy) async throws {
         let scene = try Scene(1...2, bad: [], policy: policy)
         await scene.repository.loadEager()
@@ -113,7 +119,8 @@ import Testing
         #expect(scene.repository.isReady() && scene.repository.isReady(when: .models(["m"])))
     }
 
-    @Test func aRequestForALazyModelGetsTheHighestGoodVersion() async throws {
+    @Test("a request for a lazy model gets the highest version that can be loaded")
+    func aRequestForALazyModelGetsTheHighestGoodVersion() async throws {
         let scene = try Scene(1...3, bad: [2, 3], policy: .lazy)
         #expect(try await scene.answering == "1")
         #expect(try await scene.answering == "1")
@@ -125,7 +132,8 @@ import Testing
 
     /// The highest version fails for a reason that passes: the lower one answers until the other is loaded, without a
     /// reload.
-    @Test func aLazyVersionThatFailedIsTriedAgainAfterAWhile() async throws {
+    @Test("a lazy version that failed is tried again after the retry time, without a reload")
+    func aLazyVersionThatFailedIsTriedAgainAfterAWhile() async throws {
         let scene = try Scene(1...2, bad: [2], policy: .lazy, retryTime: .zero)
         #expect(try await scene.answering == "1")
         scene.fail([])
@@ -139,7 +147,8 @@ import Testing
         #expect(eventually { scene.events.all.last == "loaded m 2" })
     }
 
-    @Test func aLazyVersionThatFailedIsNotTriedAgainAtOnce() async throws {
+    @Test("a lazy version that failed is not tried again before the retry time")
+    func aLazyVersionThatFailedIsNotTriedAgainAtOnce() async throws {
         let scene = try Scene(1...2, bad: [2], policy: .lazy)
         #expect(try await scene.answering == "1")
         scene.fail([])
@@ -149,7 +158,8 @@ import Testing
     }
 
     /// A request to load a model is told that its highest version failed; what is good serves all the same.
-    @Test func aLoadOnRequestReportsTheFailureAndServesWhatIsGood() async throws {
+    @Test("a load on request reports that the highest version failed, and a lower version serves")
+    func aLoadOnRequestReportsTheFailureAndServesWhatIsGood() async throws {
         let scene = try Scene(1...2, bad: [])
         await scene.repository.loadEager()
         try scene.repository.unload("m")

@@ -240,7 +240,8 @@ import Testing
         return ""
     }
 
-    @Test(arguments: states.map(\.name)) func everyEventInEveryState_leadsToTheStateOfTheTable(_ name: String) throws {
+    @Test("every event in every state leads to the state and the answer of the table", arguments: states.map(\.name))
+    func everyEventInEveryState_leadsToTheStateOfTheTable(_ name: String) throws {
         let state = try #require(Self.states.first { $0.name == name })
         let row = try #require(Self.table[name])
         #expect(row.count == Event.allCases.count)
@@ -254,7 +255,8 @@ import Testing
         }
     }
 
-    @Test func aFolderThatCannotBeRead_neverLoads_andGivesItsReason() {
+    @Test("a version whose folder cannot be read never begins a load, and gives the reason")
+    func aFolderThatCannotBeRead_neverLoads_andGivesItsReason() {
         var machine = Machine(unreadable: "gone")
         #expect(machine.state == .failed(reason: "gone"))
         for event in [Event.request, .requestLate, .requestAgain, .bringBack] {
@@ -273,7 +275,8 @@ import Testing
         #expect(!machine.isDueAgain(after: .zero, at: Self.late), "no load has failed")
     }
 
-    @Test func currentModel_isThatOfTheSameConfiguration_andNotStale() {
+    @Test("a model is current only for its own configuration, while no reload runs or has failed")
+    func currentModel_isThatOfTheSameConfiguration_andNotStale() {
         var machine = Machine()
         for event in [Event.request, .success] { _ = Self.happen(event, to: &machine) }
         #expect(machine.current(with: Self.settings) == "model 0")
@@ -346,7 +349,8 @@ import Testing
         }
     }
 
-    @Test func randomSequences_decideAsTheFlagsDid() {
+    @Test("random event sequences lead to the same decisions as independent flags")
+    func randomSequences_decideAsTheFlagsDid() {
         let seed = SplitMix.seed(for: "VersionMachineTests")
         var random = SplitMix(seed: seed)
         for round in 0..<200 {

@@ -20,7 +20,8 @@ import Inference
         }
     }
 
-    @Test func theHighestGoodVersionAnswersInEveryCombination() throws {
+    @Test("the highest good version answers in every combination of the states of three versions")
+    func theHighestGoodVersionAnswersInEveryCombination() throws {
         #expect(Self.all.count == 12)
         for first in Self.all {
             for second in Self.all {
@@ -50,7 +51,8 @@ import Inference
         }
     }
 
-    @Test func aVersionWhoseFilesAreGoneAnswersUntilItIsReplaced() {
+    @Test("a version whose files are gone answers until another version is ready")
+    func aVersionWhoseFilesAreGoneAnswersUntilItIsReplaced() {
         let leaving = VersionSituation(policy: .eager, isReady: true, hasFailed: false, isLeaving: true)
         let loading = VersionSituation(policy: .eager, isReady: false, hasFailed: false)
         let ready = VersionSituation(policy: .eager, isReady: true, hasFailed: false)
@@ -63,7 +65,8 @@ import Inference
     }
 
     /// Versions that may not serve are as good as absent, in every combination.
-    @Test func versionsThatMayNotServeArePassedOver() {
+    @Test("a version that may not serve is treated as absent in every combination")
+    func versionsThatMayNotServeArePassedOver() {
         for first in Self.all {
             for second in Self.all {
                 var barred = second

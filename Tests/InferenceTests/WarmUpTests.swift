@@ -38,12 +38,14 @@ import Testing
             answer: [UInt8](repeating: 0, count: 12), mostItems: mostItems)
     }
 
-    @Test(arguments: [
-        ("{}", 2), ("{ \"warmup\": {} }", 2), ("{ \"warmup\": { \"runs\": 0 } }", 0),
-        ("{ \"warmup\": { \"runs\": 3 } }", 6),
-        ("{ \"warmup\": { \"image\": \"a.png\" } }", 2),
-        ("{ \"warmup\": { \"image\": [\"a.png\", \"b.png\"], \"runs\": 3 } }", 12),
-    ])
+    @Test(
+        "the warm-up runs each infer request on each picture, as often as runs says",
+        arguments: [
+            ("{}", 2), ("{ \"warmup\": {} }", 2), ("{ \"warmup\": { \"runs\": 0 } }", 0),
+            ("{ \"warmup\": { \"runs\": 3 } }", 6),
+            ("{ \"warmup\": { \"image\": \"a.png\" } }", 2),
+            ("{ \"warmup\": { \"image\": [\"a.png\", \"b.png\"], \"runs\": 3 } }", 12),
+        ])
     func everyRequestRunsOnEveryPicture(_ runtime: String, _ inferences: Int) async throws {
         let engine = engine()
         _ = try await load(runtime, engine: engine)
@@ -51,7 +53,8 @@ import Testing
     }
 
     /// The exact problem of a picture is reported: a file that cannot be read is not an empty one.
-    @Test func unusablePicturesAreReportedWithTheirReason() async throws {
+    @Test("a warm-up picture that cannot be used is reported with the reason")
+    func unusablePicturesAreReportedWithTheirReason() async throws {
         for (name, reason) in [
             ("large.png", "has 67108865 bytes: expected at most 67108864"), ("empty.png", "the picture is empty"),
         ] {
@@ -64,7 +67,8 @@ import Testing
         }
     }
 
-    @Test func aBatchIsDividedAmongTheRequests() async throws {
+    @Test("a batch is divided evenly among the infer requests, up to the batch limit")
+    func aBatchIsDividedAmongTheRequests() async throws {
         let model = try await load("{ \"batch\": 4 }", engine: engine())
         #expect(model.batchLimit == 4)
         #expect(model.chunks(of: 1) == [0..<1])
@@ -76,7 +80,8 @@ import Testing
     }
 
     /// A model that compiles need not run: that shows when the model is loaded, not when the first full batch comes.
-    @Test func theLargestBatchIsTriedBeforeTheModelIsReady() async throws {
+    @Test("a load tries the largest batch, and fails where the model cannot run so many items")
+    func theLargestBatchIsTriedBeforeTheModelIsReady() async throws {
         let good = engine(mostItems: 4)
         _ = try await load("{ \"batch\": 4, \"warmup\": { \"image\": \"a.png\", \"runs\": 2 } }", engine: good)
         #expect(good.state.withLock { $0.items } == [1, 1, 1, 1, 4, 4])
@@ -90,7 +95,8 @@ import Testing
         _ = try await load("{ \"batch\": 4, \"warmup\": { \"runs\": 0 } }", engine: engine(mostItems: 3))
     }
 
-    @Test func aModelWithoutABatchAxisIsRefused() async throws {
+    @Test("a batch setting is refused where an output of the model has no batch axis")
+    func aModelWithoutABatchAxisIsRefused() async throws {
         let error = await #expect(throws: InferenceError.self) {
             _ = try await load("{ \"batch\": 4 }", engine: engine(outputs: [1, 3]))
         }
@@ -98,7 +104,9 @@ import Testing
     }
 
     /// An input of two rows is not a batch of two: its items could not be distinguished.
-    @Test(arguments: [[2, 4], [4]] as [Shape])
+    @Test(
+        "a batch setting is refused where an input of the model has no batch axis",
+        arguments: [[2, 4], [4]] as [Shape])
     func anInputWithoutABatchAxisIsRefused(_ shape: Shape) async throws {
         let folder = try TemporaryFolder()
         let engine = FakeEngine(
@@ -117,7 +125,8 @@ import Testing
     }
 
     /// The model that comes with Ocelli, with the real engine.
-    @Test func aBatchGivesTheNumbersOfSingles() async throws {
+    @Test("a batch on the digits model gives the same answers and errors as single predictions")
+    func aBatchGivesTheNumbersOfSingles() async throws {
         let folder = try TemporaryFolder()
         let bundle = folder.url.appendingPathComponent("digits")
         try FileManager.default.copyItem(

@@ -5,7 +5,8 @@ import Testing
 
 /// Folders that are watched: when a change is loaded, and what a short absence does not lose.
 @Suite(.timeLimit(.minutes(2))) struct WatchedFolderTests {
-    @Test func aWatchedFolderIsTakenInWhenItIsWholeAndAtRest() async throws {
+    @Test("a watched folder loads a new or changed model when its files are whole and at rest")
+    func aWatchedFolderIsTakenInWhenItIsWholeAndAtRest() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "1"])
         let (repository, events) = try Bundles.repository(folder)
@@ -70,7 +71,8 @@ import Testing
         #expect(repository.records.last?.state == .unloaded)
     }
 
-    @Test func aWatchedFolderThatIsAwayForAMomentLosesNothing() async throws {
+    @Test("a watched folder that is away for a moment loses no model")
+    func aWatchedFolderThatIsAwayForAMomentLosesNothing() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["models/a/model.json": Bundles.manifest(), "models/a/m.onnx": "1"])
         let models = folder.url.appendingPathComponent("models").path,
