@@ -104,7 +104,7 @@ import Testing
 
     /// Routes that change something, routes for all, routes that there are not, methods that the route does not have,
     /// and what is no preflight.
-    @Test("preflights for admin, open or missing routes, or for a wrong method, are refused")
+    @Test("preflights for admin, open or missing routes, or for a wrong or missing method, are refused")
     func otherPreflights_areRefused() async throws {
         let world = try await Self.world()
         let cases: [(String, String?)] =

@@ -8,7 +8,7 @@ import Testing
 
     private func read(_ text: String) -> TokenFile { TokenFile(text: text, name: "tokens") }
 
-    @Test("a line has classes and a token; remarks and blank lines are skipped")
+    @Test("a line has classes and a token; remarks and blank lines are ignored")
     func aLineIsClassesAndAToken() throws {
         let file = read("# a remark\n\n  infer,read\t\(Self.secret)\r\nall \(Self.secret)2\n")
         #expect(file.problems == [])
