@@ -6,7 +6,7 @@ import Testing
 @Suite struct ClientCountsTests {
     private let start = MonotonicInstant(nanoseconds: 5_000_000_000)
 
-    @Test("a client may send one second's worth of requests at once and then at its rate")
+    @Test("a client may send one second's worth of requests at once, then requests at its rate")
     func clientMaySendASecondsWorthAtOnceAndThenAtItsRate() {
         var counts = ClientCounts()
         let atOnce = (0..<50).filter { _ in counts.arrive(1, rate: 10, at: start) == nil }.count

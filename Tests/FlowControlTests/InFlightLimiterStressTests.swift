@@ -151,7 +151,7 @@ import Testing
     }
 
     /// A slot is held until the engine is done with it, whatever happens to the task that asked for it.
-    @Test("a cancelled task keeps its slot until the engine's work is over")
+    @Test("a slot outlives the task that acquired the slot, until the engine's work is over")
     func aCancelledTaskKeepsItsSlotUntilTheWorkIsOver() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         let callback = Mutex<Slot?>(nil)

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("an origin that is not allowed gets only Vary, and its preflight is answered 405")
+    @Test("a request without an allowed origin gets only Vary, and its preflight is answered 405")
     func anyOther_isNot() async throws {
         let world = try await Self.world()
         let cases: [String] = [

@@ -113,7 +113,7 @@ import Testing
 
     /// Of "crowded" it runs batches, which fail as a whole.
     @Test(
-        "a model that fails for some crops is an error in their places, and of no other crops",
+        "a model's failure for some crops is an error in their places only; other crops are answered",
         arguments: ["some", "crowded"])
     func modelThatFails_isAnErrorInItsPlaces(_ name: String) async throws {
         let world = try await PipelineTests.world(names: Self.names)
