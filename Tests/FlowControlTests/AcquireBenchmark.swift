@@ -23,7 +23,8 @@ struct AcquireBenchmark {
         print("\(name): \(best / Int64(operations)) ns")
     }
 
-    @Test func uncontended() async throws {
+    @Test("the cost of acquire and release with a free slot is measured")
+    func uncontended() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 4))
         try await report("acquire and release, a free slot", per: rounds) {
             for _ in 0..<rounds { try await limiter.acquire().release() }
@@ -43,7 +44,8 @@ struct AcquireBenchmark {
         }
     }
 
-    @Test func contended() async throws {
+    @Test("the cost of acquire and release by four tasks at once is measured")
+    func contended() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 8))
         try await report("acquire and release, four tasks, slots for all", per: rounds) {
             try await withThrowingTaskGroup { group in
@@ -55,7 +57,8 @@ struct AcquireBenchmark {
         }
     }
 
-    @Test func refused() async throws {
+    @Test("the cost of a refusal is measured")
+    func refused() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1, policy: .dropNewest))
         let slot = try await limiter.acquire()
         await report("a refusal", per: rounds) {
@@ -66,7 +69,8 @@ struct AcquireBenchmark {
         slot.release()
     }
 
-    @Test func queued() async throws {
+    @Test("the cost of a task that waits in a long queue, or is cancelled there, is measured")
+    func queued() async throws {
         let count = 100_000
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(limit: 1, queueCapacity: count, maxWait: .seconds(3600)))

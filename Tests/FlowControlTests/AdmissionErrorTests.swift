@@ -20,7 +20,7 @@ import Testing
         (.cancelled, "cancelled", "was cancelled while it was queued", nil),
     ]
 
-    @Test(arguments: table)
+    @Test("every admission error has its label, message and predicted wait", arguments: table)
     func error_everyCase_hasLabelMessageAndWait(error: AdmissionError, label: String, words: String, wait: Duration?) {
         #expect(error.label == label)
         #expect(error.message.contains(words))

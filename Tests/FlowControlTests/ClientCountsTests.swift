@@ -6,7 +6,8 @@ import Testing
 @Suite struct ClientCountsTests {
     private let start = MonotonicInstant(nanoseconds: 5_000_000_000)
 
-    @Test func clientMaySendASecondsWorthAtOnceAndThenAtItsRate() {
+    @Test("a client may send one second's worth of requests at once, then requests at its rate")
+    func clientMaySendASecondsWorthAtOnceAndThenAtItsRate() {
         var counts = ClientCounts()
         let atOnce = (0..<50).filter { _ in counts.arrive(1, rate: 10, at: start) == nil }.count
         #expect(atOnce == 10)
@@ -21,7 +22,8 @@ import Testing
         #expect((99...101).contains(later))
     }
 
-    @Test func place_afterLeaving_isFreeAgain() {
+    @Test("a client's place is free again after a request has left")
+    func place_afterLeaving_isFreeAgain() {
         var counts = ClientCounts()
         let entered = [1, 1, 1, 2].map { counts.enter($0, most: 2, at: start) }
         #expect(entered == [true, true, false, true])
@@ -32,7 +34,8 @@ import Testing
         #expect(counts.inFlight(of: 7) == 0)
     }
 
-    @Test func clientsThatAreGoneAreForgottenAndTheirNumberIsBounded() {
+    @Test("clients that are gone are forgotten, and the number of clients is bounded")
+    func clientsThatAreGoneAreForgottenAndTheirNumberIsBounded() {
         var counts = ClientCounts()
         let waits = (0..<UInt64(2 * ClientCounts.most)).compactMap { counts.arrive($0, rate: 1, at: start) }
         #expect(waits.isEmpty)

@@ -60,7 +60,7 @@ import Testing
         #expect(end.predictedWait == .zero)
     }
 
-    @Test(arguments: OverloadPolicy.allCases)
+    @Test("random cancellations at any moment lose no request and no slot", arguments: OverloadPolicy.allCases)
     func randomCancellationsAtEverySuspensionPoint(policy: OverloadPolicy) async {
         let seed = SplitMix.seed(for: "randomCancellationsAtEverySuspensionPoint(\(policy.rawValue))")
         var random = SplitMix(seed: seed)
@@ -98,7 +98,8 @@ import Testing
         #expect(limiter.snapshot.counters.arrived == UInt64(count))
     }
 
-    @Test func resizesWhileRequestsComeAndGo() async {
+    @Test("resizes while requests come and go leave every counter consistent")
+    func resizesWhileRequestsComeAndGo() async {
         var random = SplitMix(seed: SplitMix.seed(for: "resizesWhileRequestsComeAndGo"))
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 2, maxWait: .seconds(600)))
         let tally = Tally()
@@ -118,7 +119,8 @@ import Testing
         await Self.checkAtRest(limiter)
     }
 
-    @Test func drainsWhileRequestsComeAndGo() async {
+    @Test("drains while requests come and go end with no slot taken")
+    func drainsWhileRequestsComeAndGo() async {
         var random = SplitMix(seed: SplitMix.seed(for: "drainsWhileRequestsComeAndGo"))
         for round in 0..<100 {
             let limiter = InFlightLimiter(
@@ -149,7 +151,8 @@ import Testing
     }
 
     /// A slot is held until the engine is done with it, whatever happens to the task that asked for it.
-    @Test func aCancelledTaskKeepsItsSlotUntilTheWorkIsOver() async throws {
+    @Test("a slot outlives the task that acquired the slot, until the engine's work is over")
+    func aCancelledTaskKeepsItsSlotUntilTheWorkIsOver() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         let callback = Mutex<Slot?>(nil)
         let task = Task {

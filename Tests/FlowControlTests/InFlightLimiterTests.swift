@@ -9,7 +9,8 @@ func eventually(_ condition: () -> Bool) async {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct InFlightLimiterTests {
-    @Test func grantsUpToTheLimitAndThenInOrder() async throws {
+    @Test("slots are granted up to the limit, then to a waiter when a slot is released")
+    func grantsUpToTheLimitAndThenInOrder() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 2))
         let first = try await limiter.acquire()
         let second = try #require(limiter.tryAcquire())
@@ -29,7 +30,8 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.counters.admittedAfterWait == 1)
     }
 
-    @Test func aDroppedPermitGivesItsSlotBack() async throws {
+    @Test("a slot that is dropped without a release is given back")
+    func aDroppedPermitGivesItsSlotBack() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         do { _ = try await limiter.acquire() }
         #expect(limiter.snapshot.inFlight == 0)
@@ -37,7 +39,8 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.counters.released == 2)
     }
 
-    @Test func cancellingAWaiterRemovesItFromTheQueue() async throws {
+    @Test("a cancelled waiter leaves the queue")
+    func cancellingAWaiterRemovesItFromTheQueue() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         let slot = try await limiter.acquire()
         let waiter = Task { () -> AdmissionError? in
@@ -54,7 +57,8 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.inFlight == 0)
     }
 
-    @Test func aTaskThatIsCancelledAlreadyGetsNoSlot() async {
+    @Test("a task that is cancelled before its request gets no slot")
+    func aTaskThatIsCancelledAlreadyGetsNoSlot() async {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         let error = await Task { () -> AdmissionError? in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -67,7 +71,8 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.counters.leftCancelled == 1)
     }
 
-    @Test func aWaitEndsByTheTimer() async throws {
+    @Test("the timer ends a wait when the longest wait is over")
+    func aWaitEndsByTheTimer() async throws {
         let time = ManualClock()
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(limit: 1, maxWait: .seconds(3)), clock: time.clock)
@@ -81,7 +86,8 @@ func eventually(_ condition: () -> Bool) async {
         slot.release()
     }
 
-    @Test func drainingLetsTheWaitersFinish() async throws {
+    @Test("draining refuses new requests and lets the waiters finish")
+    func drainingLetsTheWaitersFinish() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         let slot = try await limiter.acquire()
         async let second = limiter.acquire()
@@ -98,7 +104,7 @@ func eventually(_ condition: () -> Bool) async {
     }
 
     /// The drain continues; only the task does not wait for it any longer.
-    @Test(arguments: [true, false])
+    @Test("a cancelled task stops waiting for the drain, before the slots are released", arguments: [true, false])
     func drainedReturnsToATaskThatIsCancelled(beforeItAsks: Bool) async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         let slot = try await limiter.acquire()
@@ -120,7 +126,8 @@ func eventually(_ condition: () -> Bool) async {
         slot.release()
     }
 
-    @Test func newBoundsLeaveTheOthersAsTheyAre() {
+    @Test("resizing some bounds leaves the other bounds unchanged")
+    func newBoundsLeaveTheOthersAsTheyAre() {
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: 2, queueCapacity: 3, maxWait: .seconds(4), policy: .dropOldest, expectedServiceTime: .seconds(5))

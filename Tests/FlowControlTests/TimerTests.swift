@@ -17,14 +17,16 @@ import Testing
         }
     }
 
-    @Test func noTimerIsSetWithoutWaiters() async throws {
+    @Test("no timer is set without waiters")
+    func noTimerIsSetWithoutWaiters() async throws {
         let time = ManualClock()
         let limiter = limiter(time)
         for _ in 0..<100 { try await limiter.acquire().release() }
         #expect(time.sleepsBegun == 0)
     }
 
-    @Test func aHundredWaitersShareOneTimer() async throws {
+    @Test("a hundred waiters share a single timer")
+    func aHundredWaitersShareOneTimer() async throws {
         let time = ManualClock()
         let limiter = limiter(time)
         let slot = try await limiter.acquire()
@@ -40,7 +42,8 @@ import Testing
         #expect(time.sleepsBegun == 1)
     }
 
-    @Test func anEarlierDeadlineReplacesTheTimer() async throws {
+    @Test("an earlier deadline replaces the timer, and the later wait still ends in time")
+    func anEarlierDeadlineReplacesTheTimer() async throws {
         let time = ManualClock()
         let limiter = limiter(time)
         let slot = try await limiter.acquire()
@@ -57,7 +60,8 @@ import Testing
         slot.release()
     }
 
-    @Test func itEndsWithTheLimiter() async throws {
+    @Test("the timer ends with its limiter")
+    func itEndsWithTheLimiter() async throws {
         let time = ManualClock()
         weak var gone: InFlightLimiter?
         do {
@@ -74,7 +78,8 @@ import Testing
         await eventually { time.sleepers == 0 }
     }
 
-    @Test func aPermitKeepsTheLimiterUntilItIsGone() async throws {
+    @Test("a held slot keeps its limiter alive until the slot is gone")
+    func aPermitKeepsTheLimiterUntilItIsGone() async throws {
         weak var gone: InFlightLimiter?
         var slot: Slot?
         do {
@@ -88,7 +93,8 @@ import Testing
         #expect(gone == nil)
     }
 
-    @Test func theSystemClockWakesAWaiter() async throws {
+    @Test("a wait with the system clock ends when the longest wait is over")
+    func theSystemClockWakesAWaiter() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1, maxWait: .milliseconds(20)))
         let slot = try await limiter.acquire()
         let error = await acquire(limiter).value
@@ -100,7 +106,8 @@ import Testing
         slot.release()
     }
 
-    @Test func theSystemClockAndSwiftsOwnRunTogether() {
+    @Test("the limiter's system clock is not behind MonotonicInstant.now")
+    func theSystemClockAndSwiftsOwnRunTogether() {
         let before = MonotonicInstant.now
         let now = MonotonicClock.system.now()
         #expect(before <= now)

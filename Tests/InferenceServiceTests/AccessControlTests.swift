@@ -18,39 +18,43 @@ import Testing
         } catch { return error.status.code }
     }
 
-    @Test(arguments: [
-        ("Authorization: Bearer \(reader)", AccessClass.infer, 200),
-        ("Authorization: Bearer \(reader)", .read, 200),
-        ("Authorization: Bearer \(reader)", .admin, 403),
-        ("authorization: bEARER   \(reader)", .read, 200),
-        ("Authorization: Bearer \(owner)", .admin, 200),
-        // One token on two lines has the classes of both.
-        ("Authorization: Bearer \(reader)2", .read, 200),
-        ("Authorization: Bearer \(reader)2", .admin, 200),
-        ("Authorization: Bearer \(reader)2", .infer, 403),
-        ("X-Other: y", .read, 401),
-        ("Authorization: Bearer \(reader)3", .read, 401),
-        ("Authorization: Bearer \(reader.dropLast())", .read, 401),
-        ("Authorization: Bearer \(reader.uppercased())", .read, 401),
-        ("Authorization: Basic \(reader)", .read, 401),
-        ("Authorization: \(reader)", .read, 401),
-        ("Authorization: Bearer", .read, 401),
-        ("Authorization: Bearer \(reader) \(owner)", .read, 401),
-        // Which of two would count is not for anybody to find out.
-        ("Authorization: Bearer \(owner)\nAuthorization: Bearer wrong-wrong-wrong", .read, 401),
-        ("Authorization: Bearer wrong-wrong-wrong\nAuthorization: Bearer \(owner)", .read, 401),
-        ("Authorization: Bearer \(owner)\nAuthorization: Bearer \(owner)", .read, 401),
-    ])
+    @Test(
+        "a bearer token opens the classes of its lines; other classes are 403, unknown tokens 401",
+        arguments: [
+            ("Authorization: Bearer \(reader)", AccessClass.infer, 200),
+            ("Authorization: Bearer \(reader)", .read, 200),
+            ("Authorization: Bearer \(reader)", .admin, 403),
+            ("authorization: bEARER   \(reader)", .read, 200),
+            ("Authorization: Bearer \(owner)", .admin, 200),
+            // One token on two lines has the classes of both.
+            ("Authorization: Bearer \(reader)2", .read, 200),
+            ("Authorization: Bearer \(reader)2", .admin, 200),
+            ("Authorization: Bearer \(reader)2", .infer, 403),
+            ("X-Other: y", .read, 401),
+            ("Authorization: Bearer \(reader)3", .read, 401),
+            ("Authorization: Bearer \(reader.dropLast())", .read, 401),
+            ("Authorization: Bearer \(reader.uppercased())", .read, 401),
+            ("Authorization: Basic \(reader)", .read, 401),
+            ("Authorization: \(reader)", .read, 401),
+            ("Authorization: Bearer", .read, 401),
+            ("Authorization: Bearer \(reader) \(owner)", .read, 401),
+            // Which of two would count is not for anybody to find out.
+            ("Authorization: Bearer \(owner)\nAuthorization: Bearer wrong-wrong-wrong", .read, 401),
+            ("Authorization: Bearer wrong-wrong-wrong\nAuthorization: Bearer \(owner)", .read, 401),
+            ("Authorization: Bearer \(owner)\nAuthorization: Bearer \(owner)", .read, 401),
+        ])
     func aTokenOpensItsClasses(_ fields: String, _ wanted: AccessClass, _ status: Int) throws {
         #expect(try check(fields, wanted) == status)
     }
 
-    @Test func whatIsOpenNeedsNoToken() throws {
+    @Test("routes without a class, and servers without access control, need no token")
+    func whatIsOpenNeedsNoToken() throws {
         #expect(try check("X-Other: y", nil) == 200)
         for wanted in AccessClass.allCases { #expect(try check("X-Other: y", wanted, .open) == 200) }
     }
 
     @Test(
+        "each path requires its access class: none, infer, read or admin",
         arguments: [
             ("/", nil), ("/healthz", nil), ("/readyz", nil), ("/metrics", .read), ("/openapi.json", .read),
             ("/v1/models", .read), ("/v1/models/m", .read), ("/v1/classify", .infer), ("/v1/models/m/classify", .infer),
@@ -79,40 +83,49 @@ import Testing
         return RequestOrigin(head: head, remote: remote).objection(names: names, listen: listen)
     }
 
-    @Test(arguments: [
-        "Host: localhost", "Host: LOCALHOST:8080", "Host: 127.0.0.1:8080", "Host: 127.9.9.9", "Host: [::1]:8080",
-        "Host: localhost\nOrigin: http://localhost", "Host: localhost:80\nOrigin: HTTPS://localhost:80",
-        "Host: localhost\nSec-Fetch-Site: same-origin", "Host: localhost\nSec-Fetch-Site: none", "Host:",
-    ])
+    @Test(
+        "requests from a loopback address with a local Host and origin raise no objection",
+        arguments: [
+            "Host: localhost", "Host: LOCALHOST:8080", "Host: 127.0.0.1:8080", "Host: 127.9.9.9", "Host: [::1]:8080",
+            "Host: localhost\nOrigin: http://localhost", "Host: localhost:80\nOrigin: HTTPS://localhost:80",
+            "Host: localhost\nSec-Fetch-Site: same-origin", "Host: localhost\nSec-Fetch-Site: none", "Host:",
+        ])
     func thisMachinesRequests(_ fields: String) throws {
         #expect(try objection(fields) == nil)
         #expect(try objection(fields, remote: "[::1]:4242") == nil)
         #expect(try objection(fields, remote: "[::ffff:127.0.0.1]:4242") == nil)
     }
 
-    @Test(arguments: [
-        ("Host: localhost\nForwarded: for=1.2.3.4", "(forwarded)"), ("Host: localhost\nX-Forwarded-For: x", "(x-for"),
-        ("Host: localhost\nVia: 1.1 proxy", "(via)"), ("Host: localhost\nX-Real-IP: 1.2.3.4", "(x-real-ip)"),
-        ("Host: localhost\nX-Forwarded-Host: x", "(x-forwarded-host)"),
-        ("Host: localhost\nSec-Fetch-Site: cross-site", "Sec-Fetch-Site: cross-site"),
-        ("Host: localhost\nSec-Fetch-Site: same-site", "Sec-Fetch-Site: same-site"),
-        ("Host: localhost\nOrigin: http://evil.example", "Origin: http://evil.example"),
-        ("Host: localhost\nOrigin: http://localhost:81", "Origin: http://localhost:81"),
-        ("Host: localhost\nOrigin: null", "Origin: null"), ("Host:\nOrigin: http://", "Origin: http://"),
-        ("Host: evil.example", "\"evil.example\" in Host"), ("Host: 127.evil.example", "\"127.evil.example\" in Host"),
-        ("Host: localhost.evil.example", "in Host"), ("Host: 128.0.0.1", "in Host"),
-    ])
+    @Test(
+        "a proxy's field, another origin or a foreign Host is objected to and named",
+        arguments: [
+            ("Host: localhost\nForwarded: for=1.2.3.4", "(forwarded)"),
+            ("Host: localhost\nX-Forwarded-For: x", "(x-for"),
+            ("Host: localhost\nVia: 1.1 proxy", "(via)"), ("Host: localhost\nX-Real-IP: 1.2.3.4", "(x-real-ip)"),
+            ("Host: localhost\nX-Forwarded-Host: x", "(x-forwarded-host)"),
+            ("Host: localhost\nSec-Fetch-Site: cross-site", "Sec-Fetch-Site: cross-site"),
+            ("Host: localhost\nSec-Fetch-Site: same-site", "Sec-Fetch-Site: same-site"),
+            ("Host: localhost\nOrigin: http://evil.example", "Origin: http://evil.example"),
+            ("Host: localhost\nOrigin: http://localhost:81", "Origin: http://localhost:81"),
+            ("Host: localhost\nOrigin: null", "Origin: null"), ("Host:\nOrigin: http://", "Origin: http://"),
+            ("Host: evil.example", "\"evil.example\" in Host"),
+            ("Host: 127.evil.example", "\"127.evil.example\" in Host"),
+            ("Host: localhost.evil.example", "in Host"), ("Host: 128.0.0.1", "in Host"),
+        ])
     func othersAreReported(_ fields: String, _ words: String) throws {
         let objection = try objection(fields)
         #expect(objection?.contains(words) == true, "\(objection ?? "none")")
     }
 
-    @Test(arguments: ["10.0.0.1:4242", "[2001:db8::1]:4242", "[::ffff:10.0.0.1]:4242", "127x:1"])
+    @Test(
+        "a request from a remote address is reported as not from this machine",
+        arguments: ["10.0.0.1:4242", "[2001:db8::1]:4242", "[::ffff:10.0.0.1]:4242", "127x:1"])
     func othersAddresses(_ remote: String) throws {
         #expect(try objection("Host: localhost", remote: remote)?.contains("is not on this machine") == true)
     }
 
-    @Test func namesThatAreGivenOrListenedOn() throws {
+    @Test("Host may be a configured name or a listen address; an absolute target overrides Host")
+    func namesThatAreGivenOrListenedOn() throws {
         #expect(try objection("Host: vision.example:80", names: ["Vision.Example"]) == nil)
         #expect(try objection("Host: vision.example:80", listen: ["vision.example:8080"]) == nil)
         #expect(try objection("Host: [2001:db8::1]:80", listen: ["[2001:DB8::1]:8080"]) == nil)
@@ -121,13 +134,15 @@ import Testing
     }
 
     /// No name leads to a Unix-domain socket, but a page's origin and a proxy count there too.
-    @Test func unixSockets() throws {
+    @Test("on a Unix socket any Host is accepted, but proxy fields and foreign origins are not")
+    func unixSockets() throws {
         #expect(try objection("Host: whatever", remote: "unix") == nil)
         #expect(try objection("Host: whatever\nVia: 1.1 x", remote: "unix") != nil)
         #expect(try objection("Host: whatever\nOrigin: http://other", remote: "unix") != nil)
     }
 
-    @Test func whoMayLoadModels() throws {
+    @Test("models may be loaded from this machine, from everywhere or not at all, as the setting says")
+    func whoMayLoadModels() throws {
         var settings = Settings()
         func status(_ remote: String, _ host: String) throws -> Int {
             let request = try Requests.request("POST / HTTP/1.1\nHost: \(host)", remote: remote)

@@ -24,10 +24,12 @@ import Testing
     }
 
     /// The model's shape decides, not the number of rows that an answer has.
-    @Test(arguments: [
-        (-1, 1, "[[0.9]]"), (-1, 1, "[[0.9],[2]]"), (-1, 3, "[[0.9,2,3]]"), (1, 1, "0.9"), (1, 3, "[0.9,2,3]"),
-        (2, 1, "[[0.9],[2]]"),
-    ])
+    @Test(
+        "an output is nested by the model's shape, not by the number of rows in the answer",
+        arguments: [
+            (-1, 1, "[[0.9]]"), (-1, 1, "[[0.9],[2]]"), (-1, 3, "[[0.9,2,3]]"), (1, 1, "0.9"), (1, 3, "[0.9,2,3]"),
+            (2, 1, "[[0.9],[2]]"),
+        ])
     func anOutputIsNestedByTheShapeOfTheModel(_ rows: Int, _ columns: Int, _ value: String) async throws {
         let world = try await World(models: { folder in
             try IdentityModel.write("f32", named: "same", batch: rows, columns: columns, into: folder)
@@ -38,7 +40,7 @@ import Testing
     }
 
     /// An item's total begins where the whole's does: with the request's first byte.
-    @Test(arguments: ["classify", "predict"])
+    @Test("each batch item's total time counts from the first byte of the request", arguments: ["classify", "predict"])
     func theTotalOfAnItemBeginsWithTheRequest(_ route: String) async throws {
         let world = try await World()
         let (body, fields) = try form([Self.picture, Self.picture])
@@ -49,7 +51,7 @@ import Testing
         #expect(totals.count == 3 && totals.allSatisfy { $0 >= 60_000 }, "\(totals)")
     }
 
-    @Test(arguments: ["classify", "predict"])
+    @Test("each batch item that fails is counted in ocelli_errors_total", arguments: ["classify", "predict"])
     func anItemThatFailsIsCounted(_ route: String) async throws {
         let world = try await World()
         let (body, fields) = try form([Self.picture, nil, nil])
@@ -64,7 +66,8 @@ import Testing
     }
 
     /// Long bodies are read in a slot: whatever ends such a request releases it.
-    @Test func aSlotIsReleasedHoweverAnInferenceRequestEnds() async throws {
+    @Test("a long inference request releases its slot, whether the request succeeds or fails")
+    func aSlotIsReleasedHoweverAnInferenceRequestEnds() async throws {
         let world = try await World()
         let space = String(repeating: " ", count: 20_000)
         func body(_ rows: Int, _ data: String, _ more: String = "") -> String {

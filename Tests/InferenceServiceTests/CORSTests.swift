@@ -21,7 +21,8 @@ import Testing
             .sorted()
     }
 
-    @Test func withoutTheSetting_noFieldIsSent() async throws {
+    @Test("without the cors_origins setting no CORS field is sent, and a preflight is answered 405")
+    func withoutTheSetting_noFieldIsSent() async throws {
         let world = try await World()
         for line in ["GET /v1/models", "GET /v1/models/nothing", "OPTIONS /v1/classify", "GET /nothing"] {
             let fields = "\nOrigin: https://app.example\nAccess-Control-Request-Method: POST"
@@ -31,7 +32,8 @@ import Testing
         }
     }
 
-    @Test func anAllowedOrigin_isNamedInAnswersAndErrors() async throws {
+    @Test("an allowed origin is named in answers and errors, with the exposed fields and Vary")
+    func anAllowedOrigin_isNamedInAnswersAndErrors() async throws {
         let world = try await Self.world()
         for (line, status) in [
             ("GET /v1/models", 200), ("GET /v1/models/nothing", 404), ("POST /v1/models/nothing/classify", 404),
@@ -50,7 +52,8 @@ import Testing
         }
     }
 
-    @Test func anyOther_isNot() async throws {
+    @Test("a request without an allowed origin gets only Vary, and its preflight is answered 405")
+    func anyOther_isNot() async throws {
         let world = try await Self.world()
         let cases: [String] = [
             "", "\nOrigin: https://other.example", "\nOrigin: null", "\nOrigin: https://app.example.evil",
@@ -67,7 +70,8 @@ import Testing
         }
     }
 
-    @Test func aStar_allowsEveryPageWithoutCredentials() async throws {
+    @Test("a star in cors_origins allows every origin, without credentials")
+    func aStar_allowsEveryPageWithoutCredentials() async throws {
         let world = try await Self.world(["*"])
         for origin in ["https://any.example", "null"] {
             let reply = try await world.answer("GET /v1/models", fields: "\nOrigin: \(origin)")
@@ -76,7 +80,8 @@ import Testing
         }
     }
 
-    @Test func aPreflight_isAnswered() async throws {
+    @Test("a preflight from an allowed origin is answered 204 with the route's methods")
+    func aPreflight_isAnswered() async throws {
         let world = try await Self.world()
         let cases: [(String, String, String)] = [
             ("/v1/classify", "POST", "POST"), ("/v1/models", "GET", "GET, HEAD"), ("/v1/models/m", "HEAD", "GET, HEAD"),
@@ -99,7 +104,8 @@ import Testing
 
     /// Routes that change something, routes for all, routes that there are not, methods that the route does not have,
     /// and what is no preflight.
-    @Test func otherPreflights_areRefused() async throws {
+    @Test("preflights for admin, open or missing routes, or for a wrong or missing method, are refused")
+    func otherPreflights_areRefused() async throws {
         let world = try await Self.world()
         let cases: [(String, String?)] =
             [
@@ -117,7 +123,8 @@ import Testing
         }
     }
 
-    @Test func routesOfOtherClasses_haveNoField() async throws {
+    @Test("admin, open and missing routes send no CORS field, even to an allowed origin")
+    func routesOfOtherClasses_haveNoField() async throws {
         let world = try await Self.world()
         for line in [
             "GET /healthz", "POST /v2/repository/index", "POST /v2/repository/models/m/unload", "GET /nothing",
@@ -128,7 +135,8 @@ import Testing
     }
 
     /// A browser asks without a token; the request that follows needs one.
-    @Test func aPreflight_needsNoToken() async throws {
+    @Test("a preflight needs no token, but the request after the preflight does")
+    func aPreflight_needsNoToken() async throws {
         let world = try await Self.world()
         var settings = Settings()
         settings.corsOrigins = ["https://app.example"]
@@ -143,24 +151,31 @@ import Testing
         #expect(taken.status == 200)
     }
 
-    @Test(arguments: [
-        ["https://app.example"], ["http://localhost:3000", "https://a-b.example:8443"], ["http://[::1]:8080"], ["*"],
-        [],
-        ["chrome-extension://abcdefghij"], ["capacitor://localhost"],
-    ])
+    @Test(
+        "cors_origins accepts origins as browsers send them, a star, or an empty list",
+        arguments: [
+            ["https://app.example"], ["http://localhost:3000", "https://a-b.example:8443"], ["http://[::1]:8080"],
+            ["*"],
+            [],
+            ["chrome-extension://abcdefghij"], ["capacitor://localhost"],
+        ])
     func originsOfTheSetting(_ origins: [String]) { #expect(CORSPolicy.problem(with: origins) == nil) }
 
-    @Test(arguments: [
-        "app.example", "https://app.example/", "https://app.example/x", "https://", "null", "HTTPS://app.example",
-        "https://App.example", "https://*.example", "https://app.example:443", "http://app.example:80", "http://a:0",
-        "http://a:99999", "http://a:08", "http://u@a", "http://a b", "", "://a", "http://[::1",
-    ])
+    @Test(
+        "cors_origins refuses an origin that no browser sends, and the message names the origin",
+        arguments: [
+            "app.example", "https://app.example/", "https://app.example/x", "https://", "null", "HTTPS://app.example",
+            "https://App.example", "https://*.example", "https://app.example:443", "http://app.example:80",
+            "http://a:0",
+            "http://a:99999", "http://a:08", "http://u@a", "http://a b", "", "://a", "http://[::1",
+        ])
     func whatNoBrowserSends_isRefused(_ origin: String) throws {
         let problem = try #require(CORSPolicy.problem(with: [origin]))
         #expect(problem.contains("\"\(origin)\"") && problem.contains("cors_origins"))
     }
 
-    @Test func aStarAmongOthers_isRefused() {
+    @Test("cors_origins refuses a star combined with other origins")
+    func aStarAmongOthers_isRefused() {
         #expect(CORSPolicy.problem(with: ["*", "https://app.example"])?.contains("cannot be combined") == true)
     }
 }

@@ -9,24 +9,30 @@ import Testing
         return ClientIdentity(address, head: head, byToken: byToken).number
     }
 
-    @Test(arguments: [
-        ("192.0.2.1:4242", "192.0.2.1:4243"), ("192.0.2.1:4242", "192.0.2.1"),
-        ("[2001:db8::1]:4242", "[2001:db8::ffff:1]:80"), ("[::ffff:192.0.2.1]:4242", "192.0.2.1:4242"),
-        ("2001:db8::1", "[2001:db8::1]:4242"), ("unix", "unix"),
-    ])
+    @Test(
+        "addresses that differ only in port or in the second half of IPv6 are the same client",
+        arguments: [
+            ("192.0.2.1:4242", "192.0.2.1:4243"), ("192.0.2.1:4242", "192.0.2.1"),
+            ("[2001:db8::1]:4242", "[2001:db8::ffff:1]:80"), ("[::ffff:192.0.2.1]:4242", "192.0.2.1:4242"),
+            ("2001:db8::1", "[2001:db8::1]:4242"), ("unix", "unix"),
+        ])
     func portsAndTheSecondHalfOfIPv6DoNotCount(one: String, other: String) throws {
         #expect(try number(one) == number(other))
     }
 
-    @Test(arguments: [
-        ("192.0.2.1:4242", "192.0.2.2:4242"), ("[2001:db8::1]:4242", "[2001:db8:0:1::1]:4242"), ("unix", "127.0.0.1:1"),
-        ("[::ffff:192.0.2.1]:4242", "[::ffff:192.0.2.2]:4242"),
-    ])
+    @Test(
+        "addresses that differ in IPv4 or in the first half of IPv6 are different clients",
+        arguments: [
+            ("192.0.2.1:4242", "192.0.2.2:4242"), ("[2001:db8::1]:4242", "[2001:db8:0:1::1]:4242"),
+            ("unix", "127.0.0.1:1"),
+            ("[::ffff:192.0.2.1]:4242", "[::ffff:192.0.2.2]:4242"),
+        ])
     func otherAddressesAreOtherClients(one: String, other: String) throws {
         #expect(try number(one) != number(other))
     }
 
-    @Test func tokenIsTheClientWhereTokensAreAskedFor() throws {
+    @Test("where clients are told apart by token, the token is the client, otherwise the address")
+    func tokenIsTheClientWhereTokensAreAskedFor() throws {
         let address = "192.0.2.1:4242"
         #expect(try number(address, token: "a", byToken: true) == number("192.0.2.9:1", token: "a", byToken: true))
         #expect(try number(address, token: "a", byToken: true) != number(address, token: "b", byToken: true))

@@ -6,7 +6,8 @@ import Testing
     private static let cats = GoldenWatch.Version(name: "cats", version: "2")
     private static let dogs = GoldenWatch.Version(name: "dogs", version: "1")
 
-    @Test func theFirstDifferenceIsForgivenAndTheSecondIsNot() {
+    @Test("the first golden difference of each model version asks for a reload, the second does not")
+    func theFirstDifferenceIsForgivenAndTheSecondIsNot() {
         var watch = GoldenWatch()
         let differs1 = watch.differs(Self.cats)
         #expect(differs1)
@@ -20,7 +21,8 @@ import Testing
         #expect(differs5)
     }
 
-    @Test func aVersionThatCannotBeLoadedAgainIsBrokenUntilItIs() {
+    @Test("a version whose reload failed counts as broken until the version is ready again")
+    func aVersionThatCannotBeLoadedAgainIsBrokenUntilItIs() {
         var watch = GoldenWatch()
         _ = watch.differs(Self.cats)
         let differs6 = watch.broken(ready: [])

@@ -3,7 +3,8 @@ import Testing
 
 /// Buckets as Prometheus means them: each counts what is at most its bound.
 @Suite struct HistogramTests {
-    @Test func aBoundBelongsToItsBucket() {
+    @Test("a value equal to a bound is counted in the bound's bucket, a greater value in the next bucket")
+    func aBoundBelongsToItsBucket() {
         for (index, bound) in Histogram.bounds.enumerated() {
             let histogram = Histogram()
             histogram.record(bound)
@@ -16,7 +17,8 @@ import Testing
         }
     }
 
-    @Test func theExtremesAreCounted() {
+    @Test("zero and the largest integer are counted, and the sum wraps without a trap")
+    func theExtremesAreCounted() {
         let histogram = Histogram()
         histogram.record(0)
         histogram.record(.max)
@@ -27,11 +29,13 @@ import Testing
         #expect(histogram.sum == 1)
     }
 
-    @Test func theBoundsRise() {
+    @Test("the bucket bounds strictly increase")
+    func theBoundsRise() {
         #expect(zip(Histogram.bounds, Histogram.bounds.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test func manyThreadsLoseNothing() async {
+    @Test("values recorded by eight concurrent tasks are all counted")
+    func manyThreadsLoseNothing() async {
         let histogram = Histogram()
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {

@@ -16,7 +16,8 @@ import Testing
         }
     }
 
-    @Test func onceInEachTimeOfRest() {
+    @Test("memory is released once per idle period, and never while requests arrive")
+    func onceInEachTimeOfRest() {
         #expect(decisions([(0, 5), (0, 10), (0, 600)]) == [false, true, false])
         // Requests come, without a pause.
         let busy = (0..<100).map { (activity: Double?(Double($0)), now: Double($0) + 0.5) }
@@ -25,7 +26,8 @@ import Testing
     }
 
     /// A model that is unloaded leaves memory behind too.
-    @Test func afterTheLastModelIsGone() {
+    @Test("memory is released once more after the last model is unloaded")
+    func afterTheLastModelIsGone() {
         #expect(decisions([(0, 20), (nil, 30), (nil, 40)]) == [true, true, false])
     }
 }

@@ -10,7 +10,8 @@ import Testing
         var count: Int { value.load(ordering: .relaxed) }
     }
 
-    @Test func aLabelHasOneMetric() {
+    @Test("each label has exactly one metric, and labels are listed in order")
+    func aLabelHasOneMetric() {
         let list = LabelledList(["b"]) { Counter() }
         list["a"].add()
         list["a"].add()
@@ -19,7 +20,8 @@ import Testing
         #expect(list.all().map(\.metric.count) == [2, 1])
     }
 
-    @Test func pastTheMostAllThatIsNewIsOther() {
+    @Test("labels beyond the limit are counted under other, and earlier labels stay distinct")
+    func pastTheMostAllThatIsNewIsOther() {
         let list = LabelledList(most: 10) { Counter() }
         for turn in 0..<1000 { list["label \(turn)"].add() }
         let all = list.all { $0.count > 0 }
@@ -31,14 +33,16 @@ import Testing
         #expect(list["label 0"].count == 2)
     }
 
-    @Test func otherIsListedOnlyWhereItCounts() {
+    @Test("the label other is listed only when its metric counts something")
+    func otherIsListedOnlyWhereItCounts() {
         let list = LabelledList(["a"]) { Counter() }
         #expect(list.all { $0.count > 0 }.map(\.label) == ["a"])
         list["other"].add()
         #expect(list.all { $0.count > 0 }.map(\.label) == ["a", "other"])
     }
 
-    @Test func manyThreadsMakeOneMetricForALabel() async {
+    @Test("concurrent tasks that use a label share its single metric")
+    func manyThreadsMakeOneMetricForALabel() async {
         for _ in 0..<20 {
             let list = LabelledList(most: 100) { Counter() }
             await withTaskGroup(of: Void.self) { group in

@@ -18,7 +18,8 @@ import Testing
         return events.map { machine.handle($0) }
     }
 
-    @Test func aSignalThatComesTwiceWithinASecondIsOne() {
+    @Test("the same signal within a second counts once; another signal or a later repeat aborts")
+    func aSignalThatComesTwiceWithinASecondIsOne() {
         let again = MonotonicInstant(nanoseconds: 999_999_999)
         #expect(actions([Self.terminate, .terminate(.terminate, at: again)]) == [[.drain], []])
         #expect(
@@ -26,12 +27,14 @@ import Testing
         #expect(actions([Self.terminate, .terminate(.interrupt, at: again)]) == [[.drain], [.abort]])
     }
 
-    @Test func anEasyLife() {
+    @Test("start, reload and termination lead to announce, reload, drain and end")
+    func anEasyLife() {
         let actions = actions([.started, .reload(.everything), .reloaded, Self.terminate, .drained(0)])
         #expect(actions == [[.announce], [.reload(.everything)], [.announce], [.drain], [.end(0, isLoading: false)]])
     }
 
-    @Test func reloadsThatAreAskedForDuringOneAreDoneOnceAfterIt() {
+    @Test("reloads requested during a reload run once, after the running reload")
+    func reloadsThatAreAskedForDuringOneAreDoneOnceAfterIt() {
         let actions = actions([
             .started, .reload(.everything), .reload(.everything), .reload(.everything), .reloaded, .reloaded,
             .reload(.everything),
@@ -43,14 +46,16 @@ import Testing
             ])
     }
 
-    @Test func aReloadThatIsAskedForAtStartFollowsIt() {
+    @Test("reloads requested during startup run once after startup")
+    func aReloadThatIsAskedForAtStartFollowsIt() {
         #expect(
             actions([.reload(.everything), .reload(.everything), .started, .reloaded]) == [
                 [], [], [.announce, .reload(.everything)], [.announce],
             ])
     }
 
-    @Test func theEndWaitsForNoLoad() {
+    @Test("the end of draining ends the server even while models load or reload")
+    func theEndWaitsForNoLoad() {
         #expect(actions([Self.terminate, .drained(0)]) == [[.drain], [.end(0, isLoading: true)]])
         #expect(actions([Self.terminate, .started, .drained(0)]) == [[.drain], [], [.end(0, isLoading: false)]])
         let reloading = actions([.started, .reload(.everything), .reload(.everything), Self.terminate, .drained(3)])
@@ -62,7 +67,8 @@ import Testing
         #expect(reloaded == [[.announce], [.reload(.everything)], [], [.drain], [], [], [.end(3, isLoading: false)]])
     }
 
-    @Test func reloadsOfTwoScopesFollowOneAnother() {
+    @Test("pending reloads of two scopes run one after the other")
+    func reloadsOfTwoScopesFollowOneAnother() {
         let actions = actions([
             .started, .reload(.changedModels), .reload(.limits), .reload(.changedModels), .reload(.limits), .reloaded,
             .reloaded, .reloaded,
@@ -74,7 +80,8 @@ import Testing
             ])
     }
 
-    @Test func aReloadOfEverythingCoversTheChangedModels() {
+    @Test("a pending full reload covers pending model reloads; a running full reload does not")
+    func aReloadOfEverythingCoversTheChangedModels() {
         let models = LifecycleMachine.Scope.changedModels
         #expect(actions([.started, .reload(models)]) == [[.announce], [.reload(models)]])
         let during = actions([
@@ -90,12 +97,14 @@ import Testing
         #expect(after == [[.announce], [.reload(.everything)], [], [.announce, .reload(models)]])
     }
 
-    @Test func aSecondSignalEndsAtOnce() {
+    @Test("a second termination signal during draining aborts at once")
+    func aSecondSignalEndsAtOnce() {
         #expect(actions([.started, Self.terminate, Self.again]) == [[.announce], [.drain], [.abort]])
         #expect(actions([Self.terminate, Self.again]) == [[.drain], [.abort]])
     }
 
-    @Test func aFailureEndsWhereverItComesButInTheDrain() {
+    @Test("a failure ends the server in any phase except draining")
+    func aFailureEndsWhereverItComesButInTheDrain() {
         #expect(actions([.failed("x")]) == [[.fail("x", isLoading: true)]])
         #expect(actions([.started, .failed("x")]) == [[.announce], [.fail("x", isLoading: false)]])
         #expect(
@@ -106,7 +115,9 @@ import Testing
         #expect(draining == [[.announce], [.drain], [], [.end(0, isLoading: false)]])
     }
 
-    @Test(arguments: [Event.started, .reload(.everything), .reloaded, terminate, .drained(0), .failed("x")])
+    @Test(
+        "no event causes an action after the end",
+        arguments: [Event.started, .reload(.everything), .reloaded, terminate, .drained(0), .failed("x")])
     private func nothingHappensAfterTheEnd(_ event: Event) {
         #expect(actions([.started, Self.terminate, .drained(0), event]).last == [])
         #expect(actions([.started, .failed("x"), event]).last == [])

@@ -5,7 +5,8 @@ import Testing
 @Suite struct LineLimiterTests {
     private static let second: UInt64 = 1_000_000_000
 
-    @Test func aBurstPassesAndTheRestIsCounted() {
+    @Test("a burst of equal lines passes, and the next window reports how many lines were left out")
+    func aBurstPassesAndTheRestIsCounted() {
         var limiter = LineLimiter()
         for turn in 0..<LineLimiter.burst {
             #expect(limiter.judge("disk", at: UInt64(turn)) == .write(suppressed: 0))
@@ -17,7 +18,8 @@ import Testing
         #expect(limiter.judge("disk", at: LineLimiter.window + 1) == .write(suppressed: 0))
     }
 
-    @Test func aWindowHasABurstOfItsOwn() {
+    @Test("every window lets a full burst pass")
+    func aWindowHasABurstOfItsOwn() {
         var limiter = LineLimiter()
         var written = 0
         // A line each 10 ms for ten windows.
@@ -27,14 +29,16 @@ import Testing
         #expect(written == 10 * LineLimiter.burst)
     }
 
-    @Test func keysDoNotLimitEachOther() {
+    @Test("the limit of a key does not affect the lines of another key")
+    func keysDoNotLimitEachOther() {
         var limiter = LineLimiter()
         for _ in 0..<100 { _ = limiter.judge("a", at: 5) }
         #expect(limiter.judge("b", at: 6) == .write(suppressed: 0))
         #expect(limiter.judge("a", at: 7) == .leaveOut)
     }
 
-    @Test func whatIsRememberedIsBounded() {
+    @Test("100,000 different keys all pass, and a key that repeats is still limited")
+    func whatIsRememberedIsBounded() {
         var limiter = LineLimiter()
         // As many keys as an attacker cares to make up: each passes, none is forgotten wrongly for long.
         for turn in 0..<100_000 { #expect(limiter.judge("key \(turn)", at: 1) == .write(suppressed: 0)) }
@@ -43,7 +47,8 @@ import Testing
         #expect(limiter.judge("again", at: 3) == .leaveOut)
     }
 
-    @Test func aClockThatWrapsDoesNotTrap() {
+    @Test("a clock that wraps around does not trap")
+    func aClockThatWrapsDoesNotTrap() {
         var limiter = LineLimiter()
         #expect(limiter.judge("x", at: .max) == .write(suppressed: 0))
         #expect(limiter.judge("x", at: 3) == .write(suppressed: 0))

@@ -8,32 +8,38 @@ import Testing
     private static let none = SystemdSockets(environment: [:], processID: 7)
     private static let one = SystemdSockets(environment: ["LISTEN_PID": "7", "LISTEN_FDS": "1"], processID: 7)
 
-    @Test func withoutPassedSocketsItIsTheSetting() throws {
+    @Test("without passed sockets the plan listens on the addresses of the setting")
+    func withoutPassedSocketsItIsTheSetting() throws {
         let plan = try ListenPlan(["127.0.0.1:8080", "unix:/run/x"], passed: Self.none)
         #expect(plan.addresses == ["127.0.0.1:8080", "unix:/run/x"].compactMap { ListenerAddress(parsing: $0) })
         #expect(plan.replaced == [])
         #expect(try ListenPlan(["systemd"], passed: Self.none).addresses == [.systemd])
     }
 
-    @Test func passedSocketsTakeThePlaceOfAddresses() throws {
+    @Test("sockets passed by systemd replace the configured addresses")
+    func passedSocketsTakeThePlaceOfAddresses() throws {
         let plan = try ListenPlan(["127.0.0.1:8080", "unix:/run/x"], passed: Self.one)
         #expect(plan.addresses == [.systemd])
         #expect(plan.replaced == ["127.0.0.1:8080", "unix:/run/x"])
     }
 
-    @Test(arguments: [["systemd", "127.0.0.1:9"], ["127.0.0.1:9", "systemd:web"]])
+    @Test(
+        "a listen setting that names systemd is used unchanged, even with passed sockets",
+        arguments: [["systemd", "127.0.0.1:9"], ["127.0.0.1:9", "systemd:web"]])
     func aListThatSpeaksOfThemIsTakenAsItIs(_ listen: [String]) throws {
         let plan = try ListenPlan(listen, passed: Self.one)
         #expect(plan.addresses == listen.compactMap { ListenerAddress(parsing: $0) })
         #expect(plan.replaced == [])
     }
 
-    @Test func socketsOfAnotherProcessAreIgnored() throws {
+    @Test("sockets passed to another process are ignored")
+    func socketsOfAnotherProcessAreIgnored() throws {
         let other = SystemdSockets(environment: ["LISTEN_PID": "8", "LISTEN_FDS": "1"], processID: 7)
         #expect(try ListenPlan(["127.0.0.1:9"], passed: other).replaced == [])
     }
 
     @Test(
+        "the options routes and proxy are read from behind an address, and the address is kept",
         arguments: [
             ("127.0.0.1:80?routes=infer", [AccessClass.infer], nil),
             ("[::1]:80?routes=read,admin", [.read, .admin], nil),
@@ -49,14 +55,16 @@ import Testing
         #expect(plan.addresses == [try #require(ListenerAddress(parsing: expected))])
     }
 
-    @Test(arguments: [
-        (":80?routes=", "\"\" is not a group of routes"), (":80?routes=infer,", "\"\" is not a group"),
-        (":80?routes=health", "\"health\" is not a group"), (":80?routes", "is not a group"),
-        (":80?proxy", "proxy=v1 or proxy=v2"),
-        (":80?proxy=v3", "proxy=v3: expected proxy=v1 or proxy=v2"), (":80?mode=0600", "cannot listen on"),
-        (":80?", "cannot listen on"),
-        ("?routes=infer", "cannot listen on"),
-    ])
+    @Test(
+        "an unknown or malformed listener option is refused with a message that names the setting",
+        arguments: [
+            (":80?routes=", "\"\" is not a group of routes"), (":80?routes=infer,", "\"\" is not a group"),
+            (":80?routes=health", "\"health\" is not a group"), (":80?routes", "is not a group"),
+            (":80?proxy", "proxy=v1 or proxy=v2"),
+            (":80?proxy=v3", "proxy=v3: expected proxy=v1 or proxy=v2"), (":80?mode=0600", "cannot listen on"),
+            (":80?", "cannot listen on"),
+            ("?routes=infer", "cannot listen on"),
+        ])
     func wrongOptionsAreRefused(_ text: String, words: String) {
         let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.none) }
         #expect(
@@ -65,7 +73,8 @@ import Testing
     }
 
     /// A socket of systemd's would otherwise serve what the address does not.
-    @Test func passedSocketsDoNotTakeThePlaceOfAddressesWithOptions() {
+    @Test("passed sockets do not replace an address with options: the error suggests systemd:NAME")
+    func passedSocketsDoNotTakeThePlaceOfAddressesWithOptions() {
         for text in ["127.0.0.1:9?routes=infer", "127.0.0.1:9?proxy=v1", "127.0.0.1:9?proxy=v2"] {
             let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.one) }
             #expect(error?.description.contains("systemd:NAME") == true)
@@ -74,6 +83,7 @@ import Testing
 
     /// Texts that people write for an address, and that are none here.
     @Test(
+        "a malformed listen address is refused, with the intended address suggested where possible",
         arguments: [
             ("9000", "127.0.0.1:9000"), ("localhost", "localhost:8080"), ("0.0.0.0", "0.0.0.0:8080"),
             ("::1:9000", "[::1]:9000"), ("fe80::1", "[fe80::1]:8080"), ("http://localhost:9000/", "localhost:9000"),
@@ -87,7 +97,8 @@ import Testing
     }
 
     /// A mistake is one whether or not the address would be used.
-    @Test func aMistakeIsNamed() {
+    @Test("a malformed listen address is refused with and without passed sockets")
+    func aMistakeIsNamed() {
         for passed in [Self.none, Self.one] {
             let error = #expect(throws: StartupError.self) { try ListenPlan(["nowhere"], passed: passed) }
             #expect(error?.description.contains("\"nowhere\": expected HOST:PORT") == true)

@@ -6,7 +6,8 @@ import Testing
 /// The work of a model's load check.
 @Suite struct LoadCheckPlanTests {
     /// A file that crashes on the second stream only crashes in the load check.
-    @Test func theTrialRunsAllStreamsWithACacheAndWithoutOne() {
+    @Test("the load check compares streams, with a model cache and without")
+    func theTrialRunsAllStreamsWithACacheAndWithoutOne() {
         for cache in ["", "auto"] {
             var settings = Settings()
             settings.cacheDirectory = cache

@@ -16,7 +16,8 @@ import Testing
         func next() -> LogQueue.Step { queue.next(&batch) }
     }
 
-    @Test func theWriterIsWokenOnceAndLingersBeforeItSleeps() {
+    @Test("the log writer lingers before sleep; only an important line wakes a lingering writer")
+    func theWriterIsWokenOnceAndLingersBeforeItSleeps() {
         let queue = Probe(capacity: 1000)
         #expect(queue.next() == .linger)
         #expect(queue.queue.isWritten)
@@ -39,7 +40,8 @@ import Testing
         #expect(queue.next() == .end)
     }
 
-    @Test func linesThatAreLostAreReported() {
+    @Test("lines lost to a full queue are reported once; a quarter of the queue is for important lines")
+    func linesThatAreLostAreReported() {
         let queue = Probe(capacity: 80)
         for _ in 0..<10 { _ = queue.append(line, isImportant: false) }
         #expect(queue.queue.lost == 5, "three quarters are for all")
@@ -54,7 +56,8 @@ import Testing
         #expect(queue.queue.lost == 15)
     }
 
-    @Test func anUnreadLogStopsNoWriter() async throws {
+    @Test("an unread log blocks no caller; a late reader gets the kept lines in order and the lost count")
+    func anUnreadLogStopsNoWriter() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let count = 40_000
@@ -85,7 +88,8 @@ import Testing
         #expect(lines.last == "notice: a line that tries to be two")
     }
 
-    @Test func theTimeIsNow() async throws {
+    @Test("a log line begins with the current time in ISO 8601")
+    func theTimeIsNow() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let before = Date()
@@ -100,7 +104,8 @@ import Testing
     }
 
     /// Several mistakes are listed one by one for programs.
-    @Test func fieldsStandBesideTheMessageInJSON() async throws {
+    @Test("structured fields stand beside the message in a JSON log line")
+    func fieldsStandBesideTheMessageInJSON() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
         log.error("two problems") { $0.member("problems", ["a", "b"]) }
@@ -110,7 +115,8 @@ import Testing
         #expect(object?["message"] as? String == "two problems")
     }
 
-    @Test func manyThreadsLinesNeverMix() async throws {
+    @Test("JSON log lines of concurrent tasks do not mix")
+    func manyThreadsLinesNeverMix() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let reader = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
@@ -138,7 +144,8 @@ import Testing
         }
     }
 
-    @Test func aReaderThatIsGoneIsCounted() async throws {
+    @Test("a line that cannot be written because the reader closed the pipe counts as lost")
+    func aReaderThatIsGoneIsCounted() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
         // What the daemon does at its start: a write without a reader is an error then, not a signal.
@@ -150,18 +157,21 @@ import Testing
     }
 
     /// Text from a client can neither end its field nor look like another one.
-    @Test(arguments: [
-        ("/plain%41", "/plain%41"), ("/a b id=x", "\"/a b id=x\""), ("/\"", "\"/\\\"\""),
-        ("/\u{9B}1m", "\"/\u{9B}1m\""),
-        ("/\n", "\"/\\n\""), ("", ""),
-    ])
+    @Test(
+        "client text with spaces, quotes or control characters is quoted in its log field",
+        arguments: [
+            ("/plain%41", "/plain%41"), ("/a b id=x", "\"/a b id=x\""), ("/\"", "\"/\\\"\""),
+            ("/\u{9B}1m", "\"/\u{9B}1m\""),
+            ("/\n", "\"/\\n\""), ("", ""),
+        ])
     func valuesFromOutsideKeepToTheirField(_ value: String, _ expected: String) {
         var text = LogText()
         text.add(" path=", quotingIfNeeded: value)
         #expect(String(decoding: text.bytes, as: UTF8.self) == " path=" + expected)
     }
 
-    @Test func timesAreRounded() {
+    @Test("times in the log are rounded to hundredths of a millisecond")
+    func timesAreRounded() {
         var text = LogText()
         for time: UInt64 in [0, 4_999, 5_000, 1_004_999, 1_005_000, 999_995_000, 60_000_000_000] {
             text.addMilliseconds(time)
@@ -172,13 +182,16 @@ import Testing
 
     /// A decoded path must not reach a terminal as it is: escape sequences of one byte (C1), marks that turn the
     /// direction of the text after them, separators of lines, and what nothing shows.
-    @Test(arguments: [
-        ("a\u{9B}31m", "a\\u{9B}31m"), ("a\u{202E}b", "a\\u{202E}b"), ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),
-        ("a\u{2028}b\u{2029}", "a\\u{2028}b\\u{2029}"), ("\u{85}", "\\u{85}"),
-        ("\u{200B}\u{FEFF}", "\\u{200B}\\u{FEFF}"),
-        ("a\u{1B}[31m\r\n\u{7F}b", "a [31m   b"), ("\u{E000}", "\\u{E000}"),
-        ("gr\u{FC}n \u{1F408} \u{4E2D}", "gr\u{FC}n \u{1F408} \u{4E2D}"),
-    ])
+    @Test(
+        "control, direction and invisible characters are escaped or replaced in log lines",
+        arguments: [
+            ("a\u{9B}31m", "a\\u{9B}31m"), ("a\u{202E}b", "a\\u{202E}b"),
+            ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),
+            ("a\u{2028}b\u{2029}", "a\\u{2028}b\\u{2029}"), ("\u{85}", "\\u{85}"),
+            ("\u{200B}\u{FEFF}", "\\u{200B}\\u{FEFF}"),
+            ("a\u{1B}[31m\r\n\u{7F}b", "a [31m   b"), ("\u{E000}", "\\u{E000}"),
+            ("gr\u{FC}n \u{1F408} \u{4E2D}", "gr\u{FC}n \u{1F408} \u{4E2D}"),
+        ])
     func controlCharactersAreEscaped(_ text: String, _ expected: String) {
         var line = LogText()
         line.add(text)

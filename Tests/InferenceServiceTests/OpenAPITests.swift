@@ -13,7 +13,8 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text(Service.routes).utf8)) as? [String: Any])
     }
 
-    @Test func paths_areThoseOfTheTable() throws {
+    @Test("the OpenAPI document has the paths and methods of the route table")
+    func paths_areThoseOfTheTable() throws {
         let paths = try #require(document["paths"] as? [String: [String: Any]])
         let expected = Service.routes.resources.filter { $0.dialect == nil }.flatMap { resource in
             resource.templates.map { ($0.text, Set(resource.methods.map { $0.method.rawValue.lowercased() })) }
@@ -22,7 +23,8 @@ import Testing
             paths.mapValues { Set($0.keys).subtracting(["parameters"]) } == Dictionary(uniqueKeysWithValues: expected))
     }
 
-    @Test func operations_haveAnIdentifierASummaryAndAnswers() throws {
+    @Test("every OpenAPI operation has a unique identifier, a summary, a success and a default answer")
+    func operations_haveAnIdentifierASummaryAndAnswers() throws {
         var identifiers: [String] = []
         for (path, item) in try #require(document["paths"] as? [String: [String: Any]]) {
             for case let operation as [String: Any] in item.values {
@@ -36,7 +38,8 @@ import Testing
         #expect(Set(identifiers).count == identifiers.count)
     }
 
-    @Test func everyOperationOfTheFile_isUsedWithAnIdentifierForEachPath() throws {
+    @Test("every operation of openapi.json is used by a route and has an identifier for each path")
+    func everyOperationOfTheFile_isUsedWithAnIdentifierForEachPath() throws {
         let file = SharedData.packageRoot.appendingPathComponent("Sources/InferenceService/OpenAPI/openapi.json")
         let described = try #require(
             try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
@@ -48,7 +51,8 @@ import Testing
         #expect(operations.mapValues { ($0["ids"] as? [String])?.count } == used)
     }
 
-    @Test func listsOfTheProgram_areFilledIn() throws {
+    @Test("the OpenAPI document contains the program's error codes and version")
+    func listsOfTheProgram_areFilledIn() throws {
         let schemas = try #require((document["components"] as? [String: Any])?["schemas"] as? [String: [String: Any]])
         #expect(schemas["error_code"]?["enum"] as? [String] == ErrorCode.allCases.map(\.rawValue))
         #expect((document["info"] as? [String: Any])?["version"] as? String != "")

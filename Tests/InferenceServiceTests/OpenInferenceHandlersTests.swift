@@ -117,7 +117,8 @@ import Testing
 
     // MARK: Metadata of the server and its models
 
-    @Test func theServerNamesItsExtensions() async throws {
+    @Test("GET /v2 lists the extensions, with model_repository only where models may be controlled")
+    func theServerNamesItsExtensions() async throws {
         let all = ["binary_tensor_data", "classification", "statistics"]
         for (control, names) in [(Settings.RepositoryControl.local, all + ["model_repository"]), (.none, all)] {
             let reply = try await World { $0.repositoryControl = control }.answer("GET /v2")
@@ -125,7 +126,8 @@ import Testing
         }
     }
 
-    @Test func modelsAreDescribed() async throws {
+    @Test("/v2 metadata and configuration give platform, shapes, types and the largest batch")
+    func modelsAreDescribed() async throws {
         let world = try await World()
         for (name, platform, shape, dims, most) in [
             ("bare", "openvino_ir", [-1, 3], [-1, 3], 0), ("rows", "openvino_ir", [-1, 3], [3], 4),
@@ -145,7 +147,8 @@ import Testing
     }
 
     /// The engine's types and the protocol's, one by one.
-    @Test func everyTypeHasItsName() async throws {
+    @Test("every element type of the engine has its /v2 datatype name")
+    func everyTypeHasItsName() async throws {
         let types = [
             "boolean": "BOOL", "u8": "UINT8", "u16": "UINT16", "u32": "UINT32", "u64": "UINT64", "i8": "INT8",
             "i16": "INT16", "i32": "INT32", "i64": "INT64", "f16": "FP16", "bf16": "BF16", "f64": "FP64",
@@ -166,7 +169,8 @@ import Testing
 
     // MARK: Predictions
 
-    @Test func tensorsGoThereAndBack() async throws {
+    @Test("binary and JSON tensors are returned as sent, in the form that each output asks for")
+    func tensorsGoThereAndBack() async throws {
         let world = try await World()
         let more = ", \"id\": \"seven\", \"parameters\": {\"timeout\": 0, \"binary_data_output\": true}"
         let reply = try await world.infer(
@@ -187,12 +191,14 @@ import Testing
         #expect(statistics?.first?["inference_count"] as? Int == 3 && statistics?.count == 1)
     }
 
-    @Test(arguments: [
-        // Bytes that no input has announced, and too few.
-        (12, [UInt8](repeating: 0, count: 13), "expected 12 bytes of binary data after the JSON"),
-        (12, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data, found 11"),
-        (11, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data (shape [1,3] of FP32), found 11"),
-    ])
+    @Test(
+        "a wrong amount of binary tensor data is refused with the expected byte count",
+        arguments: [
+            // Bytes that no input has announced, and too few.
+            (12, [UInt8](repeating: 0, count: 13), "expected 12 bytes of binary data after the JSON"),
+            (12, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data, found 11"),
+            (11, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data (shape [1,3] of FP32), found 11"),
+        ])
     func binaryDataIsCounted(_ size: Int, _ data: [UInt8], _ words: String) async throws {
         let world = try await World()
         let input = Self.input(1, "\"parameters\": {\"binary_data_size\": \(size)}")
@@ -200,14 +206,16 @@ import Testing
         #expect(reply.status == 400 && reply.error.contains(words), "\(reply.text)")
     }
 
-    @Test func anInputHasItsDataOnce() async throws {
+    @Test("an input with both JSON and binary data is refused")
+    func anInputHasItsDataOnce() async throws {
         let world = try await World()
         let both = "\"data\": [1, 2, 3], \"parameters\": {\"binary_data_size\": 12}"
         let reply = try await world.infer("bare", Self.input(1, both), [UInt8](repeating: 0, count: 12))
         #expect(reply.status == 400 && reply.error.contains("both"), "\(reply.text)")
     }
 
-    @Test func theLengthOfTheJSONIsChecked() async throws {
+    @Test("an Inference-Header-Content-Length that is malformed or beyond the body is refused")
+    func theLengthOfTheJSONIsChecked() async throws {
         let world = try await World()
         let json = Self.input(1, "\"data\": [1, 2, 3]")
         for (length, status) in [
@@ -221,7 +229,8 @@ import Testing
     }
 
     /// A bundle's model runs one item at a time: the batch is taken apart and put together again.
-    @Test func aBatchKeepsItsOrder() async throws {
+    @Test("a batch keeps its order; an empty batch and more than max_batch rows are refused")
+    func aBatchKeepsItsOrder() async throws {
         let world = try await World()
         let reply = try await world.infer(
             "rows", Self.input(4, "\"parameters\": {\"binary_data_size\": 48}"), Self.bytes((1...12).map { Float($0) }))
@@ -234,7 +243,8 @@ import Testing
         #expect(none.status == 400, "\(none.text)")
     }
 
-    @Test func theGreatestValuesOfEachRowAreItsClasses() async throws {
+    @Test("the classification parameter gives the greatest values of each row with their indices")
+    func theGreatestValuesOfEachRowAreItsClasses() async throws {
         let world = try await World()
         func outputs(_ count: Int, _ isBinary: Bool) -> String {
             ", \"outputs\": [{\"name\": \"x\", \"parameters\": {\"classification\": \(count), \"binary_data\": \(isBinary)}}]"
@@ -253,7 +263,8 @@ import Testing
         #expect(size == expected.count && binary.outputs.first?["shape"] as? [Int] == [1, 3])
     }
 
-    @Test func picturesAreElementsOfBytes() async throws {
+    @Test("pictures are sent as BYTES elements; wrong counts and lengths are refused")
+    func picturesAreElementsOfBytes() async throws {
         let world = try await World()
         func picture(_ name: String) throws -> [UInt8] {
             let file = SharedData.packageRoot.appendingPathComponent("examples/\(name).png")
@@ -283,7 +294,8 @@ import Testing
 
     // MARK: The repository
 
-    @Test func modelsAreUnloadedAndLoaded() async throws {
+    @Test("a model is unloaded and loaded through /v2/repository, and the index shows its state")
+    func modelsAreUnloadedAndLoaded() async throws {
         let world = try await World { $0.repositoryControl = .all }
         func index(_ body: String) async throws -> [[String: Any]] {
             let reply = try await world.answer("POST /v2/repository/index", Array(body.utf8))
@@ -314,7 +326,8 @@ import Testing
     // MARK: The page
 
     /// Its script runs by a nonce that cannot be predicted, and HEAD has GET's length.
-    @Test func thePageHasANonceOfItsOwn() async throws {
+    @Test("each answer of the page has a new nonce in its script and policy, and the same length")
+    func thePageHasANonceOfItsOwn() async throws {
         let world = try await World()
         var nonces = Set<String>(), lengths = Set<Int>()
         for _ in 0..<100 {

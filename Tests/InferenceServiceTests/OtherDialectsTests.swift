@@ -48,7 +48,9 @@ import Testing
 
     // MARK: DeepStack
 
-    @Test(arguments: ["detection", "custom/ssd_few"])
+    @Test(
+        "DeepStack detection gives the boxes of /v1/detect in whole pixels and obeys min_confidence",
+        arguments: ["detection", "custom/ssd_few"])
     func boxesAreWholePixels(_ path: String) async throws {
         let world = try await Self.world()
         let picture = try #require(Self.seven)
@@ -80,13 +82,15 @@ import Testing
         #expect(none.json["success"] as? Bool == true)
     }
 
-    @Test func theSceneIsTheBestClass() async throws {
+    @Test("DeepStack scene recognition answers with the classifier's best class")
+    func theSceneIsTheBestClass() async throws {
         let reply = try await Self.vision(try await Self.world(), "scene")
         #expect(reply.json["success"] as? Bool == true && reply.json["label"] as? String == "7", "\(reply.text)")
         #expect((reply.json["confidence"] as? Double ?? 0) > 0.5)
     }
 
-    @Test func faces_areOfTheModelOfThatName() async throws {
+    @Test("DeepStack face detection uses the model face or deepstack_face, and is 404 without them")
+    func faces_areOfTheModelOfThatName() async throws {
         let world = try await Self.world()
         let none = try await Self.vision(world, "face")
         #expect(
@@ -106,6 +110,7 @@ import Testing
     }
 
     @Test(
+        "DeepStack errors have success false, a code and a request identifier",
         arguments: [
             ("detection", ["min_confidence": "2"], 400, "min_confidence"),
             ("detection", ["min_confidence": "x"], 400, "0 to 1"),
@@ -120,7 +125,8 @@ import Testing
             reply.json["success"] as? Bool == false && reply.json["code"] is String && reply.json["request_id"] != nil)
     }
 
-    @Test func oneRequestHasOnePicture() async throws {
+    @Test("a DeepStack request without exactly one readable picture is refused")
+    func oneRequestHasOnePicture() async throws {
         let world = try await Self.world()
         let two = try await Self.vision(world, "detection", pictures: 2)
         #expect(two.status == 400 && two.error.contains("one picture") && two.json["success"] as? Bool == false)
@@ -131,7 +137,8 @@ import Testing
         #expect(reply.status == 415 && reply.json["success"] as? Bool == false)
     }
 
-    @Test func listAndStatus() async throws {
+    @Test("DeepStack's model list and status routes answer with success")
+    func listAndStatus() async throws {
         let world = try await Self.world()
         for line in ["GET /v1/vision/custom/list", "POST /v1/vision/custom/list"] {
             let json = try await world.answer(line).json
@@ -146,7 +153,8 @@ import Testing
 
     // MARK: SageMaker
 
-    @Test func invocations_areTensorsOrPictures() async throws {
+    @Test("/invocations takes tensors, pictures and forms, and the model of the SageMaker attributes")
+    func invocations_areTensorsOrPictures() async throws {
         let world = try await Self.world { $0.defaultModel = "rows" }
         let json = "\nContent-Type: application/json"
         for (body, expected) in [
@@ -183,14 +191,16 @@ import Testing
         }
     }
 
-    @Test func withoutADefault_theFirstClassifierIsMeant() async throws {
+    @Test("/invocations without a default model sends a picture to the first classifier")
+    func withoutADefault_theFirstClassifierIsMeant() async throws {
         let world = try await Self.world()
         let reply = try await world.answer(
             "POST /invocations", Array(try #require(Self.seven)), fields: "\nContent-Type: image/png")
         #expect(reply.json["model"] as? String == "digits", "\(reply.text)")
     }
 
-    @Test func pingIsReadiness() async throws {
+    @Test("/ping is 200 while the server is ready and 503 while the server drains")
+    func pingIsReadiness() async throws {
         let world = try await Self.world()
         #expect(try await world.answer("GET /ping").status == 200)
         world.service.beginDraining()
@@ -207,7 +217,8 @@ import Testing
         return try VertexRoutes(settings, environment: environment)
     }
 
-    @Test func itsVariablesAreRead() throws {
+    @Test("Vertex AI's route variables are read, and malformed or equal paths are refused")
+    func itsVariablesAreRead() throws {
         let given = ["AIP_HEALTH_ROUTE": "/health", "AIP_PREDICT_ROUTE": "/v1/endpoints/7/deployedModels/8:predict"]
         let routes = try Self.vertex(given)
         #expect(routes.health == "/health" && routes.predict == "/v1/endpoints/7/deployedModels/8:predict")
@@ -219,7 +230,8 @@ import Testing
         #expect(throws: StartupError.self) { try Self.vertex(["AIP_HEALTH_ROUTE": "/a", "AIP_PREDICT_ROUTE": "/a"]) }
     }
 
-    @Test func itsRoutesAnswer() async throws {
+    @Test("Vertex AI's routes answer on their paths, and never replace a path of Ocelli")
+    func itsRoutesAnswer() async throws {
         let world = try await Self.world { $0.defaultModel = "rows" }
         func answer(_ routes: [String: String], _ line: String, _ body: String = "", _ dialects: [Dialect] = [.vertex])
             async throws -> Reply

@@ -63,7 +63,8 @@ import Testing
             "POST /v1/models/\(model)/\(task)\(query)", picture, fields: "\nContent-Type: image/png\nAccept: \(accept)")
     }
 
-    @Test func theAnswer_hasTheSizeThatWasSent() async throws {
+    @Test("models with an open picture size give the sizes and pixels that numpy and Pillow give")
+    func theAnswer_hasTheSizeThatWasSent() async throws {
         let world = try await Self.world()
         let data = try Data(contentsOf: Self.fixtures.appendingPathComponent("expected.json"))
         let cases = try JSONDecoder().decode([Case].self, from: data)
@@ -91,7 +92,8 @@ import Testing
         #expect(try await world.repository.model(named: "identity").limiter.snapshot.inFlight == 0)
     }
 
-    @Test func jsonHasTheSamePicture_andListsHaveEachItsOwn() async throws {
+    @Test("a JSON answer has the same PNG, and each picture of a list has its own size")
+    func jsonHasTheSamePicture_andListsHaveEachItsOwn() async throws {
         let world = try await Self.world()
         let picture = try Self.file("20x30.png")
         let png = try await predict(world, "upscale", picture).response.body
@@ -117,7 +119,8 @@ import Testing
         #expect(sizes == ["32x24", "128x32", "2x2", "32x24"], "\(list.text.prefix(300))")
     }
 
-    @Test func explain_showsTheTensorOfThePicture() async throws {
+    @Test("explain shows the tensor of the picture in the size that the model's fitting rule gives")
+    func explain_showsTheTensorOfThePicture() async throws {
         let world = try await Self.world()
         // Multiples of 8: with a margin, stretched to the nearest, cut to the one below.
         for (model, width, height) in [("fit", 24, 32), ("fill", 24, 32), ("center", 16, 24), ("identity", 20, 30)] {
@@ -133,7 +136,8 @@ import Testing
         #expect(try Self.pixels(filled.response.body, channels: 3).width == 24)
     }
 
-    @Test func theModelSaysWhatItTakes() async throws {
+    @Test("a model with an open picture size describes its smallest, largest and multiple sizes")
+    func theModelSaysWhatItTakes() async throws {
         let world = try await Self.world()
         let reply = try await world.answer("GET /v1/models/fit")
         let input = try #require((reply.json["inputs"] as? [[String: Any]])?.first, "\(reply.text.prefix(300))")
@@ -147,7 +151,8 @@ import Testing
         #expect(open == ["minimum": [1, 1], "maximum": [1_024, 1_024], "multiple": [1, 1]])
     }
 
-    @Test func hostileSizes_areBoundedOrRefusedByName() async throws {
+    @Test("extreme picture sizes are answered within the limits or refused with their size")
+    func hostileSizes_areBoundedOrRefusedByName() async throws {
         let world = try await Self.world(maxPixels: 40_000)
         // The thinnest and the smallest keep within the limits of the tensor, and come back as they were.
         for (model, width, height) in [
@@ -178,7 +183,8 @@ import Testing
     }
 
     /// A tensor sent as such is within the limits, too.
-    @Test func tensorsHaveTheSameLimits() async throws {
+    @Test("a tensor sent directly has the same size limits as a picture")
+    func tensorsHaveTheSameLimits() async throws {
         let world = try await Self.world()
         func infer(_ side: Int) async throws -> Reply {
             let values = [Float](repeating: 0.5, count: side * side * 3)
@@ -197,7 +203,8 @@ import Testing
     }
 
     /// Memory is that of the picture's size, and a deadline ends it, whatever the model has seen before.
-    @Test func roomAndDeadline_areThoseOfItsSize() async throws {
+    @Test("memory is reserved for a picture by its size, and a deadline ends its inference")
+    func roomAndDeadline_areThoseOfItsSize() async throws {
         let world = try await Self.world()
         let large = try Self.gray(1_000, 700)
         #expect(try await predict(world, "identity", Self.gray(16, 16)).status == 200)
@@ -220,7 +227,8 @@ import Testing
     }
 
     /// The time that a picture is expected to take grows with its size, so that clients take turns by what they cost.
-    @Test func theCostOfAPicture_isThatOfItsSize() async throws {
+    @Test("the expected cost of a picture grows with its pixels, up to the model's limits")
+    func theCostOfAPicture_isThatOfItsSize() async throws {
         let world = try await Self.world()
         let model = try await world.repository.model(named: "upscale")
         let small = EncodedImage(try Self.gray(16, 16)), large = EncodedImage(try Self.gray(512, 512))

@@ -45,7 +45,7 @@ import Testing
 
     // MARK: Clients that leave
 
-    @Test("clients that leave at any moment take nothing with them, and leave nothing taken")
+    @Test("clients that leave at any moment leave nothing taken, and other clients are answered")
     func cancellationStorm_leavesNothingTaken() async throws {
         let world = try await PipelineTests.world(names: Self.names)
         let seed = UInt64.random(in: 0...UInt64.max)
@@ -88,7 +88,7 @@ import Testing
         #expect(reply.status == 200 && looked(reply, "color") == 64)
     }
 
-    @Test("deadlines of any length give a whole answer or an error, and leave nothing taken")
+    @Test("a deadline of any length gives a whole answer or 504, and leaves nothing taken")
     func deadlines_giveAllOrNothing() async throws {
         let world = try await PipelineTests.world(names: Self.names)
         let picture = try PipelineTests.png(600, 500)
@@ -113,7 +113,7 @@ import Testing
 
     /// Of "crowded" it runs batches, which fail as a whole.
     @Test(
-        "a model that fails for some crops is an error in their places, and of no others",
+        "a model's failure for some crops is an error in their places only; other crops are answered",
         arguments: ["some", "crowded"])
     func modelThatFails_isAnErrorInItsPlaces(_ name: String) async throws {
         let world = try await PipelineTests.world(names: Self.names)

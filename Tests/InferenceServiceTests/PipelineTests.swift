@@ -55,7 +55,7 @@ import Testing
 
     // MARK: Answers
 
-    @Test("each find has the answers of its stages under their names, and nothing for other classes")
+    @Test("each detection has the answers of its stages by name, and none of stages for other classes")
     func answer_ofAPipeline_hasItsStages() async throws {
         let world = try await Self.world()
         let reply = try await world.answer("POST /v1/models/looks/detect", Self.png(200, 120))
@@ -90,7 +90,7 @@ import Testing
         #expect(try await world.repository.model(named: "spots").limiter.snapshot.inFlight == 0)
     }
 
-    @Test("boxes of a stage that detects are in the picture's pixels, within the find's box")
+    @Test("boxes of a stage that detects are in the picture's pixels, within the detection's box")
     func nestedBoxes_areInThePicture() async throws {
         let world = try await Self.world()
         let reply = try await world.answer("POST /v1/models/looks/detect", Self.png(200, 120))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("a crop that fails is an error in its place, and the others are answered")
+    @Test("a crop that fails is an error in its place, and the other crops are answered")
     func stageThatFails_isAnErrorInItsPlace() async throws {
         let world = try await Self.world(
             { _ in },
@@ -148,7 +148,7 @@ import Testing
         #expect(page.contains("ocelli_pipeline_stage_duration_seconds_count{model=\"faces\",stage=\"color\"} 1"))
     }
 
-    @Test("limits: the least confident finds are left without stages, and counted", arguments: [1, 5, 64])
+    @Test("beyond max_crops the least confident detections get no stages and are counted", arguments: [1, 5, 64])
     func finds_beyondALimit_areSkipped(_ most: Int) async throws {
         let world = try await Self.world { $0.maxCrops = most }
         let reply = try await world.answer("POST /v1/models/all/detect", Self.png(60, 50))
@@ -162,7 +162,7 @@ import Testing
         #expect(page.contains("ocelli_pipeline_skipped_total{model=\"all\"} \(64 - most)"))
     }
 
-    @Test("ten thousand finds are answered, with as many crops as there may be")
+    @Test("ten thousand detections are answered, with no more crops than allowed")
     func tenThousandFinds_areBounded() async throws {
         let world = try await Self.world()
         let reply = try await world.answer("POST /v1/models/mass/detect", Self.png(300, 200))
@@ -196,7 +196,7 @@ import Testing
         return (Array(body), "\nContent-Type: multipart/form-data; boundary=b")
     }
 
-    @Test("a deadline ends a pipeline, and no slot is left taken")
+    @Test("a deadline ends a pipeline and leaves no slot taken")
     func deadline_endsEveryStage() async throws {
         let world = try await Self.world()
         let late = try await world.answer("POST /v1/models/all/detect?timeout_ms=1", Self.png(700, 500))
@@ -209,7 +209,7 @@ import Testing
 
     // MARK: Tiles
 
-    @Test("finds of all tiles are in the picture's pixels")
+    @Test("detections of all tiles have boxes in the pixels of the whole picture")
     func tiles_coverThePicture() async throws {
         let world = try await Self.world()
         let alone = detections(try await world.answer("POST /v1/models/spots/detect?threshold=0.985", Self.png(64, 64)))
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Pictures as answers
 
-    @Test("an answer that is a picture has the finds covered, grown by a tenth, and nothing else changed")
+    @Test("a picture answer covers the chosen detections with a margin and changes no other pixel")
     func picture_withCovers_hidesTheFinds() async throws {
         let world = try await Self.world()
         let (width, height) = (160, 120), source = try Self.png(160, 120)
@@ -277,7 +277,7 @@ import Testing
         #expect(DecodeBudget.shared.usage.used == 0)
     }
 
-    @Test("without labels the finds are drawn, of a pipeline too")
+    @Test("a picture answer without blur or fill has the detections drawn, also of a pipeline")
     func picture_withoutCovers_isDrawnOn() async throws {
         let world = try await Self.world()
         let source = try Self.png(160, 120)
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("what must not be seen fails closed")
+    @Test("a request for blur or fill whose answer might show too much is refused")
     func picture_thatMayShowTooMuch_isAnError() async throws {
         let world = try await Self.world { $0.tolerateTruncated = true }
         let source = try Self.png(160, 90), accept = "\nAccept: image/jpeg"
@@ -320,7 +320,7 @@ import Testing
 
     // MARK: explain
 
-    @Test("explain shows what a stage's model saw of a find")
+    @Test("explain shows what a stage's model saw of a detection, and refuses wrong stages")
     func explain_ofAStage_isItsTensor() async throws {
         let world = try await Self.world()
         let source = try Self.png(200, 120)
@@ -354,7 +354,7 @@ import Testing
 
     // MARK: Other routes
 
-    @Test("a pipeline is listed with its stages; it has no tensors")
+    @Test("a pipeline is listed with its stages, and the tensor routes refuse a pipeline")
     func pipeline_isListed_andHasNoTensors() async throws {
         let world = try await Self.world()
         let model = try await world.answer("GET /v1/models/looks").json
@@ -378,7 +378,7 @@ import Testing
         #expect(reply.json["model"] as? String == "many")
     }
 
-    @Test("what is wrong with a pipeline is said with its place, all at once")
+    @Test("all mistakes of a pipeline are reported at once, each with its place")
     func wrongPipelines_areRefusedWithEveryReason() async throws {
         let world = try await Self.world(
             { _ in },
@@ -424,7 +424,7 @@ import Testing
 
     // MARK: Reloads
 
-    @Test("a pipeline and its models are replaced together, and unloaded together")
+    @Test("a pipeline is replaced and unloaded together with its models")
     func models_ofAPipeline_areReplacedTogether() async throws {
         let world = try await Self.world()
         let before = try await world.repository.model(named: "looks")
@@ -450,7 +450,7 @@ import Testing
         #expect(again.status == 200, "\(again.text.prefix(300))")
     }
 
-    @Test("a pipeline that no longer fits its models goes on with those that it has")
+    @Test("a pipeline that does not fit its changed models goes on with the earlier models")
     func pipeline_thatNoLongerFits_keepsItsModels() async throws {
         let world = try await Self.world()
         let file = world.folder.appendingPathComponent("spots/labels.txt")
@@ -469,7 +469,7 @@ import Testing
         #expect(Set(all.compactMap { $0["label"] as? String }) == ["even", "other"])
     }
 
-    @Test("requests during reloads see one version of each model, whole")
+    @Test("requests during reloads are all answered completely")
     func requestsDuringReloads_seeOneVersion() async throws {
         let world = try await Self.world()
         let picture = try Self.png(40, 40)

@@ -42,7 +42,7 @@ import Testing
         return found
     }
 
-    @Test("a pipeline runs the version of its model that a rollout has serve")
+    @Test("a pipeline runs the version of its model that the rollout serves")
     func rolloutOfAModel_isThePipelinesToo() async throws {
         let folder = try TemporaryFolder()
         for version in ["1", "2"] { try Self.copy("spots", to: "spots/\(version)", in: folder.url) }
@@ -85,7 +85,7 @@ import Testing
         try await asking.value
     }
 
-    @Test("a pipeline does not go on with a model whose answers are wrong and that cannot be loaded again")
+    @Test("a pipeline stops with a model whose answers are wrong and that cannot be loaded again")
     func modelThatIsWrong_takesItsPipelinesWithIt() async throws {
         let folder = try TemporaryFolder()
         for name in ["spots", "colors", "all"] { try Self.copy(name, to: name, in: folder.url) }
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// The labels of a model say which version of it answered.
-    @Test("no answer has two versions of a model, however often each is replaced meanwhile")
+    @Test("no answer mixes two versions of a model, however often the models are replaced")
     func versions_areNeverMixed() async throws {
         let twice = """
             {"model": "spots", "threshold": 0.8, "each": [{"as": "a", "model": "colors", "task": "classify", "top": 1},
@@ -177,7 +177,7 @@ import Testing
         #expect(finds == ["12"] && stages == ["12"])
     }
 
-    @Test("a pipeline's own goldens are compared when it is loaded", arguments: [true, false])
+    @Test("a pipeline's own goldens are compared when the pipeline is loaded", arguments: [true, false])
     func goldensOfAPipeline_areCompared(_ isRight: Bool) async throws {
         let folder = try TemporaryFolder()
         for name in ["spots", "colors", "all"] { try Self.copy(name, to: name, in: folder.url) }

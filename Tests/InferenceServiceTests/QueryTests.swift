@@ -19,7 +19,8 @@ import Testing
         } catch { return .failure(error) }
     }
 
-    @Test func whatIsAskedFor() throws {
+    @Test("all query parameters are read, and absent parameters have their defaults")
+    func whatIsAskedFor() throws {
         let query = try read("top=3&threshold=0.25&crop=fill&orientation=ignore&timeout_ms=2000&explain=npy&page=2")
             .get()
         #expect(query.top == 3 && query.threshold == 0.25)
@@ -34,24 +35,29 @@ import Testing
         #expect(try !read("orientation=apply").get().picture.ignoresOrientation)
     }
 
-    @Test(arguments: [
-        "top=1", "top=1000000", "threshold=0", "threshold=1", "threshold=1e-3", "timeout_ms=1", "timeout_ms=2000",
-        "crop=center", "crop=fit", "top=3&top=3", "threshold=.5", "threshold=5E-1", "explain=png", "explain=preprocess",
-    ])
+    @Test(
+        "query values at the edges of their ranges are accepted",
+        arguments: [
+            "top=1", "top=1000000", "threshold=0", "threshold=1", "threshold=1e-3", "timeout_ms=1", "timeout_ms=2000",
+            "crop=center", "crop=fit", "top=3&top=3", "threshold=.5", "threshold=5E-1", "explain=png",
+            "explain=preprocess",
+        ])
     func isTaken(_ query: String) throws { _ = try read(query).get() }
 
-    @Test(arguments: [
-        ("top=0", "a whole number of 1 or more, found \"0\""), ("top=-1", "\"top\""), ("top=1.5", "\"top\""),
-        ("top=", "\"top\""),
-        ("threshold=1.01", "a number from 0 to 1"), ("threshold=-0.01", "\"threshold\""),
-        ("threshold=nan", "\"threshold\""), ("threshold=0x1p-1", "found \"0x1p-1\""),
-        ("threshold=0X1", "\"threshold\""),
-        ("top=3&crop=fit&top=4", "query parameter \"top\" is given twice: \"3\" and \"4\""),
-        ("timeout_ms=0", "from 1 to 2000"), ("timeout_ms=2001", "from 1 to 2000"), ("crop=middle", "\"center\""),
-        ("orientation=yes", "\"apply\""), ("explain=all", "\"preprocess\""), ("tpo=3", "did you mean \"top\"?"),
-        ("page=-1", "a whole number from 0 to 65534"), ("page=65535", "found \"65535\""), ("page=one", "\"page\""),
-        ("x=1", "unknown query parameter \"x\""),
-    ])
+    @Test(
+        "a wrong, repeated or unknown query parameter is refused with 400 and named",
+        arguments: [
+            ("top=0", "a whole number of 1 or more, found \"0\""), ("top=-1", "\"top\""), ("top=1.5", "\"top\""),
+            ("top=", "\"top\""),
+            ("threshold=1.01", "a number from 0 to 1"), ("threshold=-0.01", "\"threshold\""),
+            ("threshold=nan", "\"threshold\""), ("threshold=0x1p-1", "found \"0x1p-1\""),
+            ("threshold=0X1", "\"threshold\""),
+            ("top=3&crop=fit&top=4", "query parameter \"top\" is given twice: \"3\" and \"4\""),
+            ("timeout_ms=0", "from 1 to 2000"), ("timeout_ms=2001", "from 1 to 2000"), ("crop=middle", "\"center\""),
+            ("orientation=yes", "\"apply\""), ("explain=all", "\"preprocess\""), ("tpo=3", "did you mean \"top\"?"),
+            ("page=-1", "a whole number from 0 to 65534"), ("page=65535", "found \"65535\""), ("page=one", "\"page\""),
+            ("x=1", "unknown query parameter \"x\""),
+        ])
     func isRefusedByName(_ query: String, _ words: String) throws {
         let error = #expect(throws: ServiceError.self) { try read(query).get() }
         #expect(error?.status.code == 400)
@@ -59,7 +65,8 @@ import Testing
     }
 
     /// The query wins over the form, also where the form's value would be refused.
-    @Test func theQueryWinsOverTheForm() throws {
+    @Test("a query parameter wins over the form field of the same name, even over an invalid value")
+    func theQueryWinsOverTheForm() throws {
         let query = try read("top=3", form: [("top", "5"), ("threshold", "0.5")]).get()
         #expect(query.top == 3 && query.threshold == 0.5)
         #expect(try read("top=3", form: [("top", "many")]).get().top == 3)

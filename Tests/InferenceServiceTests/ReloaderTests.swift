@@ -97,7 +97,7 @@ import Testing
 
     private static let index = "POST /v2/repository/index HTTP/1.1\nHost: x"
 
-    @Test(arguments: [true, false])
+    @Test("a reload turns access lines on and off", arguments: [true, false])
     func accessLinesAreTurnedOnAndOff(isOn: Bool) async throws {
         let world = try World()
         world.accessLog.use(isEnabled: !isOn)
@@ -110,7 +110,8 @@ import Testing
         #expect(await world.lines().contains("the-request") == isOn)
     }
 
-    @Test func theLogsLevelAndFormat() async throws {
+    @Test("a reload changes the log's level and format")
+    func theLogsLevelAndFormat() async throws {
         let world = try World()
         _ = await world.reload {
             $0.logLevel = .debug
@@ -124,7 +125,8 @@ import Testing
         #expect(!world.log.isEnabled(.notice) && world.log.isEnabled(.warning))
     }
 
-    @Test func requestsAreAnsweredByTheNewSettings() async throws {
+    @Test("after a reload requests obey the new settings, and settings that need a restart are logged")
+    func requestsAreAnsweredByTheNewSettings() async throws {
         let world = try World()
         let tokens = world.folder.appendingPathComponent("tokens").path
         try "all a-token-of-this-test".write(toFile: tokens, atomically: true, encoding: .utf8)
@@ -157,7 +159,8 @@ import Testing
     }
 
     /// Models that are new, and models whose files have changed, serve when the reload is done.
-    @Test func modelsAreLoaded() async throws {
+    @Test("a reload loads new and changed models and keeps unchanged models")
+    func modelsAreLoaded() async throws {
         let world = try World()
         let bundle = world.folder.appendingPathComponent("digits")
         try FileManager.default.copyItem(
@@ -174,7 +177,8 @@ import Testing
         #expect(second !== first)
     }
 
-    @Test func whereSomethingIsWrongNothingChanges() async throws {
+    @Test("a reload with any mistake changes no setting and counts as failed")
+    func whereSomethingIsWrongNothingChanges() async throws {
         let world = try World()
         let missing = world.folder.appendingPathComponent("missing").path
         let mistakes: [(inout Settings) -> Void] = [{ $0.tokensFile = missing }, { $0.models = [missing] }]
@@ -204,7 +208,8 @@ import Testing
 /// The time and the form that a request asks for.
 @Suite struct PredictionRequestTests {
     /// A slow upload is the client's own time.
-    @Test func theDeadlineCountsFromTheBodysEnd() throws {
+    @Test("a request's deadline counts from the end of its body, not from its head")
+    func theDeadlineCountsFromTheBodysEnd() throws {
         var settings = Settings()
         settings.deadline = 2
         let request = try Requests.request("POST / HTTP/1.1\nHost: x", head: 1_000_000_000, body: 7_000_000_000)
@@ -212,25 +217,31 @@ import Testing
         #expect(request.deadline(nil, settings: settings).nanoseconds == 9_000_000_000)
     }
 
-    @Test(arguments: [
-        ("image/png", true), ("text/html, Image/PNG;q=0.5", true), ("image/png; q=0", false),
-        ("image/png;q=0.0", false),
-        ("*/*", false), ("image/pngx", false), ("", false), ("text/html\nAccept: image/png", true),
-        ("image/png, application/json", true), ("application/json, image/png;q=0.9", false), ("image/jpeg", false),
-        ("image/png;q=0.9, */*;q=0.1", true), ("image/png;q=0.1, */*", true), ("image/png;q=0.1, application/*", false),
-        ("image/*;q=0.5, */*", false),
-        ("image/*", true), ("image/*, application/json", false), ("image/avif, image/*;q=0.8, */*;q=0.5", true),
-        ("image/*, image/png;q=0", false),
-    ])
+    @Test(
+        "the Accept field decides by its ranges and qualities whether the answer is a PNG",
+        arguments: [
+            ("image/png", true), ("text/html, Image/PNG;q=0.5", true), ("image/png; q=0", false),
+            ("image/png;q=0.0", false),
+            ("*/*", false), ("image/pngx", false), ("", false), ("text/html\nAccept: image/png", true),
+            ("image/png, application/json", true), ("application/json, image/png;q=0.9", false), ("image/jpeg", false),
+            ("image/png;q=0.9, */*;q=0.1", true), ("image/png;q=0.1, */*", true),
+            ("image/png;q=0.1, application/*", false),
+            ("image/*;q=0.5, */*", false),
+            ("image/*", true), ("image/*, application/json", false), ("image/avif, image/*;q=0.8, */*;q=0.5", true),
+            ("image/*, image/png;q=0", false),
+        ])
     func acceptAsksForAPicture(_ accept: String, _ expected: Bool) throws {
         let request = try Requests.request("POST / HTTP/1.1\nHost: x\nAccept: \(accept)")
         #expect(request.accepts("image/png") == expected)
     }
 
-    @Test(arguments: [
-        ("application/octet-stream", true), ("application/*", false), ("application/octet-stream, */*", true),
-        ("application/octet-stream;q=0.5, application/json", false), ("application/*, application/json;q=0.5", true),
-    ])
+    @Test(
+        "the Accept field decides by its ranges and qualities whether the answer is raw bytes",
+        arguments: [
+            ("application/octet-stream", true), ("application/*", false), ("application/octet-stream, */*", true),
+            ("application/octet-stream;q=0.5, application/json", false),
+            ("application/*, application/json;q=0.5", true),
+        ])
     func acceptAsksForBytes(_ accept: String, _ expected: Bool) throws {
         let request = try Requests.request("POST / HTTP/1.1\nHost: x\nAccept: \(accept)")
         #expect(request.accepts("application/octet-stream") == expected)

@@ -14,13 +14,15 @@ import InferenceService
 
         """
 
-    @Test func filesThatAreStillThereAreNotReplaced() {
+    @Test("no replacement is reported while the program and its libraries are on disk")
+    func filesThatAreStillThereAreNotReplaced() {
         #expect(ReplacedProgram.replaced(in: Self.running) == nil)
         #expect(ReplacedProgram.replaced(in: "") == nil)
         #expect(ReplacedProgram.replaced(in: "nothing of this form (deleted)\n r-xp (deleted)") == nil)
     }
 
-    @Test func aProgramOrLibraryThatIsGoneIsNamed() {
+    @Test("a deleted program or library that is still mapped is reported by its path")
+    func aProgramOrLibraryThatIsGoneIsNamed() {
         for file in ["/usr/local/bin/ocelli", "/usr/local/lib/ocelli/libopenvino.so.2641", "/opt/my models/bin/ocelli"]
         {
             let line = "55d5a1b00000-55d5a2000000 r-xp 00100000 08:01 1311    \(file) (deleted)\n"

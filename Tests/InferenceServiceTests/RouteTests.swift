@@ -4,35 +4,41 @@ import Testing
 
 /// Any text may be a path: also none, for a request whose first line never came.
 @Suite struct RouteTests {
-    @Test(arguments: [
-        "", "*", "/", "//", "///", "x", "v2", "/v2", "/v2/", "/v2//", "/v1", "/v1/", "/v1/models/", "/v1/models//",
-        "/v1/models//classify", "/v1/models/m/versions", "/v1/models/m/versions/", "/v1/models/m/versions//classify",
-        "/v2/models", "/v2/models/", "/v2/models//infer", "/v2/models/m/versions", "/v2/models/m/versions/",
-        "/v2/repository", "/v2/repository/models//load", "/\u{0}", "/é", "/..", "/v1/models/../x",
-    ])
+    @Test(
+        "matching an odd or empty path does not trap",
+        arguments: [
+            "", "*", "/", "//", "///", "x", "v2", "/v2", "/v2/", "/v2//", "/v1", "/v1/", "/v1/models/", "/v1/models//",
+            "/v1/models//classify", "/v1/models/m/versions", "/v1/models/m/versions/",
+            "/v1/models/m/versions//classify",
+            "/v2/models", "/v2/models/", "/v2/models//infer", "/v2/models/m/versions", "/v2/models/m/versions/",
+            "/v2/repository", "/v2/repository/models//load", "/\u{0}", "/é", "/..", "/v1/models/../x",
+        ])
     func noPathIsTooOdd(_ path: String) {
         // What matters is that it comes back at all.
         let label = Service.routes.match(path)?.resource.label ?? ""
         #expect(label.isEmpty || label.hasPrefix("/"))
     }
 
-    @Test(arguments: [
-        ("/healthz", [AccessClass]()), ("/readyz", []), ("/v2/health/live", []), ("/v2/health/ready", []),
-        ("/v2/models/m/ready", []), ("/v2/models/m/versions/1/ready", []), ("/", [.infer, .read]),
-        ("/v1/classify", [.infer]), ("/v1/detect", [.infer]), ("/v1/models/m/predict", [.infer]),
-        ("/v2/models/m/infer", [.infer]), ("/metrics", [.read]), ("/v1/models", [.read]), ("/v2", [.read]),
-        ("/v1/taught", [.read]), ("/v1/taught/m/classes", [.teach]), ("/v1/taught/m/examples/1", [.teach]),
-        ("/v1/taught/m/examples", [.teach]), ("/v1/taught/m/versions/1/serve", [.teach]),
-        ("/v2/models/m", [.read]), ("/v2/models/stats", [.read]), ("/openapi.json", [.read]),
-        ("/v2/repository/index", [.admin]), ("/v2/repository/models/m/load", [.admin]),
-        ("/v2/repository/models/m/unload", [.admin]),
-    ])
+    @Test(
+        "each route has its listener classes, and health routes have none",
+        arguments: [
+            ("/healthz", [AccessClass]()), ("/readyz", []), ("/v2/health/live", []), ("/v2/health/ready", []),
+            ("/v2/models/m/ready", []), ("/v2/models/m/versions/1/ready", []), ("/", [.infer, .read]),
+            ("/v1/classify", [.infer]), ("/v1/detect", [.infer]), ("/v1/models/m/predict", [.infer]),
+            ("/v2/models/m/infer", [.infer]), ("/metrics", [.read]), ("/v1/models", [.read]), ("/v2", [.read]),
+            ("/v1/taught", [.read]), ("/v1/taught/m/classes", [.teach]), ("/v1/taught/m/examples/1", [.teach]),
+            ("/v1/taught/m/examples", [.teach]), ("/v1/taught/m/versions/1/serve", [.teach]),
+            ("/v2/models/m", [.read]), ("/v2/models/stats", [.read]), ("/openapi.json", [.read]),
+            ("/v2/repository/index", [.admin]), ("/v2/repository/models/m/load", [.admin]),
+            ("/v2/repository/models/m/unload", [.admin]),
+        ])
     func listenersServeClassesOfRoutes(_ path: String, classes: [AccessClass]) throws {
         let resource = try #require(Service.routes.match(path)).resource
         for method in resource.methods { #expect(resource.listenerClasses(of: method) == Set(classes)) }
     }
 
     @Test(
+        "a path gives its resource, model name and version",
         arguments: [
             ("/", "/", "", nil), ("/v2", "/v2", "", nil), ("/v2/", "/v2", "", nil),
             ("/v1/classify", "/v1/classify", "", nil), ("/v1/models", "/v1/models", "", nil),
@@ -56,17 +62,21 @@ import Testing
         #expect(match.version == version)
     }
 
-    @Test(arguments: [
-        "", "*", "/v1", "/v3", "/v1/models/", "/v1/models//classify", "/v1/models/m/versions", "/v1/models/m/versions/",
-        "/v1/models/m/versions//classify", "/v2/models", "/v2/models//infer", "/v2/repository/models//load",
-        "/v1/classify/",
-        "/v1/models/m/versions/1/classify/x", "/v1/models/m/classify/x", "v1/classify",
-    ])
+    @Test(
+        "a path without a resource matches no route",
+        arguments: [
+            "", "*", "/v1", "/v3", "/v1/models/", "/v1/models//classify", "/v1/models/m/versions",
+            "/v1/models/m/versions/",
+            "/v1/models/m/versions//classify", "/v2/models", "/v2/models//infer", "/v2/repository/models//load",
+            "/v1/classify/",
+            "/v1/models/m/versions/1/classify/x", "/v1/models/m/classify/x", "v1/classify",
+        ])
     func aPathWithoutAResource_isNotFound(_ path: String) {
         #expect(Service.routes.match(path)?.resource.label == nil)
     }
 
-    @Test func methods_areThoseOfTheRow() throws {
+    @Test("a resource allows the methods of its row in the route table")
+    func methods_areThoseOfTheRow() throws {
         let models = try #require(Service.routes.match("/v1/models")).resource
         #expect(models.allowed == [.get, .head])
         #expect(models.method(.head)?.operation == "models")
@@ -76,6 +86,7 @@ import Testing
 
     /// The meant path for one without a resource, as people and clients of other servers write it.
     @Test(
+        "the nearest existing path is suggested for a mistyped path, and none for a strange path",
         arguments: [
             ("/classify", "/v1/classify"), ("/v1/modles", "/v1/models"),
             ("/v1/models/x:predict", "/v1/models/x/predict"),
@@ -98,7 +109,8 @@ import Testing
         #expect(Service.nearest.path(near: path) == expected)
     }
 
-    @Test func whatIsOfferedIsThere() {
+    @Test("a suggested path matches a route, and overlong paths get no suggestion")
+    func whatIsOfferedIsThere() {
         for path in ["/classify", "/v1/modles/a b/classify", "/v2/models/x/sats", "/models/%41/versions/1/embedd"] {
             let found = Service.nearest.path(near: path)
             #expect(found.flatMap { Service.routes.match($0)?.resource.label } != nil, "\(path): \(found ?? "nothing")")

@@ -49,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func everyErrorOfTeachingHasItsStatusAndCode() {
+    @Test("every teaching error has its HTTP status and code")
+    func everyErrorOfTeachingHasItsStatusAndCode() {
         check(ServiceError(TeachingError.invalid("x")), 400, "bad_request")
         check(ServiceError(TeachingError.conflict("x")), 409, "conflict")
         check(ServiceError(TeachingError.unknown("x")), 404, "not_found")
@@ -58,14 +59,16 @@ import Testing
         check(ServiceError(TeachingError.storage("x")), 500, "internal")
     }
 
-    @Test func clientThatExceedsItsLimitIsToldWhenToRetry() {
+    @Test("a too_many_requests error has status 429 and its retry time")
+    func clientThatExceedsItsLimitIsToldWhenToRetry() {
         let error = ServiceError(.tooManyRequests, "x", retryAfter: 3)
         #expect(error.status.code == 429)
         #expect(error.code.rawValue == "too_many_requests")
         #expect(error.retryAfter == 3)
     }
 
-    @Test func everyErrorOfPicturesHasItsStatusAndCode() {
+    @Test("every picture error has its HTTP status and code, and limits name their setting")
+    func everyErrorOfPicturesHasItsStatusAndCode() {
         let tooLarge = ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)
         let all: [(ImageError, Int, String)] = [
             (.unsupportedFormat(looksLike: "GIF"), 415, "unsupported_media_type"),
@@ -104,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func everyErrorOfAdmissionHasItsStatusAndCode() {
+    @Test("every admission error has its HTTP status, code and retry time")
+    func everyErrorOfAdmissionHasItsStatusAndCode() {
         let wait = Duration.milliseconds(1500)
         // With the seconds after which to come back, rounded up: a client that comes back a moment too early is refused
         // again.
@@ -147,7 +151,8 @@ import Testing
         }
     }
 
-    @Test func everyErrorOfModelsHasItsStatusAndCode() {
+    @Test("every model error has its HTTP status and code")
+    func everyErrorOfModelsHasItsStatusAndCode() {
         var all: [(InferenceError, Int, String)] = [
             (.invalidInput(name: "x", reason: "y"), 400, "invalid_input"),
             (.unsupported(model: "m", reason: "y"), 400, "invalid_input"),
@@ -166,7 +171,8 @@ import Testing
         #expect(Set(all.map { ModelCase($0.0) }) == Set(ModelCase.allCases))
     }
 
-    @Test func itsJSONIsTheOneForm() {
+    @Test("an error's JSON has error, code and request_id, with the message escaped")
+    func itsJSONIsTheOneForm() {
         let error = ServiceError(.badRequest, "a \"quoted\" word\n")
         #expect(
             String(decoding: error.json(requestID: "r1"), as: UTF8.self)
@@ -174,7 +180,8 @@ import Testing
     }
 
     /// Every 503 says when to come back, whichever layer it is of; no other answer does.
-    @Test func everyAnswerThatIsBusySaysWhenToComeBack() {
+    @Test("every 503 error has a retry time, and no other HTTP error does")
+    func everyAnswerThatIsBusySaysWhenToComeBack() {
         for code in WireError.Code.allCases {
             let error = ServiceError(WireError(code, message: "m", label: "l"))
             #expect((error.retryAfter != nil) == (error.status == .serviceUnavailable), "\(code)")

@@ -29,7 +29,8 @@ import Testing
     }
 
     /// A cancelled request was not refused, though its answer, which is not read, is the same.
-    @Test func cancellationsAreNotRefusals() {
+    @Test("cancelled requests are not counted as refusals")
+    func cancellationsAreNotRefusals() {
         let metrics = ServiceMetrics()
         for stage in InferenceError.Stage.allCases {
             metrics.failed(ServiceError(InferenceError.cancelled(stage: stage)))
@@ -39,7 +40,8 @@ import Testing
         #expect(metrics.errors.all().filter { $0.label.hasPrefix("shutting_down/cancelled") }.count == 5)
     }
 
-    @Test func refusalsByReason() {
+    @Test("refusals are counted by reason, and errors by code and reason")
+    func refusalsByReason() {
         let metrics = ServiceMetrics()
         let wait = Duration.seconds(1)
         let errors: [AdmissionError] = [
@@ -61,7 +63,8 @@ import Testing
         #expect(counted.first { $0.label == "overloaded/queue_full" }?.metric[0] == 2)
     }
 
-    @Test func stagesOfCancellations() {
+    @Test("cancellations are counted by the stage that the request was in, each once")
+    func stagesOfCancellations() {
         let metrics = ServiceMetrics()
         for stage in InferenceError.Stage.allCases { metrics.cancelled(stage) }
         metrics.ended(record(.clientGone(.head), status: nil), route: "/a")
@@ -78,7 +81,8 @@ import Testing
             ])
     }
 
-    @Test func requestsByRouteMethodAndStatus() {
+    @Test("requests are counted by route, method and status, with bytes and durations")
+    func requestsByRouteMethodAndStatus() {
         let metrics = ServiceMetrics()
         metrics.ended(record(.answered), route: "/a")
         metrics.ended(record(.answered, status: .notFound, method: .get), route: "/a")
@@ -94,7 +98,8 @@ import Testing
         #expect(route.duration.buckets[1] == 3 && route.duration.sum == 180_000)
     }
 
-    @Test func stagesOfAPicture() {
+    @Test("each picture's stage times are summed per model, and detections are counted")
+    func stagesOfAPicture() {
         let metrics = ServiceMetrics()
         var times = StageTimes()
         (times.queue, times.decode, times.inference) = (1, 2, 3)
@@ -112,7 +117,8 @@ import Testing
         #expect(model[.detections] == 4)
     }
 
-    @Test func lifeOfModels() {
+    @Test("load failures and unloads are counted per model")
+    func lifeOfModels() {
         let metrics = ServiceMetrics()
         metrics.count(.failed(name: "m", version: "1", reason: "r"))
         metrics.count(.unloaded(name: "m", version: "1", why: "w"))
@@ -130,7 +136,8 @@ import Testing
         return String(decoding: text.bytes, as: UTF8.self)
     }
 
-    @Test func labelsAreEscaped() {
+    @Test("metric label values are escaped, and families have help and type lines")
+    func labelsAreEscaped() {
         #expect(
             text { $0.sample("a", [("b", "x\"y\\z\n"), ("c", "é")], UInt64(7)) }
                 == "a{b=\"x\\\"y\\\\z\\n\",c=\"é\"} 7\n")
@@ -138,15 +145,18 @@ import Testing
         #expect(text { $0.family("a", .gauge, "h") } == "# HELP a h\n# TYPE a gauge\n")
     }
 
-    @Test(arguments: [
-        (0, "0"), (1, "0.000000001"), (50_000, "0.00005"), (1_000_000_000, "1"), (2_500_000_000, "2.5"),
-        (999_999_999, "0.999999999"), (UInt64.max, "18446744073.709551615"),
-    ])
+    @Test(
+        "nanoseconds are written as exact decimal seconds",
+        arguments: [
+            (0, "0"), (1, "0.000000001"), (50_000, "0.00005"), (1_000_000_000, "1"), (2_500_000_000, "2.5"),
+            (999_999_999, "0.999999999"), (UInt64.max, "18446744073.709551615"),
+        ])
     func nanosecondsAsSeconds(_ nanoseconds: UInt64, _ expected: String) {
         #expect(MetricsText.seconds(nanoseconds) == expected)
     }
 
-    @Test func bucketsAreCumulated() {
+    @Test("histogram buckets are written cumulatively, with sum and count")
+    func bucketsAreCumulated() {
         let histogram = Histogram()
         for value: UInt64 in [1, 60_000, 60_000, 40_000_000_000] { histogram.record(value) }
         let lines = text { $0.histogram("h", [("a", "b")], histogram) }.split(separator: "\n").map(String.init)

@@ -86,7 +86,8 @@ import Testing
 
     private func outputs(_ reply: Reply) -> NSDictionary { reply.json["outputs"] as? NSDictionary ?? [:] }
 
-    @Test func aForm_givesEachInputByName() async throws {
+    @Test("a form gives each input by name, with the same outputs as the JSON request")
+    func aForm_givesEachInputByName() async throws {
         let world = try await Self.world()
         let reply = try await send(world, "mixed", Self.parts())
         #expect(reply.status == 200, "\(reply.text.prefix(300))")
@@ -113,7 +114,8 @@ import Testing
         #expect(try await world.repository.model(named: "mixed").limiter.snapshot.inFlight == 0)
     }
 
-    @Test func aPart_mayBeAnyFormOfItsValue() async throws {
+    @Test("a form part may be a file, text, JSON or base64, and the outputs are the same")
+    func aPart_mayBeAnyFormOfItsValue() async throws {
         let world = try await Self.world()
         let whole = outputs(try await send(world, "mixed", Self.parts()))
         let b64 = try Data(contentsOf: Self.picture).base64EncodedString()
@@ -141,7 +143,8 @@ import Testing
         #expect(wrong.status == 400 && wrong.error.contains("form field \"crop\""), "\(wrong.text)")
     }
 
-    @Test func aWrongPart_isNamed() async throws {
+    @Test("a wrong, repeated, missing or unknown form part is refused and named")
+    func aWrongPart_isNamed() async throws {
         let world = try await Self.world()
         let cases: [(String, [Part], Int, String)] = [
             (
@@ -185,7 +188,8 @@ import Testing
         #expect(try await world.repository.model(named: "mixed").limiter.snapshot.inFlight == 0)
     }
 
-    @Test func explain_ofAForm_showsItsPicture() async throws {
+    @Test("explain of a form shows its only picture, and the other inputs are not required")
+    func explain_ofAForm_showsItsPicture() async throws {
         let world = try await Self.world()
         func tensor(_ model: String, _ parts: [Part]) async throws -> [UInt8] {
             let npy = try await send(world, model, parts, "?explain=npy")

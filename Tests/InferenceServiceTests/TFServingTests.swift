@@ -42,7 +42,8 @@ import Testing
 
     // MARK: Values
 
-    @Test func valuesGoThereAndBack() async throws {
+    @Test("tensors sent to :predict come back in TensorFlow Serving's JSON format")
+    func valuesGoThereAndBack() async throws {
         let world = try await Self.world()
         let cases: [(String, String, String)] = [
             ("scalars", #"{"instances": [1.0, 2.0, 5.0]}"#, #"{"predictions":[1.0,2.0,5.0]}"#),
@@ -83,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func everyType_isWrittenAsItIs() async throws {
+    @Test("every element type comes back from :predict with exact values")
+    func everyType_isWrittenAsItIs() async throws {
         let types = [
             ("boolean", "true,false,true"), ("u8", "0,7,255"), ("i8", "-128,0,127"), ("i16", "-32768,7,32767"),
             ("i32", "-5,0,2147483647"),
@@ -98,7 +100,8 @@ import Testing
         }
     }
 
-    @Test func whatIsWrong_isNamed() async throws {
+    @Test("each mistake in a :predict body is refused with 400 and described")
+    func whatIsWrong_isNamed() async throws {
         let world = try await Self.world()
         let cases: [(String, String, String)] = [
             ("rows", "", "line 1, column 1"), ("rows", "[]", "an object"), ("rows", "{}", "found neither"),
@@ -136,7 +139,8 @@ import Testing
 
     // MARK: Pictures
 
-    @Test func pictures_areBase64InAnyNesting() async throws {
+    @Test("pictures for :predict are base64 in any nesting, and a broken picture is named")
+    func pictures_areBase64InAnyNesting() async throws {
         let world = try await Self.world()
         let picture = try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("examples/seven.png"))
         let b64 = "{\"b64\": \"\(picture.base64EncodedString())\"}"
@@ -164,7 +168,8 @@ import Testing
 
     // MARK: Routes
 
-    @Test func versionsAndLabels() async throws {
+    @Test(":predict serves an existing version; unknown versions, labels and verbs are 404")
+    func versionsAndLabels() async throws {
         let world = try await Self.world()
         let body = Array(#"{"instances": [[1, 2, 3]]}"#.utf8)
         #expect(try await world.answer("POST /v1/models/rows/versions/1:predict", body).status == 200)
@@ -187,7 +192,8 @@ import Testing
     }
 
     /// A verb may also be the end of a name.
-    @Test(arguments: [true, false]) func aModelWhoseNameEndsWithAVerb_isDescribed(_ isOn: Bool) async throws {
+    @Test("a model whose name ends with a verb is described, with the dialect on and off", arguments: [true, false])
+    func aModelWhoseNameEndsWithAVerb_isDescribed(_ isOn: Bool) async throws {
         let world = try await World(
             { if !isOn { $0.dialects = [] } },
             models: { folder in
@@ -204,7 +210,8 @@ import Testing
         #expect(try await world.answer("POST /v1/models/odd:predict:predict", body).status == (isOn ? 200 : 404))
     }
 
-    @Test func theStateOfAModel_isInItsDescription() async throws {
+    @Test("a model's description has its TensorFlow Serving state only where the dialect is on")
+    func theStateOfAModel_isInItsDescription() async throws {
         let world = try await Self.world()
         let json = try await world.answer("GET /v1/models/rows").json
         #expect(
@@ -216,7 +223,8 @@ import Testing
         #expect(try await off.answer("GET /v1/models/rows").json["ready"] == nil)
     }
 
-    @Test func theSignature_isDescribed() async throws {
+    @Test("model metadata has the TensorFlow Serving signature with types and shapes")
+    func theSignature_isDescribed() async throws {
         let world = try await Self.world()
         for path in ["rows/metadata", "rows/versions/1/metadata"] {
             let json = try await world.answer("GET /v1/models/\(path)").json
@@ -233,6 +241,7 @@ import Testing
     }
 
     @Test(
+        "a route of a dialect that is off is 404 and names the dialect and the setting",
         arguments: [
             ("POST /v1/models/rows:predict", "tfserving"), ("GET /v1/models/rows/metadata", "tfserving"),
             ("GET /ping", "sagemaker"), ("POST /invocations", "sagemaker"), ("POST /v1/vision/detection", "deepstack"),

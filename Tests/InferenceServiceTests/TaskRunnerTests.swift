@@ -78,7 +78,8 @@ import Testing
 
     // MARK: explain
 
-    @Test(arguments: tasks) func explain_ofATask_showsWhatTheModelSees(_ one: Case) async throws {
+    @Test("explain shows each task's steps and the exact tensor that the model gets", arguments: tasks)
+    func explain_ofATask_showsWhatTheModelSees(_ one: Case) async throws {
         let world = try await Self.world()
         let picture = Array(try Data(contentsOf: Self.picture))
         let steps = try await world.answer(one.path + "?explain=preprocess", picture)
@@ -103,7 +104,8 @@ import Testing
         #expect(npy.response.body.suffix(tensor.data.count) == tensor.data[...])
     }
 
-    @Test func explain_ofAPictureInJSON_isThatOfThePicture() async throws {
+    @Test("explain of a picture in JSON gives the same tensor, and needs a picture")
+    func explain_ofAPictureInJSON_isThatOfThePicture() async throws {
         let world = try await Self.world()
         let picture = try Data(contentsOf: Self.picture)
         let path = "POST /v1/models/digits/predict?explain=npy"
@@ -117,7 +119,8 @@ import Testing
         for model in ["digits", "rows"] { #expect(try await inFlight(world, model) == 0) }
     }
 
-    @Test(arguments: tasks) func explain_ofSeveralPictures_isRefused(_ one: Case) async throws {
+    @Test("explain of several pictures is refused for each task", arguments: tasks)
+    func explain_ofSeveralPictures_isRefused(_ one: Case) async throws {
         let world = try await Self.world()
         let (body, fields) = try form([Self.picture, Self.picture])
         let reply = try await world.answer(one.path + "?explain=png", body, fields: fields)
@@ -126,7 +129,10 @@ import Testing
 
     // MARK: Lists
 
-    @Test(arguments: tasks) func anItemOfAList_ofATask_hasTheMembersOfItsAnswer(_ one: Case) async throws {
+    @Test(
+        "an item of a list has the members of a single answer, and a failed item its error and number",
+        arguments: tasks)
+    func anItemOfAList_ofATask_hasTheMembersOfItsAnswer(_ one: Case) async throws {
         let world = try await Self.world()
         let single = try await world.answer(one.path, Array(try Data(contentsOf: Self.picture)))
         #expect(single.status == 200 && single.json[one.member] != nil, "\(single.text)")
@@ -145,7 +151,8 @@ import Testing
         #expect(reply["Vary"] == (["detect", "segment", "embed"].contains(one.task) ? "Accept" : nil))
     }
 
-    @Test func embeddings_asBytes_areJoinedInOrder() async throws {
+    @Test("embeddings as bytes are joined in order, and a broken picture fails the whole request")
+    func embeddings_asBytes_areJoinedInOrder() async throws {
         let world = try await Self.world()
         let other = SharedData.packageRoot.appendingPathComponent("examples/three.png")
         func embed(_ pictures: [URL?]) async throws -> Reply {
@@ -163,7 +170,8 @@ import Testing
 
     // MARK: Slots
 
-    @Test(arguments: tasks) func aRequest_howeverItEnds_releasesItsSlot(_ one: Case) async throws {
+    @Test("a request releases its slot, whether its pictures are good, broken or mixed", arguments: tasks)
+    func aRequest_howeverItEnds_releasesItsSlot(_ one: Case) async throws {
         let world = try await Self.world()
         for pictures in [[Self.picture], [nil], [Self.picture, Self.picture], [Self.picture, nil], [nil, nil]] {
             let (body, fields) = try form(pictures)
@@ -174,7 +182,8 @@ import Testing
     }
 
     /// With one slot in all, items that waited for a second one would wait for themselves.
-    @Test func aList_thatWasReadInASlot_doesNotWaitForIt() async throws {
+    @Test("a list that was read in the only slot runs without waiting for a second slot")
+    func aList_thatWasReadInASlot_doesNotWaitForIt() async throws {
         let world = try await Self.world { $0.maxInFlight = 1 }
         let list = try await world.answer(
             "POST /v1/models/rows/predict?timeout_ms=5000", Array("{\"items\": [[1, 2, 3], [4, 5, 6]]}".utf8))

@@ -6,20 +6,24 @@ import Testing
 /// JSON numbers become elements of the type that the engine takes.
 @Suite struct TensorReaderTests {
     /// Rounded to the nearest, ties to even, as all other ways to a brain float.
-    @Test(arguments: [
-        ("1", 0x3F80), ("1.00390625", 0x3F80), ("1.0039064", 0x3F81), ("1.01171875", 0x3F82), ("-1.01", 0xBF81),
-        ("3.3895e38", 0x7F7F), ("0", 0), ("1e-45", 0),
-    ])
+    @Test(
+        "bfloat16 values are rounded to the nearest, ties to even",
+        arguments: [
+            ("1", 0x3F80), ("1.00390625", 0x3F80), ("1.0039064", 0x3F81), ("1.01171875", 0x3F82), ("-1.01", 0xBF81),
+            ("3.3895e38", 0x7F7F), ("0", 0), ("1e-45", 0),
+        ])
     func brainFloatsAreRounded(_ text: String, _ bits: UInt16) throws {
         let bytes = try bytes(text, as: .bfloat16)
         #expect(bytes == [UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8)], "\(text)")
     }
 
-    @Test func brainFloatsHaveNoInfinity() {
+    @Test("a number beyond the range of bfloat16 is refused")
+    func brainFloatsHaveNoInfinity() {
         #expect(throws: JSONError.self) { try bytes("3.4e38", as: .bfloat16) }
     }
 
     @Test(
+        "booleans may be true, false, 0 and 1, and other values are refused",
         arguments: [
             ("true", [1]), ("false", [0]), ("[1,0,true]", [1, 0, 1]), ("2", nil), ("-1", nil), ("0.5", nil),
             ("null", nil),
@@ -29,6 +33,7 @@ import Testing
     }
 
     @Test(
+        "float16 values are rounded, and values beyond the range are refused",
         arguments: [
             ("65504", [0xFF, 0x7B]), ("65519", [0xFF, 0x7B]), ("65520", nil), ("-65520", nil), ("1", [0x00, 0x3C]),
             ("5.9604645e-8", [0x01, 0x00]),
@@ -38,6 +43,7 @@ import Testing
     }
 
     @Test(
+        "integers must be whole and within the range of their type",
         arguments: [
             ("127", ElementType.int8, [127]), ("128", .int8, nil), ("255", .uint8, [255]), ("256", .uint8, nil),
             ("-1", .uint8, nil), ("1.5", .uint8, nil), ("65535", .uint16, [255, 255]), ("-32768", .int16, [0, 128]),
@@ -48,7 +54,8 @@ import Testing
     }
 
     /// A few too many are counted for the error; what comes after them is not read.
-    @Test func tooManyNumbersAreNotRead() {
+    @Test("reading stops 1,024 numbers past the expected count, and the error gives both")
+    func tooManyNumbersAreNotRead() {
         func error(_ count: Int) -> String {
             let text = Array(("[" + String(repeating: "0,", count: count - 1) + "0]").utf8)
             let reader = TensorReader(name: "x", elementType: .float32, count: 4)
@@ -63,6 +70,7 @@ import Testing
 
     /// `null` is NaN (the bits are numpy's) where missing values are taken; `NaN` is named, unless it is taken as well.
     @Test(
+        "null becomes NaN where missing values are accepted, and is refused elsewhere",
         arguments: [
             (.float32, [0, 0, 0xC0, 0x7F]), (.float64, [0, 0, 0, 0, 0, 0, 0xF8, 0x7F]), (.float16, [0, 0x7E]),
             (.bfloat16, [0xC0, 0x7F]),

@@ -11,10 +11,12 @@ import Testing
         TraceContext(try Requests.head("GET / HTTP/1.1\nHost: x\n" + fields))
     }
 
-    @Test(arguments: [
-        parent, "00-\(trace)-\(span)-00", "00-\(trace)-\(span)-ff", "01-\(trace)-\(span)-01",
-        "cc-\(trace)-\(span)-01-what-a-later-version-adds", "fe-\(trace)-\(span)-01-",
-    ])
+    @Test(
+        "a valid traceparent is read, also of a later version and with any case of the field name",
+        arguments: [
+            parent, "00-\(trace)-\(span)-00", "00-\(trace)-\(span)-ff", "01-\(trace)-\(span)-01",
+            "cc-\(trace)-\(span)-01-what-a-later-version-adds", "fe-\(trace)-\(span)-01-",
+        ])
     func aValidParent_isRead(_ value: String) throws {
         for name in ["traceparent", "Traceparent", "TRACEPARENT"] {
             let found = try #require(try Self.context("\(name): \(value)"))
@@ -22,25 +24,30 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "", "00", "ff-\(trace)-\(span)-01", "00-\(trace)-\(span)-01-more", "00-\(trace)-\(span)-01.",
-        "01-\(trace)-\(span)-01x",
-        "00-00000000000000000000000000000000-\(span)-01", "00-\(trace)-0000000000000000-01",
-        "00-\(trace.uppercased())-\(span)-01", "00-\(trace)-\(span)-0", "00-\(trace)-\(span)-0g", "00-\(trace)-\(span)",
-        "0-\(trace)-\(span)-01", "000-\(trace)-\(span)-01", "00_\(trace)_\(span)_01",
-        "00-\(trace.dropLast())-\(span)-01",
-        "00-\(trace)0-\(span)-01", "0x-\(trace)-\(span)-01", "00-\(trace)-\(span)-é",
-    ])
+    @Test(
+        "an invalid traceparent is ignored together with its tracestate",
+        arguments: [
+            "", "00", "ff-\(trace)-\(span)-01", "00-\(trace)-\(span)-01-more", "00-\(trace)-\(span)-01.",
+            "01-\(trace)-\(span)-01x",
+            "00-00000000000000000000000000000000-\(span)-01", "00-\(trace)-0000000000000000-01",
+            "00-\(trace.uppercased())-\(span)-01", "00-\(trace)-\(span)-0", "00-\(trace)-\(span)-0g",
+            "00-\(trace)-\(span)",
+            "0-\(trace)-\(span)-01", "000-\(trace)-\(span)-01", "00_\(trace)_\(span)_01",
+            "00-\(trace.dropLast())-\(span)-01",
+            "00-\(trace)0-\(span)-01", "0x-\(trace)-\(span)-01", "00-\(trace)-\(span)-é",
+        ])
     func anyOther_isIgnored(_ value: String) throws {
         #expect(try Self.context("traceparent: \(value)\ntracestate: a=b") == nil)
     }
 
-    @Test func twoParents_areIgnored() throws {
+    @Test("two traceparent fields, or a tracestate alone, are ignored")
+    func twoParents_areIgnored() throws {
         #expect(try Self.context("traceparent: \(Self.parent)\ntraceparent: \(Self.parent)") == nil)
         #expect(try Self.context("tracestate: a=b") == nil)
     }
 
     @Test(
+        "a tracestate list is kept whole if valid, and dropped whole otherwise",
         arguments: [
             (["rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"], "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
             (["a=1 , b=2", "c=3"], "a=1,b=2,c=3"), (["a=1,,b=2", ""], "a=1,b=2"),

@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    @Test func aFileAnswersBitForBitLikeTheTaughtModel() throws {
+    @Test("a taught model read from its file answers bit for bit like the original")
+    func aFileAnswersBitForBitLikeTheTaughtModel() throws {
         for head in try heads() {
             let bytes = TaughtFile.bytes(of: head)
             let read = try TaughtFile.head(bytes)
@@ -31,7 +32,8 @@ import Testing
         }
     }
 
-    @Test func filesAreReadBySafetensorsRules() throws {
+    @Test("the file of a taught model follows the safetensors format")
+    func filesAreReadBySafetensorsRules() throws {
         let bytes = TaughtFile.bytes(of: try heads()[1])
         let length = (0..<8).reduce(0) { $0 | Int(bytes[$1]) << (8 * $1) }
         #expect((8 + length) % 8 == 0)
@@ -43,7 +45,8 @@ import Testing
         #expect(ends.max() == bytes.count - 8 - length)
     }
 
-    @Test func damagedFilesHaveAProblemAndDoNotTrap() throws {
+    @Test("a file that ends early is refused, and a file with a flipped bit does not trap")
+    func damagedFilesHaveAProblemAndDoNotTrap() throws {
         var random = SplitMix(seed: 78)
         for head in try heads() {
             let bytes = TaughtFile.bytes(of: head)

@@ -5,7 +5,10 @@ import Testing
 
 /// After forgetting, a model is bit for bit as if it had been taught without the example.
 @Suite struct ForgettingTests {
-    @Test(arguments: TeachingMethod.allCases) func forgettingEqualsNeverTaught(_ method: TeachingMethod) throws {
+    @Test(
+        "after forgetting, the model is as if never taught the example, and no file holds the example",
+        arguments: TeachingMethod.allCases)
+    func forgettingEqualsNeverTaught(_ method: TeachingMethod) throws {
         var random = SplitMix(seed: 320 + UInt64(method.rawValue.count))
         for history in 0..<LongTests.times(12, long: 100) {
             let folder = TemporaryFolder(), other = TemporaryFolder()
@@ -67,7 +70,8 @@ import Testing
         }
     }
 
-    @Test func picturesAreKeptOnlyWhereAskedAndForgottenWithTheirExample() throws {
+    @Test("a picture is kept only if asked for, and is deleted when its example is forgotten")
+    func picturesAreKeptOnlyWhereAskedAndForgottenWithTheirExample() throws {
         let folder = TemporaryFolder()
         let store = try TaughtStore(folder: folder.path)
         let model = try store.create("parts", .test, dimension: 1, .auto).model

@@ -33,7 +33,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [5, 20]) func accuracyWithoutTheExampleIsThatOfNewPicturesOnAverage(each: Int) throws {
+    @Test(
+        "the evaluated accuracy is that of new pictures on average, and its interval holds in most draws",
+        arguments: [5, 20])
+    func accuracyWithoutTheExampleIsThatOfNewPicturesOnAverage(each: Int) throws {
         var random = SplitMix(seed: 32 + UInt64(each))
         var differences: [Double] = [], held = 0, accuracies: [Double] = []
         let draws = LongTests.times(30, long: 200)
@@ -65,7 +68,8 @@ import Testing
         #expect(Double(held) / Double(draws) >= (LongTests.areAskedFor ? 0.9 : 0.8))
     }
 
-    @Test func strangersAreFoundWhereClassesAreSeparable() throws {
+    @Test("with separable classes 95 percent of strangers and at most 10 percent of members are rejected")
+    func strangersAreFoundWhereClassesAreSeparable() throws {
         var random = SplitMix(seed: 5)
         let clouds = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
         let strangers = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
@@ -86,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func logisticRegressionIsPreferredWhereMeansAreNotEnough() throws {
+    @Test("logistic regression is preferred where class means are not enough")
+    func logisticRegressionIsPreferredWhereMeansAreNotEnough() throws {
         var random = SplitMix(seed: 9)
         // One number decides; the others are loud and say nothing.
         let classes = (0..<80).map { $0 / 40 }
@@ -97,7 +102,8 @@ import Testing
         #expect(try #require(Evaluator.compare(set, current: .nearestMean)).preferred == .logistic)
     }
 
-    @Test func neighborsArePreferredWhereClassesHaveSeveralShapes() throws {
+    @Test("nearest neighbors are preferred where each class has several clusters")
+    func neighborsArePreferredWhereClassesHaveSeveralShapes() throws {
         var random = SplitMix(seed: 10)
         // Each class is two clouds opposite each other.
         let corners: [(Float, Float, Int)] = [(1, 1, 0), (-1, -1, 0), (1, -1, 1), (-1, 1, 1)]
@@ -109,7 +115,7 @@ import Testing
         #expect(try #require(Evaluator.compare(set, current: .nearestMean)).preferred == .nearestNeighbors)
     }
 
-    @Test("Advice names no class where every picture was recognized, and the one that is not recognized elsewhere")
+    @Test("advice names no class if every picture was recognized, otherwise the class with mistakes")
     func adviceNamesOnlyAClassThatNeedsIt() {
         func advice(_ correct: [Int]) -> String? {
             let classes = correct.enumerated().map {
@@ -123,7 +129,9 @@ import Testing
         #expect(advice([5, 4, 5])?.contains("pictures of class 1 ") == true)
     }
 
-    @Test("A cancelled evaluation ends within one answer", arguments: TeachingMethod.allCases)
+    @Test(
+        "an evaluation asks for each example whether to stop, and stops at once when cancelled",
+        arguments: TeachingMethod.allCases)
     func aCancelledEvaluationEndsAtOnce(_ method: TeachingMethod) throws {
         var random = SplitMix(seed: 7)
         let set = try Clouds(classes: 3, dimension: 8, spread: 1, &random).set(each: 40, &random)

@@ -6,7 +6,8 @@ import Testing
 @Suite struct KillTests {
     private static let probe = Daemon.binary.deletingLastPathComponent().appendingPathComponent("TeachingProbe")
 
-    @Test func killsAtAnyInstantLeaveTheAcknowledgedStateOrTheNextOne() throws {
+    @Test("a kill at any instant leaves the acknowledged state or the next state on disk")
+    func killsAtAnyInstantLeaveTheAcknowledgedStateOrTheNextOne() throws {
         let steps = 400
         let reference = TemporaryFolder()
         let whole = try Shell.run(Self.probe.path, ["run", reference.path, "7", "\(steps)"])

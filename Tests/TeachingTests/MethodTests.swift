@@ -5,7 +5,10 @@ import Testing
 /// Methods, evaluation and intervals against scikit-learn and scipy: Tests/FixtureMakers/make-teaching-fixtures wrote
 /// both sides.
 @Suite struct MethodTests {
-    @Test(arguments: try! MethodFixture.load().cases, TeachingMethod.allCases) func answersAreThoseOfScikitLearn(
+    @Test(
+        "answers, distances and confidences equal those of scikit-learn",
+        arguments: try! MethodFixture.load().cases, TeachingMethod.allCases)
+    func answersAreThoseOfScikitLearn(
         _ fixture: MethodFixture.Case, _ method: TeachingMethod
     ) throws {
         let expected = try #require(fixture.methods[method.rawValue])
@@ -23,7 +26,10 @@ import Testing
         }
     }
 
-    @Test(arguments: try! MethodFixture.load().cases) func coefficientsAreThoseOfScikitLearn(
+    @Test(
+        "the coefficients of logistic regression equal those of scikit-learn",
+        arguments: try! MethodFixture.load().cases)
+    func coefficientsAreThoseOfScikitLearn(
         _ fixture: MethodFixture.Case
     ) throws {
         let expected = try #require(fixture.methods["logistic"])
@@ -40,7 +46,9 @@ import Testing
         }
     }
 
-    @Test(arguments: try! MethodFixture.load().cases, TeachingMethod.allCases)
+    @Test(
+        "evaluations equal those of scikit-learn without the tested examples",
+        arguments: try! MethodFixture.load().cases, TeachingMethod.allCases)
     func evaluationsAreThoseOfScikitLearnWithoutTheTestedExample(
         _ fixture: MethodFixture.Case, _ method: TeachingMethod
     ) throws {
@@ -58,7 +66,8 @@ import Testing
 
     /// So many rows that all processors work on them, in blocks: the mean directions are those of the plain formula,
     /// and the same each time.
-    @Test func manyRowsGiveTheMeansOfTheFormula() throws {
+    @Test("with thousands of rows the mean directions equal the plain formula and do not vary")
+    func manyRowsGiveTheMeansOfTheFormula() throws {
         let (dimension, count) = (512, 8_192)
         var state: UInt64 = 1
         let rows = (0..<count).map { _ in
@@ -88,7 +97,8 @@ import Testing
         #expect(TaughtHead(.nearestMean, set) == head)
     }
 
-    @Test func intervalsAreThoseOfScipy() throws {
+    @Test("confidence intervals of accuracies equal those of scipy")
+    func intervalsAreThoseOfScipy() throws {
         for row in try MethodFixture.load().intervals {
             let found = try #require(WilsonInterval.of(Int(row[0]), of: Int(row[1])))
             #expect(abs(found.low - row[2]) < 1e-9 && abs(found.high - row[3]) < 1e-9)
@@ -96,7 +106,8 @@ import Testing
         #expect(WilsonInterval.of(0, of: 0) == nil)
     }
 
-    @Test func oneClassAnswersWithTheDistanceToItsMean() throws {
+    @Test("a model of a single class answers with confidence 1 and the distance to the mean")
+    func oneClassAnswersWithTheDistanceToItsMean() throws {
         let set = try #require(
             ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0], [0, 1], [2, 2]], classes: [0, 0, 0]))
         for method in TeachingMethod.allCases {
@@ -107,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func oneExampleOfAClassIsEnoughAndIsNotTested() throws {
+    @Test("a class with a single example is answered but not tested")
+    func oneExampleOfAClassIsEnoughAndIsNotTested() throws {
         let set = try #require(
             ExampleSet(dimension: 2, labels: ["bolt", "nut"], rows: [[1, 0], [0, 1]], classes: [0, 1]))
         for method in TeachingMethod.allCases {
@@ -118,7 +130,8 @@ import Testing
         }
     }
 
-    @Test func embeddingsThatDoNotFitHaveNoAnswer() throws {
+    @Test("an embedding of a wrong length or with a non-finite number has no answer")
+    func embeddingsThatDoNotFitHaveNoAnswer() throws {
         let set = try #require(ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0]], classes: [0]))
         let head = try #require(TaughtHead(.nearestMean, set))
         #expect(head.answer([1, 2, 3]) == nil)

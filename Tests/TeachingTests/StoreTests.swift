@@ -18,7 +18,8 @@ import Testing
         return nil
     }
 
-    @Test func whatWasTaughtIsThereAfterARestart() throws {
+    @Test("examples, versions and evaluations are there after a restart")
+    func whatWasTaughtIsThereAfterARestart() throws {
         do {
             let (_, model) = try model()
             #expect(model.view.head == nil)
@@ -39,7 +40,8 @@ import Testing
     }
 
     /// Until two classes were tested, nobody is called a stranger by what was measured with one.
-    @Test func theThresholdOfOneClassIsNotThatOfTwo() throws {
+    @Test("a threshold measured with one class is dropped when a second class is taught")
+    func theThresholdOfOneClassIsNotThatOfTwo() throws {
         let (_, model) = try model()
         _ = try model.teach([.init("1", "bolt", [1, 0.1]), .init("2", "bolt", [1, 0.11])], time: 1)
         try model.evaluate(time: 1)
@@ -50,7 +52,8 @@ import Testing
         #expect(model.view.head?.threshold != nil)
     }
 
-    @Test func knownPicturesMoveToAnotherClassAndAreNotCountedTwice() throws {
+    @Test("a known picture moves to another class and is not counted twice")
+    func knownPicturesMoveToAnotherClassAndAreNotCountedTwice() throws {
         let (_, model) = try model()
         _ = try model.teach([.init("1", "bolt", [1, 0]), .init("2", "nut", [0, 1])], time: 1)
         let again = try model.teach([.init("1", "bolt", [1, 0])], time: 2)
@@ -63,7 +66,8 @@ import Testing
         #expect(model.view.classes.map(\.label) == ["bolt", "nut"])
     }
 
-    @Test func versionsServeAgainAndTheNextChangeStartsFromAllExamples() throws {
+    @Test("an earlier version can serve again, and the next change starts from all examples")
+    func versionsServeAgainAndTheNextChangeStartsFromAllExamples() throws {
         var limits = TeachingLimits()
         limits.versions = 3
         let (_, model) = try model(limits)
@@ -76,7 +80,8 @@ import Testing
         #expect(model.view.head?.labels.count == 6 && model.view.state.serving == 6)
     }
 
-    @Test func versionsThatHoldAForgottenExampleAreDropped() throws {
+    @Test("versions that hold a forgotten example are dropped")
+    func versionsThatHoldAForgottenExampleAreDropped() throws {
         let (_, model) = try model()
         for number in 1...3 { _ = try model.teach([.init("\(number)", "c\(number)", [1, Float(number)])], time: 1) }
         let second = try #require(model.view.state.examples.first { $0.label == "c2" })
@@ -92,7 +97,8 @@ import Testing
         #expect(model.view.state.serving == 7)
     }
 
-    @Test func aForgottenClassIsNotServedUnderItsNameByVersionsBeforeAMove() throws {
+    @Test("a version from before an example moved away from a forgotten class is dropped")
+    func aForgottenClassIsNotServedUnderItsNameByVersionsBeforeAMove() throws {
         let (_, model) = try model()
         _ = try model.teach([.init("1", "secret", [1, 0]), .init("2", "secret", [0, 1])], time: 1)
         _ = try model.teach([.init("1", "public", [1, 0])], time: 1)
@@ -101,7 +107,8 @@ import Testing
         #expect(folder.contents.range(of: Data("secret".utf8)) == nil)
     }
 
-    @Test func limitsNameTheirSettingAndChangeNothing() throws {
+    @Test("a change beyond a limit is refused with the name of the setting and changes nothing")
+    func limitsNameTheirSettingAndChangeNothing() throws {
         var limits = TeachingLimits()
         (limits.models, limits.classes, limits.examples, limits.bytes) = (1, 2, 3, 2_000)
         let (store, model) = try model(limits)
@@ -129,7 +136,8 @@ import Testing
         #expect(model.view.state.examples.count == 3)
     }
 
-    @Test func theSameModelIsCreatedOnceAndAnotherIsAConflict() throws {
+    @Test("creating the same model again is accepted; another embedder or method is a conflict")
+    func theSameModelIsCreatedOnceAndAnotherIsAConflict() throws {
         let (store, _) = try model(TeachingLimits(), .auto)
         #expect(try store.create("parts", .test, dimension: 2, .auto).isNew == false)
         let other = Embedder(model: "dinov2", version: "1", digest: "sha256:2")
@@ -148,7 +156,8 @@ import Testing
         #expect(try store.create("A.b_c-9", .test, dimension: 2, .auto).isNew)
     }
 
-    @Test func labelsAndEmbeddingsThatCannotBeAreRefused() throws {
+    @Test("invalid labels and embeddings are refused")
+    func labelsAndEmbeddingsThatCannotBeAreRefused() throws {
         let (_, model) = try model()
         for label in ["", "a\nb", "a\u{7F}", String(repeating: "ä", count: 129)] {
             guard case .invalid = error({ _ = try model.teach([.init("1", label, [1, 0])], time: 1) }) else {
@@ -165,7 +174,8 @@ import Testing
         _ = try model.teach([.init("1", String(repeating: "ä", count: 128), [1, 0])], time: 1)
     }
 
-    @Test func deletedModelsLeaveNoFilesAndAcceptNothingMore() throws {
+    @Test("a deleted model leaves no files and accepts no change")
+    func deletedModelsLeaveNoFilesAndAcceptNothingMore() throws {
         let (store, model) = try model()
         _ = try model.teach([.init("1", "a", [1, 0], keep: true)], time: 1)
         #expect(store.bytes > 0 && folder.names.contains { $0.hasPrefix("parts/pictures/") })
@@ -179,7 +189,8 @@ import Testing
         }
     }
 
-    @Test func bytesOfAllFilesAreCounted() throws {
+    @Test("the bytes of all files are counted, and the count is the same after a restart")
+    func bytesOfAllFilesAreCounted() throws {
         var store: TaughtStore?, model: TaughtModel?
         (store, model) = try self.model()
         for number in 1...20 {
@@ -194,7 +205,8 @@ import Testing
         #expect(try TaughtStore(folder: folder.path).bytes == left)
     }
 
-    @Test func aFolderBelongsToOneProcess() throws {
+    @Test("a second store on a folder in use is refused")
+    func aFolderBelongsToOneProcess() throws {
         let (store, _) = try model()
         guard case .storage(let text) = error({ _ = try TaughtStore(folder: folder.path) }) else {
             Issue.record("two stores share a folder")
@@ -204,7 +216,8 @@ import Testing
         withExtendedLifetime(store) {}
     }
 
-    @Test func writersWaitForEachOtherAndNothingIsLost() async throws {
+    @Test("concurrent writers wait for each other and lose no example")
+    func writersWaitForEachOtherAndNothingIsLost() async throws {
         let (_, model) = try model()
         await withTaskGroup { group in
             for writer in 0..<4 {
@@ -219,7 +232,8 @@ import Testing
         #expect(model.view.classes.map(\.examples) == [25, 25, 25, 25])
     }
 
-    @Test func anotherMethodThatIsBetterBecomesANewVersionOfTheSameExamples() throws {
+    @Test("a better method becomes a new version with the same examples")
+    func anotherMethodThatIsBetterBecomesANewVersionOfTheSameExamples() throws {
         let (_, model) = try model(TeachingLimits(), .auto)
         let corners: [(Float, Float, String)] = [(1, 1, "a"), (-1, -1, "a"), (1, -1, "b"), (-1, 1, "b")]
         let examples = corners.enumerated().flatMap { corner, place in
@@ -242,7 +256,8 @@ import Testing
         #expect(model.view.head?.threshold == view.head?.threshold && model.view.isEvaluating)
     }
 
-    @Test func damagedJournalsAreReportedAndTheirNameStaysTaken() throws {
+    @Test("a damaged journal is reported, and the name of its model stays taken")
+    func damagedJournalsAreReportedAndTheirNameStaysTaken() throws {
         do {
             let (_, model) = try model()
             for number in 1...3 { _ = try model.teach([.init("\(number)", "a", [1, Float(number)])], time: 1) }
@@ -259,7 +274,8 @@ import Testing
         }
     }
 
-    @Test func journalsThatEndAnywhereHoldTheRecordsBefore() throws {
+    @Test("a journal cut off anywhere keeps the records before the cut and takes new records")
+    func journalsThatEndAnywhereHoldTheRecordsBefore() throws {
         do {
             let (_, model) = try model()
             for number in 1...3 { _ = try model.teach([.init("\(number)", "a", [1, Float(number)])], time: 1) }
@@ -279,7 +295,8 @@ import Testing
         #expect(found == found.sorted() && found.last == 3 && Set(found).count >= 3)
     }
 
-    @Test func damageAnywhereBeforeTheLastRecordIsNeverSilent() throws {
+    @Test("damage before the last record is always reported; zeros at the end are cut off")
+    func damageAnywhereBeforeTheLastRecordIsNeverSilent() throws {
         let path = URL(fileURLWithPath: folder.path + "/parts/journal")
         var last = 0
         do {
@@ -304,7 +321,8 @@ import Testing
         #expect(try Data(contentsOf: path) == whole)
     }
 
-    @Test func whatLiesBehindTheEndDoesNotStayBeforeTheNextRecord() throws {
+    @Test("half a record at the end of the journal does not damage the next record")
+    func whatLiesBehindTheEndDoesNotStayBeforeTheNextRecord() throws {
         do {
             let (_, model) = try model()
             _ = try model.teach([.init("1", "a", [1, 0])], time: 1)
@@ -317,7 +335,8 @@ import Testing
         #expect(store.model("parts")?.view.classes.map(\.label) == ["a", "b"])
     }
 
-    @Test func theLimitOfBytesIsThatOfAllFilesTogether() throws {
+    @Test("the limit of bytes holds for all models together, and forgetting makes room")
+    func theLimitOfBytesIsThatOfAllFilesTogether() throws {
         var limits = TeachingLimits()
         limits.bytes = 1_500
         let (store, model) = try model(limits)
@@ -334,7 +353,8 @@ import Testing
         _ = try other.teach([.init("more", "a", [1, 1])], time: 1)
     }
 
-    @Test func classesAreSortedByTheirBytes() throws {
+    @Test("class names are sorted by their UTF-8 bytes")
+    func classesAreSortedByTheirBytes() throws {
         let (_, model) = try model()
         let labels = ["ä", "b", "B", "a b", "a", "aa", "Z", "\u{1F600}", "\u{FF5E}", "10", "9"]
         _ = try model.teach(labels.enumerated().map { .init("\($0)", $1, [1, Float($0)]) }, time: 1)

@@ -19,7 +19,8 @@ import Tools
 
     // MARK: Pictures
 
-    @Test func picturesAreFoundByNameWithTheirClass() throws {
+    @Test("calibration pictures are found by file name, with the top folder as their class")
+    func picturesAreFoundByNameWithTheirClass() throws {
         var files = Dictionary(uniqueKeysWithValues: (0..<6).map { ("cat/\($0).JPG", "") })
         for name in ["dog/deep/down/a.png", "b.webp", "notes.txt", ".hidden.png", "dog/model.onnx"] { files[name] = "" }
         let folder = try folder(files)
@@ -31,7 +32,8 @@ import Tools
         #expect(pictures.contains { $0.path.hasSuffix("b.webp") && $0.folder == nil })
     }
 
-    @Test func tooFewPicturesAndNoFolderAreErrors() throws {
+    @Test("too few pictures and a missing folder are errors")
+    func tooFewPicturesAndNoFolderAreErrors() throws {
         let folder = try folder(["a.png": "", "b.png": ""])
         defer { try? FileManager.default.removeItem(at: folder) }
         let few = #expect(throws: (any Error).self) { try CalibrationPictures(folder: folder.path) }
@@ -40,7 +42,9 @@ import Tools
         #expect("\(none, default: "")".contains("cannot be read"))
     }
 
-    @Test(arguments: [8, 9, 31, 400, 1000], [true, false])
+    @Test(
+        "no picture is in two parts of the split, and every folder is in the calibration part",
+        arguments: [8, 9, 31, 400, 1000], [true, false])
     func noPictureIsInTwoPartsAndEveryFolderHasItsShare(_ count: Int, _ validates: Bool) {
         let all = (0..<count).map { CalibrationPictures.Picture(path: "\($0)", folder: "\($0 * 4 / count)") }
         let parts = CalibrationPictures(all).parts(most: 400, validates: validates)
@@ -54,7 +58,8 @@ import Tools
 
     // MARK: model.json
 
-    @Test func theManifestKeepsAllButTheModelFile() throws {
+    @Test("the new model.json changes only the model file and its backend")
+    func theManifestKeepsAllButTheModelFile() throws {
         let folder = try folder(["labels.txt": "a\n", "m.tflite": "", "other.txt": ""])
         defer { try? FileManager.default.removeItem(at: folder) }
         let text = """
@@ -72,16 +77,19 @@ import Tools
         #expect(manifest.files == ["labels.txt"])
     }
 
-    @Test(arguments: [
-        "{}", "[]", "{ \"model\": {} }", "{ \"model\": { \"file\": 3 } }", "nonsense", "",
-        // The text of a comment is taken for the key.
-        "{ /* \"model\": { \"file\": \"x\" } */ \"model\": { \"file\": \"m.onnx\" } }",
-    ])
+    @Test(
+        "a model.json whose model file cannot be replaced is an error",
+        arguments: [
+            "{}", "[]", "{ \"model\": {} }", "{ \"model\": { \"file\": 3 } }", "nonsense", "",
+            // The text of a comment is taken for the key.
+            "{ /* \"model\": { \"file\": \"x\" } */ \"model\": { \"file\": \"m.onnx\" } }",
+        ])
     func aManifestThatCannotBeChangedIsAnError(_ text: String) throws {
         #expect(throws: (any Error).self) { try QuantizedManifest(text, bundle: "/nowhere", file: "model.xml") }
     }
 
-    @Test func filesOutsideOfTheBundleAreNotCopied() throws {
+    @Test("files outside of the bundle are not copied")
+    func filesOutsideOfTheBundleAreNotCopied() throws {
         let text = "{ \"model\": { \"file\": \"m.onnx\" }, \"a\": [\"/etc/passwd\", \"../../etc/passwd\", \"\"] }"
         #expect(try QuantizedManifest(text, bundle: "/usr/lib", file: "model.xml").files == [])
     }
@@ -105,7 +113,8 @@ import Tools
         return report
     }
 
-    @Test func agreementDifferencesAccuracyAndTimesAreOfTheComparedPictures() throws {
+    @Test("the report has the agreement, differences, accuracy and times of the compared pictures")
+    func agreementDifferencesAccuracyAndTimesAreOfTheComparedPictures() throws {
         func picture(_ folder: String?) -> CalibrationPictures.Picture { .init(path: "p", folder: folder) }
         let report = report(
             labels: ["cat", "dog"],
@@ -128,7 +137,8 @@ import Tools
         #expect(json["float_layers"] as? [String] == ["first"])
     }
 
-    @Test func modelsWithoutLabelsAreComparedByTheCosineOfTheirOutputs() {
+    @Test("models without labels are compared by the cosine of their outputs")
+    func modelsWithoutLabelsAreComparedByTheCosineOfTheirOutputs() {
         let picture = CalibrationPictures.Picture(path: "p", folder: nil)
         let same = QuantizationReport.Pair(
             picture: picture, before: answer(nil, [1, 2, 2], 1), after: answer(nil, [2, 4, 4], 1))

@@ -3,7 +3,8 @@ import Testing
 
 /// The arithmetic of `ocelli report`.
 @Suite struct ReportFiguresTests {
-    @Test func percentilesAreMeasuredValuesByNearestRank() throws {
+    @Test("percentiles are measured values by nearest rank")
+    func percentilesAreMeasuredValuesByNearestRank() throws {
         let hundred = try #require(SampleStatistics((1...100).map { UInt64($0) }.shuffled()))
         #expect(hundred.count == 100)
         #expect([hundred.p50, hundred.p90, hundred.p99] == [50, 90, 99])
@@ -18,14 +19,16 @@ import Testing
         #expect(SampleStatistics([.max, .max] as [UInt64])?.p50 == .max)
     }
 
-    @Test func spreadIsRelativeToTheMedian() {
+    @Test("spread is relative to the median")
+    func spreadIsRelativeToTheMedian() {
         #expect(SampleStatistics.spread(of: []) == 0)
         #expect(SampleStatistics.spread(of: [5]) == 0)
         #expect(SampleStatistics.spread(of: [11, 9, 10]) == 0.2)
         #expect(SampleStatistics.spread(of: [0, 0]) == 0)
     }
 
-    @Test func aQuietMachineIsBelieved() {
+    @Test("measurements on a quiet machine raise no warning")
+    func aQuietMachineIsBelieved() {
         var doubts = MeasurementDoubts(processors: 2)
         doubts.loadBefore = 0.1
         doubts.medians = [100, 101, 99, 100, 102]
@@ -33,7 +36,8 @@ import Testing
         #expect(doubts.warnings == [])
     }
 
-    @Test func eachReasonToDoubtIsNamed() {
+    @Test("each reason to doubt a measurement is named")
+    func eachReasonToDoubtIsNamed() {
         var doubts = MeasurementDoubts(processors: 2)
         doubts.loadBefore = 1.5
         #expect(doubts.warnings.count == 1)

@@ -3,14 +3,16 @@ import TestSupport
 import Testing
 
 @Suite struct HostResourcesTests {
-    @Test func withoutLimitsItIsTheHost() {
+    @Test("without limits the CPUs and the memory are those of the host")
+    func withoutLimitsItIsTheHost() {
         let resources = HostResources(.server)
         #expect(resources.cpus == Derived(8, because: "the scheduler may use 8 CPUs (0-7)"))
         #expect(resources.wholeCPUs == Derived(8, because: "the scheduler may use 8 CPUs (0-7)"))
         #expect(resources.memoryBytes == Derived(16_777_216_000, because: "the host has 15.6 GiB"))
     }
 
-    @Test func aQuotaIsAShareOfItsPeriod() {
+    @Test("a CPU quota counts as its share of the period, and whole CPUs are rounded down")
+    func aQuotaIsAShareOfItsPeriod() {
         let resources = HostResources(
             .server.with(
                 """
@@ -28,7 +30,8 @@ import Testing
                 == Derived(1, because: "1.5 CPUs rounded down: one more thread would be throttled in every period"))
     }
 
-    @Test func theLowestLimitOnTheWayToTheRootBinds() {
+    @Test("the lowest limit of all control groups up to the root counts")
+    func theLowestLimitOnTheWayToTheRootBinds() {
         let resources = HostResources(
             .server.with(
                 """
@@ -49,7 +52,8 @@ import Testing
         #expect(resources.memoryBytes == Derived(1 << 30, because: "memory.max of /system.slice is 1 GiB"))
     }
 
-    @Test func threadsAreBoundByGroupUserAndHost() {
+    @Test("the thread limit is the lowest of control group, user and host")
+    func threadsAreBoundByGroupUserAndHost() {
         let host = HostFiles.server.with(
             """
             == /proc/sys/kernel/threads-max
@@ -89,7 +93,8 @@ import Testing
         #expect(HostResources(HostFiles.fixture("")).threads.value == 32_768)
     }
 
-    @Test func aContainerSeesItsOwnGroupAsTheRoot() {
+    @Test("a container that sees its own group as the root has the root's limits")
+    func aContainerSeesItsOwnGroupAsTheRoot() {
         let resources = HostResources(
             .server.with(
                 """
@@ -104,7 +109,8 @@ import Testing
         #expect(resources.memoryBytes == Derived(512 << 20, because: "memory.max of / is 512 MiB"))
     }
 
-    @Test func aContainerWithTheHostsNamesHasItsPartMounted() {
+    @Test("a container with the host's group names has the limits of its mounted part")
+    func aContainerWithTheHostsNamesHasItsPartMounted() {
         let container = HostFiles.server.with(
             """
             == /proc/self/cgroup
@@ -123,7 +129,8 @@ import Testing
         #expect(HostResources(beside.with("== /sys/fs/cgroup/eee/cpu.max\n100000 100000")).cpus.value == 3)
     }
 
-    @Test func aGroupOutsideOfTheNamespaceCannotBeSeen() {
+    @Test("for a group outside of the namespace the limits of the mounted root count")
+    func aGroupOutsideOfTheNamespaceCannotBeSeen() {
         let resources = HostResources(
             .server.with(
                 """
@@ -135,7 +142,8 @@ import Testing
         #expect(resources.cpus.value == 1)
     }
 
-    @Test func theHierarchyMayBeMountedElsewhereUnderAnyName() {
+    @Test("the control groups may be mounted elsewhere under any name")
+    func theHierarchyMayBeMountedElsewhereUnderAnyName() {
         let resources = HostResources(
             .server.with(
                 """
@@ -149,7 +157,8 @@ import Testing
         #expect(resources.cpus.value == 1)
     }
 
-    @Test func aSecondMountElsewhereIsNotLookedAt() {
+    @Test("a second mount of the control groups elsewhere is ignored")
+    func aSecondMountElsewhereIsNotLookedAt() {
         let resources = HostResources(
             HostFiles.server.with(
                 """
@@ -166,7 +175,8 @@ import Testing
         #expect(resources.cpus.value == 3)
     }
 
-    @Test func withoutMountinfoTheUsualPlaceIsTried() {
+    @Test("without mountinfo the limits are read from /sys/fs/cgroup")
+    func withoutMountinfoTheUsualPlaceIsTried() {
         let files = HostFiles.server.with(
             """
             == /proc/self/mountinfo
@@ -176,7 +186,8 @@ import Testing
         #expect(HostResources(files).cpus.value == 7)
     }
 
-    @Test func aCpusetAndAnAffinityCountTheirCPUs() {
+    @Test("a cpuset and a CPU affinity limit the number of CPUs")
+    func aCpusetAndAnAffinityCountTheirCPUs() {
         let files = HostFiles.server.with(
             """
             == /sys/fs/cgroup/system.slice/cpuset.cpus.effective
@@ -187,7 +198,8 @@ import Testing
         #expect(HostResources(pinned).cpus == Derived(1, because: "the scheduler may use 1 CPU (4)"))
     }
 
-    @Test func memoryHighIsALimitToo() {
+    @Test("memory.high counts as a memory limit")
+    func memoryHighIsALimitToo() {
         let files = HostFiles.server.with("== /sys/fs/cgroup/system.slice/ocelli.service/memory.high\n805306368")
         #expect(
             HostResources(files).memoryBytes
@@ -195,7 +207,8 @@ import Testing
     }
 
     /// Version 1 only: no line with hierarchy 0, a mount for each controller.
-    @Test func versionOneHasItsOwnFiles() {
+    @Test("control groups of version 1 are read from their own files")
+    func versionOneHasItsOwnFiles() {
         let files = HostFiles.server.with(
             """
             == /proc/self/cgroup
@@ -235,7 +248,8 @@ import Testing
     }
 
     /// Both versions mounted, the controllers with version 1: what systemd calls hybrid.
-    @Test func aHybridHostHasItsLimitsInVersionOne() {
+    @Test("a hybrid host has its limits in version 1 of the control groups")
+    func aHybridHostHasItsLimitsInVersionOne() {
         let resources = HostResources(
             .server.with(
                 """
@@ -253,7 +267,8 @@ import Testing
         #expect(resources.memoryBytes == Derived(1_048_576_000, because: "memory.limit_in_bytes of /job is 1000 MiB"))
     }
 
-    @Test func nothingToReadIsSaid() {
+    @Test("on a host without readable files one CPU and 1 GiB are assumed, and the reasons say so")
+    func nothingToReadIsSaid() {
         let resources = HostResources(HostFiles(text: { _ in nil }, openFiles: { nil }))
         #expect(resources.cpus == Derived(1, because: "the number of CPUs is unknown: assuming one"))
         #expect(resources.wholeCPUs.value == 1)
@@ -263,28 +278,34 @@ import Testing
         #expect(resources.openFiles.value == 1 << 20)
     }
 
-    @Test(arguments: [
-        "", "max", "max max", "0 100000", "100000 0", "-5 100000", "100000 -5", "nan 100000", "inf 100000",
-        "100000 nan", "1e400 1", "abc", "99999999999999999999999999 1", " ", "100000\u{0}", "٣ ٣",
-    ])
+    @Test(
+        "a malformed CPU quota is ignored",
+        arguments: [
+            "", "max", "max max", "0 100000", "100000 0", "-5 100000", "100000 -5", "nan 100000", "inf 100000",
+            "100000 nan", "1e400 1", "abc", "99999999999999999999999999 1", " ", "100000\u{0}", "٣ ٣",
+        ])
     func aQuotaThatMakesNoSenseIsPassedOver(text: String) {
         let path = "/sys/fs/cgroup/system.slice/ocelli.service/cpu.max"
         #expect(HostResources(.server.with("== \(path)\n\(text)")).cpus.value == 8)
     }
 
-    @Test func aQuotaWithoutAPeriodIsOfTheUsualOne() {
+    @Test("a CPU quota without a period has the usual period of 100 ms")
+    func aQuotaWithoutAPeriodIsOfTheUsualOne() {
         let path = "/sys/fs/cgroup/system.slice/ocelli.service/cpu.max"
         #expect(HostResources(.server.with("== \(path)\n200000")).cpus.value == 2)
     }
 
-    @Test(arguments: ["", "-", "0-", "3-1", "0,0", "a", "0-1048576", "99999999999999999999", "0--1", "1,", "-1"])
+    @Test(
+        "a malformed cpuset is ignored, and a malformed CPU affinity counts as one CPU",
+        arguments: ["", "-", "0-", "3-1", "0,0", "a", "0-1048576", "99999999999999999999", "0--1", "1,", "-1"])
     func aListThatMakesNoSenseIsPassedOver(text: String) {
         #expect(HostResources(.server.with("== /sys/fs/cgroup/cpuset.cpus.effective\n\(text)")).cpus.value == 8)
         let lost = HostFiles.server.with("== /proc/self/status\nCpus_allowed_list:\t\(text)")
         #expect(HostResources(lost).cpus.value == 1)
     }
 
-    @Test func textsOfNoiseAreSurvived() {
+    @Test("random file contents never give impossible resources or sizes")
+    func textsOfNoiseAreSurvived() {
         let seed = SplitMix.seed(for: "textsOfNoiseAreSurvived")
         var random = SplitMix(seed: seed)
         let alphabet = Array("0123456789-,:/ \n\\.max=kBMemTotalcgroup2cpuset")
@@ -306,7 +327,8 @@ import Testing
         }
     }
 
-    @Test func resources_ofThisHost_areMeasured() {
+    @Test("the CPUs and the memory of this host are measured, not assumed")
+    func resources_ofThisHost_areMeasured() {
         let resources = HostResources()
         #expect(resources.cpus.value > 0)
         #expect(resources.wholeCPUs.value >= 1)

@@ -27,7 +27,7 @@ import Testing
         (1, 1, "1 1 1 2 | 4 524288 1048576 1000000 16"),
     ]
 
-    @Test(arguments: table)
+    @Test("all sizes follow from the CPUs and the memory", arguments: table)
     func followsFromCPUsAndMemory(cpus: Int, mebibytes: UInt64, expected: String) {
         let it = sizing(cpus: cpus, memory: mebibytes << 20)
         let engine = [it.inferenceThreads, it.streams, it.inferRequests, it.slots].map { "\($0.value)" }
@@ -37,7 +37,8 @@ import Testing
         #expect(engine.joined(separator: " ") + " | " + bounds.joined(separator: " ") == expected)
     }
 
-    @Test func everyDerivedSize_hasItsReason() {
+    @Test("every derived size has its reason")
+    func everyDerivedSize_hasItsReason() {
         let it = sizing(cpus: 2, memory: 1 << 30, openFiles: 1024)
         let reasons = [
             it.inferenceThreads.reason, it.streams.reason, it.inferRequests.reason, it.slots.reason,
@@ -58,7 +59,8 @@ import Testing
             ])
     }
 
-    @Test func otherCeilingsMayBeGiven() {
+    @Test("other ceilings may be given for the queue and the pixels")
+    func otherCeilingsMayBeGiven() {
         var ceilings = Sizing.Ceilings()
         ceilings.queueCapacity = 10
         ceilings.pixels = 500_000
@@ -68,7 +70,8 @@ import Testing
     }
 
     /// The configured values are those that the rest follows from: the report and the daemon use the same numbers.
-    @Test func whatIsGivenIsWhatTheRestFollowsFrom() {
+    @Test("given values are used, and the other sizes follow from the given values")
+    func whatIsGivenIsWhatTheRestFollowsFrom() {
         var given = Sizing.Given()
         given.isForLatency = true
         var it = Sizing(HostResources(.server), given: given)

@@ -13,7 +13,8 @@ import Testing
         }
     }
 
-    @Test func theEarliestIsAlwaysFirstBeforeAndAfterSweeps() {
+    @Test("the earliest expiry is always first, before and after sweeps")
+    func theEarliestIsAlwaysFirstBeforeAndAfterSweeps() {
         let seed = SplitMix.seed(for: "theEarliestIsAlwaysFirstBeforeAndAfterSweeps")
         var random = SplitMix(seed: seed)
         for _ in 0..<200 {
@@ -43,7 +44,8 @@ import Testing
         }
     }
 
-    @Test func anEmptyHeapHasNothingToRemove() {
+    @Test("removing the first entry of an empty heap does nothing")
+    func anEmptyHeapHasNothingToRemove() {
         var heap = ExpiryHeap()
         heap.removeFirst()
         #expect(heap.first == nil)
@@ -51,7 +53,8 @@ import Testing
     }
 
     /// The bound is one of the machine's invariants, which `Bench` checks after each event.
-    @Test func thousandsWhoLeaveBeforeTheirTimeLeaveLittleBehind() {
+    @Test("thousands of waiters that are cancelled early keep the expiry heap small")
+    func thousandsWhoLeaveBeforeTheirTimeLeaveLittleBehind() {
         var bench = Bench(limit: 1, queue: 3, wait: .seconds(3600))
         bench.arrive("a")
         for _ in 0..<1000 {

@@ -80,7 +80,8 @@ import Testing
         }
     }
 
-    @Test func twelveLongRequestsOfAnotherClientDelayNobody() {
+    @Test("twelve long requests of a client do not delay another client's short requests")
+    func twelveLongRequestsOfAnotherClientDelayNobody() {
         var world = World(slots: 3)
         for _ in 0..<12 { world.arrive(1, work: 500) }
         for _ in 0..<10_000 {
@@ -96,7 +97,8 @@ import Testing
     }
 
     /// If the header promises nothing, the next slot is waited for, and no more.
-    @Test func clientThatHasHadMuchTimeWaitsForTheOthers() {
+    @Test("beside a client with long requests a light client waits at most for the next slot")
+    func clientThatHasHadMuchTimeWaitsForTheOthers() {
         var world = World(slots: 2)
         for _ in 0..<12 { world.arrive(1, work: 100, promised: 0) }
         for _ in 0..<10_000 {
@@ -109,7 +111,8 @@ import Testing
         #expect(world.waits(of: 2).max() ?? .max <= 100)
     }
 
-    @Test func clientsThatAlwaysWaitGetTheSameTimeWhateverTheirRequestsTake() {
+    @Test("clients that always wait get equal slot time, whatever their requests take")
+    func clientsThatAlwaysWaitGetTheSameTimeWhateverTheirRequestsTake() {
         var world = World(slots: 2)
         let work = [1: 90, 2: 30, 3: 5]
         for (client, time) in work { for _ in 0..<12 { world.arrive(client, work: time, promised: 0) } }
@@ -122,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("work that was done without a slot moves the client's turn back, and nobody else's")
+    @Test("work done without a slot moves back the turn of its client, and of no other client")
     func chargedWork_movesTheTurnBack() {
         var world = World(slots: 1)
         world.arrive(3, work: 100, promised: 0)
@@ -144,7 +147,8 @@ import Testing
         #expect(other.served.map { other.requests[$0.id].client } == [3, 2, 1])
     }
 
-    @Test func clientThatWasIdleHasSavedNoTime() {
+    @Test("a client that was idle has saved no slot time")
+    func clientThatWasIdleHasSavedNoTime() {
         var world = World(slots: 1)
         for _ in 0..<3 { world.arrive(1, work: 10, promised: 0) }
         for millisecond in 0..<4000 {
@@ -156,7 +160,8 @@ import Testing
 
     /// Two clients find slots free, the one for twice the other's time. Neither has saved anything when there is a
     /// queue.
-    @Test func clientThatNeverWaitedHasSavedNoTime() {
+    @Test("a client that never had to wait has saved no slot time")
+    func clientThatNeverWaitedHasSavedNoTime() {
         var world = World(slots: 5)
         for millisecond in 0..<4000 {
             if millisecond % 4 == 0 { world.arrive(1, work: 10, promised: 0) }
@@ -171,7 +176,8 @@ import Testing
         #expect(world.waits(of: 3).max() ?? .max <= 80, "of the 400 ms of the second client's burst")
     }
 
-    @Test func fullQueueOfOneClientHasPlacesForAnother() {
+    @Test("in a queue filled by a client the newest requests make room for another client's")
+    func fullQueueOfOneClientHasPlacesForAnother() {
         var world = World(slots: 1, places: 8)
         for _ in 0..<9 { world.arrive(1, work: 50, promised: 0) }
         world.arrive(1, work: 50, promised: 0)
@@ -182,7 +188,8 @@ import Testing
         #expect(world.machine.waiting == 8)
     }
 
-    @Test func clientsWithoutHistoryAreServedInOrderOfArrival() {
+    @Test("clients without history are served in order of arrival")
+    func clientsWithoutHistoryAreServedInOrderOfArrival() {
         var world = World(slots: 1)
         for client in 1...40 { world.arrive(client, work: 5, promised: 0) }
         for _ in 0..<300 { world.pass() }
@@ -191,7 +198,8 @@ import Testing
 
     /// Whoever always has a request waiting is behind no other such client by more than the requests that were under
     /// way.
-    @Test func randomClientsNeverFallBehind() {
+    @Test("random clients that always wait differ in slot time by a bounded amount")
+    func randomClientsNeverFallBehind() {
         let seed = SplitMix.seed(for: "randomClientsNeverFallBehind")
         var random = SplitMix(seed: seed)
         for round in 0..<60 {
@@ -214,7 +222,8 @@ import Testing
         }
     }
 
-    @Test func heapGivesTheEarliestTurnWhateverMoved() {
+    @Test("the turn heap gives the earliest turn after any inserts, moves and removals")
+    func heapGivesTheEarliestTurnWhateverMoved() {
         let seed = SplitMix.seed(for: "heapGivesTheEarliestTurnWhateverMoved")
         var random = SplitMix(seed: seed)
         var heap = TurnHeap()

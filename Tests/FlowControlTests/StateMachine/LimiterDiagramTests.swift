@@ -9,7 +9,8 @@ import Testing
         #expect(played == diagram.text)
     }
 
-    @Test func theQueueIsFirstInFirstOut() {
+    @Test("waiters get slots in order of arrival")
+    func theQueueIsFirstInFirstOut() {
         check(
             Bench(limit: 1, queue: 3),
             """
@@ -19,7 +20,8 @@ import Testing
             """)
     }
 
-    @Test func severalSlotsServeOneQueue() {
+    @Test("several slots serve a single queue in order of arrival")
+    func severalSlotsServeOneQueue() {
         check(
             Bench(limit: 2, queue: 3),
             """
@@ -29,7 +31,8 @@ import Testing
             """)
     }
 
-    @Test func deferRefusesTheNewcomerWhenTheQueueIsFull() {
+    @Test("under defer a full queue refuses the newest request")
+    func deferRefusesTheNewcomerWhenTheQueueIsFull() {
         check(
             Bench(limit: 1, queue: 2),
             """
@@ -40,7 +43,8 @@ import Testing
             """)
     }
 
-    @Test func dropNewestRefusesWithoutAFreeSlot() {
+    @Test("under dropNewest a request that finds no free slot is refused")
+    func dropNewestRefusesWithoutAFreeSlot() {
         check(
             Bench(limit: 1, queue: 2, policy: .dropNewest),
             """
@@ -51,7 +55,8 @@ import Testing
             """)
     }
 
-    @Test func dropOldestKeepsTheFreshest() {
+    @Test("under dropOldest each new request displaces the oldest waiter of a full queue")
+    func dropOldestKeepsTheFreshest() {
         check(
             Bench(limit: 1, queue: 1, policy: .dropOldest),
             """
@@ -62,7 +67,8 @@ import Testing
             """)
     }
 
-    @Test func dropOldestWithoutAQueueRefusesTheNewcomer() {
+    @Test("under dropOldest without a queue the new request is refused")
+    func dropOldestWithoutAQueueRefusesTheNewcomer() {
         check(
             Bench(limit: 1, queue: 0, policy: .dropOldest),
             """
@@ -72,7 +78,8 @@ import Testing
             """)
     }
 
-    @Test func nobodyWaitsLongerThanTheLongestWait() {
+    @Test("a waiter is refused when the longest wait is over")
+    func nobodyWaitsLongerThanTheLongestWait() {
         check(
             Bench(limit: 1, queue: 9, wait: .seconds(4)),
             """
@@ -82,7 +89,8 @@ import Testing
             """)
     }
 
-    @Test func aDeadlineEndsTheWaitBeforeTheLongestWaitDoes() {
+    @Test("a deadline ends a wait before the longest wait is over")
+    func aDeadlineEndsTheWaitBeforeTheLongestWaitDoes() {
         check(
             Bench(limit: 1, queue: 9, wait: .seconds(4)),
             """
@@ -94,7 +102,8 @@ import Testing
             """)
     }
 
-    @Test func aDeadlineThatComesBeforeTheTimerSetResetsIt() {
+    @Test("an earlier deadline resets the timer, and the waiter with the later timeout still times out")
+    func aDeadlineThatComesBeforeTheTimerSetResetsIt() {
         check(
             Bench(limit: 1, queue: 9, wait: .seconds(8)),
             """
@@ -106,7 +115,8 @@ import Testing
             """)
     }
 
-    @Test func theTimerIsSetAgainForThoseWhoCameLater() {
+    @Test("after a grant the timer is set again for a later waiter")
+    func theTimerIsSetAgainForThoseWhoCameLater() {
         check(
             Bench(limit: 1, queue: 9, wait: .seconds(3)),
             """
@@ -117,7 +127,8 @@ import Testing
             """)
     }
 
-    @Test func aSlotThatComesBackInTheSecondOfTheTimeoutGoesToTheNext() {
+    @Test("a slot released in the second of a waiter's timeout goes to the next waiter")
+    func aSlotThatComesBackInTheSecondOfTheTimeoutGoesToTheNext() {
         check(
             Bench(limit: 1, queue: 9, wait: .seconds(3)),
             """
@@ -128,7 +139,8 @@ import Testing
             """)
     }
 
-    @Test func theCancelledLeaveFromAnywhereInTheQueue() {
+    @Test("cancelled waiters leave from any place in the queue")
+    func theCancelledLeaveFromAnywhereInTheQueue() {
         check(
             Bench(limit: 1, queue: 9),
             """
@@ -140,7 +152,8 @@ import Testing
             """)
     }
 
-    @Test func theirPlacesAreFreeAtOnce() {
+    @Test("the place of a cancelled waiter is free at once")
+    func theirPlacesAreFreeAtOnce() {
         check(
             Bench(limit: 1, queue: 1),
             """
@@ -153,7 +166,8 @@ import Testing
             """)
     }
 
-    @Test func aHigherLimitLetsWaitersInAtOnce() {
+    @Test("a higher limit lets waiters in at once")
+    func aHigherLimitLetsWaitersInAtOnce() {
         check(
             Bench(limit: 1, queue: 9),
             """
@@ -164,7 +178,8 @@ import Testing
             """)
     }
 
-    @Test func aLowerLimitWaitsForSlotsToComeBack() {
+    @Test("after a lower limit waiters get slots only when enough slots have been released")
+    func aLowerLimitWaitsForSlotsToComeBack() {
         check(
             Bench(limit: 3, queue: 9),
             """
@@ -175,7 +190,8 @@ import Testing
             """)
     }
 
-    @Test func aSmallerQueueDisplacesTheNewest() {
+    @Test("under defer a smaller queue displaces the newest waiters")
+    func aSmallerQueueDisplacesTheNewest() {
         check(
             Bench(limit: 1, queue: 9),
             """
@@ -187,7 +203,8 @@ import Testing
             """)
     }
 
-    @Test func underDropOldestASmallerQueueDisplacesTheOldest() {
+    @Test("under dropOldest a smaller queue displaces the oldest waiters")
+    func underDropOldestASmallerQueueDisplacesTheOldest() {
         check(
             Bench(limit: 1, queue: 9, policy: .dropOldest),
             """
@@ -199,7 +216,8 @@ import Testing
             """)
     }
 
-    @Test func aDrainServesThoseWhoWait() {
+    @Test("a drain serves the waiters, refuses new requests and ends with the last slot")
+    func aDrainServesThoseWhoWait() {
         check(
             Bench(limit: 1, queue: 9),
             """
@@ -212,7 +230,8 @@ import Testing
             """)
     }
 
-    @Test func aDrainThatRefusesThemEndsWithTheLastSlot() {
+    @Test("a drain that refuses the waiters ends when the last slot is released")
+    func aDrainThatRefusesThemEndsWithTheLastSlot() {
         check(
             Bench(limit: 1, queue: 9),
             """
@@ -225,7 +244,8 @@ import Testing
             """)
     }
 
-    @Test func anIdleLimiterIsDrainedAtOnce() {
+    @Test("an idle limiter is drained at once")
+    func anIdleLimiterIsDrainedAtOnce() {
         check(
             Bench(),
             """
@@ -236,7 +256,8 @@ import Testing
             """)
     }
 
-    @Test func aDeadlineThatCannotBeMetIsRefusedAtOnce() {
+    @Test("a request whose deadline cannot be met is refused at once")
+    func aDeadlineThatCannotBeMetIsRefusedAtOnce() {
         // One request takes 2 s: with one in work and one waiting, an answer within 3 s is out of reach.
         check(
             Bench(limit: 1, queue: 9, service: .seconds(2)),

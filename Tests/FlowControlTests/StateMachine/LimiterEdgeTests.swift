@@ -4,7 +4,8 @@ import Testing
 
 /// Edges of the limiter's decisions: the last value on one side and the first on the other.
 @Suite struct LimiterEdgeTests {
-    @Test func theOneWhoIsDisplacedIsNotWaitedFor() {
+    @Test("the predicted wait of a new request leaves out the waiter that the request displaces")
+    func theOneWhoIsDisplacedIsNotWaitedFor() {
         var bench = Bench(limit: 1, queue: 1, policy: .dropOldest, service: .seconds(1))
         for name in "ab" { bench.arrive(name) }
         // One second for a, one for c itself: b's place is c's.
@@ -15,7 +16,8 @@ import Testing
         #expect(bench.endings == ["b displaced"])
     }
 
-    @Test func theLongestWaitItselfIsAllowed() {
+    @Test("a predicted wait equal to the longest wait is accepted, a longer wait is refused")
+    func theLongestWaitItselfIsAllowed() {
         var bench = Bench(limit: 1, queue: 9, wait: .seconds(2), service: .seconds(1))
         for name in "ab" { bench.arrive(name) }
         #expect(bench.machine.predictedWait(at: bench.now) == .seconds(2))
@@ -23,7 +25,8 @@ import Testing
         #expect(bench.arrive("d") == .refused(.queueFull(predictedWait: .seconds(3))))
     }
 
-    @Test func aSlotThatComesBackOverALoweredLimitStartsTheClockAgain() {
+    @Test("a slot released above a lowered limit restarts the clock of the prediction")
+    func aSlotThatComesBackOverALoweredLimitStartsTheClockAgain() {
         var bench = Bench(limit: 3, service: .seconds(1))
         for name in "abc" { bench.arrive(name) }
         bench.resize(limit: 1)
@@ -35,7 +38,8 @@ import Testing
         #expect(bench.machine.predictedWait(at: bench.now) == .seconds(1))
     }
 
-    @Test func timesAndPeaksAreCounted() {
+    @Test("counters hold the waiting and service times and the most requests in flight and waiting")
+    func timesAndPeaksAreCounted() {
         var bench = Bench(limit: 2, queue: 9)
         for name in "abcde" { bench.arrive(name) }
         bench.pass(.seconds(2))
@@ -56,7 +60,8 @@ import Testing
         #expect(counters.released == 3)
     }
 
-    @Test func eachWayOutHasItsCounter() {
+    @Test("each refusal and each way to leave the queue has its own counter")
+    func eachWayOutHasItsCounter() {
         var bench = Bench(limit: 1, queue: 3, wait: .seconds(10), service: .milliseconds(1))
         for name in "abcd" { bench.arrive(name, deadline: name == "d" ? .seconds(3) : nil) }
         bench.arrive("e")
@@ -78,7 +83,8 @@ import Testing
         #expect(counters.refused == 2 && counters.left == 5)
     }
 
-    @Test func aDeadlineAtTheLongestWaitCountsAsTheLongestWait() {
+    @Test("a deadline equal to the longest wait ends as a timeout, an earlier deadline as exceeded")
+    func aDeadlineAtTheLongestWaitCountsAsTheLongestWait() {
         var bench = Bench(limit: 1, queue: 9, wait: .seconds(4))
         bench.arrive("a")
         bench.arrive("b", deadline: .seconds(4))
@@ -89,7 +95,8 @@ import Testing
 
     // MARK: Overload
 
-    @Test func anotherTargetKeepsWhatIsKnownOfTheLoad() {
+    @Test("a new overload target keeps the measured load and changes when a wait is late")
+    func anotherTargetKeepsWhatIsKnownOfTheLoad() {
         var detector = OverloadDetector(target: .milliseconds(400))
         for index in 0..<500 {
             let now = MonotonicInstant(nanoseconds: 1_000_000_000) + .milliseconds(index)
@@ -108,7 +115,8 @@ import Testing
         #expect(turns == [true, true, true, false, true, true, true, false])
     }
 
-    @Test func resizingToAnotherTargetChangesTheDetector() {
+    @Test("resizing to an overload target of zero turns overload detection off")
+    func resizingToAnotherTargetChangesTheDetector() {
         var machine = LimiterStateMachine<Int>(
             configuration: LimiterConfiguration(limit: 1, overloadTarget: .seconds(1)))
         let now = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -119,7 +127,8 @@ import Testing
         #expect(!machine.isOverloaded)
     }
 
-    @Test func oneMomentIsNotOverloadAndAQuarterOfASecondIs() {
+    @Test("a queue found full over 250 ms is overload; a shorter time or a longer gap is not")
+    func oneMomentIsNotOverloadAndAQuarterOfASecondIs() {
         func found(_ milliseconds: [Int]) -> [Bool] {
             var detector = OverloadDetector(target: .milliseconds(400))
             return milliseconds.map { millisecond in
@@ -134,14 +143,16 @@ import Testing
         #expect(found([0, 251, 500]) == [false, false, false])
     }
 
-    @Test func atLeastOneMayAlwaysWait() {
+    @Test("the longest wait under overload leaves room for at least one waiter")
+    func atLeastOneMayAlwaysWait() {
         let detector = OverloadDetector(target: .milliseconds(400))
         // Four fifths of the target, less the service.
         #expect(detector.longestWait(service: 1e8, interval: 5e7) == 2.2e8)
         #expect(detector.longestWait(service: 1e9, interval: 5e8) == 5e8)
     }
 
-    @Test func whereCompletionsAreRareTheMeterRemembersLonger() {
+    @Test("the load meter remembers longer where completions are rare")
+    func whereCompletionsAreRareTheMeterRemembersLonger() {
         let start = MonotonicInstant(nanoseconds: 1_000_000_000)
         var meter = LoadMeter(window: 5e8)
         meter.completed(at: start, interval: 1e9)
@@ -155,7 +166,8 @@ import Testing
         #expect(short.isSettled(at: start + .seconds(8)))
     }
 
-    @Test func pressureIsArrivalsForEachCompletion() {
+    @Test("pressure is the number of arrivals for each completion, and at least 1")
+    func pressureIsArrivalsForEachCompletion() {
         let start = MonotonicInstant(nanoseconds: 1_000_000_000)
         var meter = LoadMeter(window: 5e8)
         #expect(meter.pressure == 1)
@@ -167,7 +179,8 @@ import Testing
         #expect(meter.pressure == 1)
     }
 
-    @Test func patienceIsLostByMoreThanThreeAndAThirtieth() {
+    @Test("patience is lost by more than three departures plus a thirtieth of the arrivals")
+    func patienceIsLostByMoreThanThreeAndAThirtieth() {
         let start = MonotonicInstant(nanoseconds: 1_000_000_000)
         var meter = LoadMeter(window: 5e8)
         for _ in 0..<3 { meter.departed(at: start) }
@@ -182,7 +195,8 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func boundsAreMovedIntoTheirRanges() {
+    @Test("limiter bounds out of range are moved into their ranges")
+    func boundsAreMovedIntoTheirRanges() {
         let low = LimiterConfiguration(
             limit: 0, queueCapacity: -1, maxWait: .seconds(-1), expectedServiceTime: .seconds(-1),
             overloadTarget: .seconds(-1))
@@ -192,10 +206,13 @@ import Testing
         #expect(high.limit == 1_000_000 && high.queueCapacity == 1_000_000)
     }
 
-    @Test(arguments: [
-        (OverloadPolicy.defer, Duration.seconds(1), 7), (.dropOldest, .seconds(1), 7), (.dropNewest, .seconds(1), 0),
-        (.defer, .zero, 0), (.dropOldest, .zero, 0),
-    ])
+    @Test(
+        "the effective queue capacity and overload target follow from policy and longest wait",
+        arguments: [
+            (OverloadPolicy.defer, Duration.seconds(1), 7), (.dropOldest, .seconds(1), 7),
+            (.dropNewest, .seconds(1), 0),
+            (.defer, .zero, 0), (.dropOldest, .zero, 0),
+        ])
     func placesThatPolicyAndWaitLeave(policy: OverloadPolicy, wait: Duration, places: Int) {
         let configuration = LimiterConfiguration(
             limit: 1, queueCapacity: 7, maxWait: wait, policy: policy, overloadTarget: .seconds(1))

@@ -4,7 +4,8 @@ import Testing
 
 /// Random interleavings of everything that can happen to a limiter, against a second, simple-minded account of it.
 @Suite struct LimiterRandomTests {
-    @Test func randomInterleavingsKeepTheInvariants() {
+    @Test("random interleavings of events keep the limiter's invariants")
+    func randomInterleavingsKeepTheInvariants() {
         let seed = SplitMix.seed(for: "randomInterleavingsKeepTheInvariants")
         var seeds = SplitMix(seed: seed)
         var events = 0

@@ -209,7 +209,9 @@ import Testing
         """,
     ]
 
-    @Test(arguments: State.allCases)
+    @Test(
+        "under defer every event in every state leads to the state and outcome of the table",
+        arguments: State.allCases)
     func everyEventUnderDefer(from state: State) {
         var found: [String] = []
         for event in Event.allCases {
@@ -223,15 +225,17 @@ import Testing
     }
 
     /// The rows in which another policy decides otherwise.
-    @Test(arguments: [
-        (OverloadPolicy.dropNewest, State.full, Event.arrive, "full, x queue_full"),
-        (.dropNewest, .full, .arriveHurried, "full, x queue_full"),
-        (.dropOldest, .crowded, .arrive, "crowded, x waits, c displaced"),
-        (.dropOldest, .crowded, .arriveHurried, "crowded, x deadline_unreachable"),
-        (.dropOldest, .crowded, .shrinkQueue, "crowded, c displaced"),
-        (.dropOldest, .queueing, .arrive, "crowded, x waits"),
-        (.dropOldest, .drainingQueue, .arrive, "drainingQueue, x draining"),
-    ])
+    @Test(
+        "under dropNewest and dropOldest events lead to the expected states and outcomes",
+        arguments: [
+            (OverloadPolicy.dropNewest, State.full, Event.arrive, "full, x queue_full"),
+            (.dropNewest, .full, .arriveHurried, "full, x queue_full"),
+            (.dropOldest, .crowded, .arrive, "crowded, x waits, c displaced"),
+            (.dropOldest, .crowded, .arriveHurried, "crowded, x deadline_unreachable"),
+            (.dropOldest, .crowded, .shrinkQueue, "crowded, c displaced"),
+            (.dropOldest, .queueing, .arrive, "crowded, x waits"),
+            (.dropOldest, .drainingQueue, .arrive, "drainingQueue, x draining"),
+        ])
     func everyEvent_underDropPolicies_leadsToTheExpectedState(
         policy: OverloadPolicy, state: State, event: Event, expected: String
     ) {
@@ -241,7 +245,8 @@ import Testing
         #expect(([next] + said).joined(separator: ", ") == expected)
     }
 
-    @Test func theLastFinishCompletesADrain() {
+    @Test("the release of the last slot completes a drain, after all waiters are served")
+    func theLastFinishCompletesADrain() {
         var bench = Self.bench(in: .drainingQueue, policy: .defer)
         for name in "abcd" {
             #expect(!bench.isDrained)
@@ -251,7 +256,8 @@ import Testing
         #expect(bench.endings == ["c granted", "d granted"])
     }
 
-    @Test func aDrainMayRefuseTheWaitersLater() {
+    @Test("a drain may refuse the remaining waiters later")
+    func aDrainMayRefuseTheWaitersLater() {
         var bench = Self.bench(in: .crowded, policy: .defer)
         bench.drain()
         bench.finish("a")
@@ -262,7 +268,8 @@ import Testing
         #expect(bench.isDrained)
     }
 
-    @Test func switchingToDropNewestEmptiesTheQueue() {
+    @Test("switching to dropNewest displaces all waiters")
+    func switchingToDropNewestEmptiesTheQueue() {
         var bench = Self.bench(in: .crowded, policy: .defer)
         bench.resize(policy: .dropNewest)
         #expect(bench.endings == ["d displaced", "c displaced"])

@@ -76,7 +76,8 @@ import Testing
         func waits(from first: Int) -> [Int] { waits.filter { came[$0.id] >= first }.map(\.waited) }
     }
 
-    @Test(arguments: [2, 3, 10])
+    @Test(
+        "under overload admitted requests get a slot within 400 ms, and refusals come at once", arguments: [2, 3, 10])
     func underOverloadThoseWhoAreAdmittedAreAnsweredInTime(times: Int) {
         var world = World()
         for millisecond in 0..<8000 {
@@ -99,7 +100,7 @@ import Testing
         #expect(!world.refused.contains { $0.after > 0 })
     }
 
-    @Test(arguments: [8, 64, 200, 256])
+    @Test("a closed loop of clients is never refused, however long its queue", arguments: [8, 64, 200, 256])
     func closedLoopIsNeverRefusedHoweverLongItsQueue(clients: Int) {
         var world = World()
         world.answered = { $0.arrive() }
@@ -116,7 +117,9 @@ import Testing
     }
 
     /// Far from filling the queue: the newest go first as soon as the oldest is late.
-    @Test(arguments: [21, 22, 24])
+    @Test(
+        "a load 5 to 20 percent above capacity is served in time at over 90 percent of capacity",
+        arguments: [21, 22, 24])
     func loadJustAboveTheCapacityIsAnsweredInTime(requestsIn100Milliseconds: Int) {
         var world = World()
         for millisecond in 0..<20_000 {
@@ -132,7 +135,8 @@ import Testing
         #expect(inTime > 3600, "of 4000")
     }
 
-    @Test func patientClientsWhoseNumberGrowsAreNotPassedOverWithoutEnd() {
+    @Test("patient clients whose number grows are all served within four seconds")
+    func patientClientsWhoseNumberGrowsAreNotPassedOverWithoutEnd() {
         var world = World()
         world.answered = { $0.arrive() }
         for millisecond in 0..<30_000 {
@@ -146,7 +150,8 @@ import Testing
         #expect(longest < 4000, "2000 ms are too long; one in four slots goes to the oldest from then on")
     }
 
-    @Test func singleBurstIsRefusedForItsPlacesAlone() {
+    @Test("a single burst is refused only for lack of places, not as overload")
+    func singleBurstIsRefusedForItsPlacesAlone() {
         var world = World(places: 50)
         for _ in 0..<100 { world.arrive() }
         for _ in 0..<1000 { world.pass() }
@@ -156,7 +161,7 @@ import Testing
     }
 
     /// Requests that come in a second, and are all answered before the next come.
-    @Test(arguments: [256, 600, 1000])
+    @Test("each burst is answered up to the queue's length, whatever came before", arguments: [256, 600, 1000])
     func burstIsAnsweredUpToTheQueuesLengthWhateverCameBefore(requests: Int) {
         var world = World()
         for burst in 1...3 {
@@ -174,7 +179,8 @@ import Testing
         }
     }
 
-    @Test func overloadEndsWithSilenceBeforeTheNextRequest() {
+    @Test("overload ends with 100 ms of silence before the next request")
+    func overloadEndsWithSilenceBeforeTheNextRequest() {
         var world = World()
         for millisecond in 0..<4000 {
             for _ in 0..<(millisecond % 5 == 0 ? 3 : 0) { world.arrive() }
@@ -190,7 +196,8 @@ import Testing
         #expect(world.refused.count == refused)
     }
 
-    @Test func thoseWhoWaitWhenOverloadBeginsAreAnsweredWhileItLasts() {
+    @Test("requests that wait when overload begins are answered while the overload lasts")
+    func thoseWhoWaitWhenOverloadBeginsAreAnsweredWhileItLasts() {
         var world = World()
         for millisecond in 0..<14_000 {
             for _ in 0..<(millisecond % 5 == 0 ? 3 : 0) { world.arrive() }
@@ -202,7 +209,8 @@ import Testing
         #expect(early.allSatisfy { answered.contains($0) || refusedAtOnce.contains($0) })
     }
 
-    @Test func overloadEndsWhenNoMoreComeThanAreDone() {
+    @Test("overload ends when no more requests arrive than complete")
+    func overloadEndsWhenNoMoreComeThanAreDone() {
         var world = World()
         for millisecond in 0..<4000 {
             for _ in 0..<(millisecond % 5 == 0 ? 3 : 0) { world.arrive() }
@@ -221,7 +229,8 @@ import Testing
         #expect(world.refused.count == refusedBefore)
     }
 
-    @Test func waitersThatLeaveInNumbersTellOfOverloadBeforeThePlacesDo() {
+    @Test("many waiters that leave early show overload before the queue is full")
+    func waitersThatLeaveInNumbersTellOfOverloadBeforeThePlacesDo() {
         var world = World(slots: 1, service: 100)
         for millisecond in 0..<6000 {
             if millisecond % 40 == 0 { world.arrive() }
@@ -235,7 +244,8 @@ import Testing
         #expect(world.waits(from: 4000).allSatisfy { $0 <= 400 })
     }
 
-    @Test func withoutTargetPlacesAloneBoundTheQueue() {
+    @Test("without an overload target only the queue's capacity bounds the queue")
+    func withoutTargetPlacesAloneBoundTheQueue() {
         var world = World(places: 50, target: .zero)
         for _ in 0..<4000 {
             world.arrive()
@@ -246,7 +256,8 @@ import Testing
         #expect((49...50).contains(world.machine.waiting))
     }
 
-    @Test func slowModelStillHasOneWaiter() {
+    @Test("a model slower than the overload target keeps its slots busy")
+    func slowModelStillHasOneWaiter() {
         // Longer than the target alone: the slots must not stand empty between two requests.
         var world = World(slots: 2, service: 900, places: 8)
         for millisecond in 0..<20_000 {
@@ -257,7 +268,8 @@ import Testing
         #expect(world.idleSlots < 200)
     }
 
-    @Test func thoseWhoAreRefusedTogetherComeBackApart() {
+    @Test("retry times of requests refused together are spread over about eleven seconds")
+    func thoseWhoAreRefusedTogetherComeBackApart() {
         var detector = OverloadDetector(target: .milliseconds(400))
         let start = MonotonicInstant(nanoseconds: 1_000_000_000)
         for index in 0..<500 {

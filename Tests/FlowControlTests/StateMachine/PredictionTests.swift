@@ -6,7 +6,8 @@ import Testing
 @Suite struct PredictionTests {
     private func wait(_ bench: Bench) -> Duration { bench.machine.predictedWait(at: bench.now) }
 
-    @Test func nothingIsWaitedForWhileASlotIsFree() {
+    @Test("the predicted wait is zero while a slot is free")
+    func nothingIsWaitedForWhileASlotIsFree() {
         var bench = Bench(limit: 2, service: .seconds(1))
         #expect(wait(bench) == .zero)
         bench.arrive("a")
@@ -15,7 +16,8 @@ import Testing
         #expect(wait(bench) == .milliseconds(500))
     }
 
-    @Test func aSlotIsDueOneServiceTimeAfterTheLast() {
+    @Test("the predicted wait is one service time for each request ahead, less the time passed")
+    func aSlotIsDueOneServiceTimeAfterTheLast() {
         var bench = Bench(limit: 1, queue: 9, service: .milliseconds(100))
         bench.arrive("a")
         #expect(wait(bench) == .milliseconds(100))
@@ -28,7 +30,8 @@ import Testing
         #expect(wait(bench) == .milliseconds(30))
     }
 
-    @Test func anOverdueSlotMayComeAtAnyMoment() {
+    @Test("an overdue slot is predicted to come at any moment")
+    func anOverdueSlotMayComeAtAnyMoment() {
         var bench = Bench(limit: 1, queue: 9, service: .milliseconds(100))
         bench.arrive("a")
         bench.pass(.milliseconds(100))
@@ -37,7 +40,8 @@ import Testing
         #expect(wait(bench) == .milliseconds(100))
     }
 
-    @Test func aHungEngineShowsAsAGrowingWait() {
+    @Test("a hung engine shows as a predicted wait that grows")
+    func aHungEngineShowsAsAGrowingWait() {
         var bench = Bench(limit: 2, queue: 9, wait: .seconds(1000), service: .milliseconds(100))
         bench.arrive("a")
         bench.arrive("b")
@@ -49,14 +53,16 @@ import Testing
         #expect(waits == [.milliseconds(9_900), .milliseconds(19_900), .milliseconds(29_900), .milliseconds(39_900)])
     }
 
-    @Test func aLoweredLimitIsWaitedForToo() {
+    @Test("the predicted wait includes the slots above a lowered limit")
+    func aLoweredLimitIsWaitedForToo() {
         var bench = Bench(limit: 3, service: .seconds(1))
         for name in "abc" { bench.arrive(name) }
         bench.resize(limit: 1)
         #expect(wait(bench) == .seconds(3))
     }
 
-    @Test func theWaitIsNeverLongerThanAnHour() {
+    @Test("the predicted wait is at most one hour")
+    func theWaitIsNeverLongerThanAnHour() {
         var bench = Bench(limit: 1, queue: 9, wait: .seconds(Int64.max), service: .seconds(Int64.max))
         bench.arrive("a")
         bench.arrive("b")
@@ -67,7 +73,8 @@ import Testing
         #expect(wait(bench) == .seconds(3600))
     }
 
-    @Test func withConstantServiceTimesThePredictionIsTheWait() {
+    @Test("with constant service times the predicted wait equals the actual wait")
+    func withConstantServiceTimesThePredictionIsTheWait() {
         var bench = Bench(limit: 1, queue: 20, wait: .seconds(100), service: .milliseconds(70))
         let names = Array("abcdefghij")
         var predicted: [Duration] = []
@@ -85,7 +92,8 @@ import Testing
         #expect(waited == predicted.dropFirst().map { UInt64($0.saturatedNanoseconds) })
     }
 
-    @Test func aDeadlineMustHoldTheWaitAndTheService() {
+    @Test("a deadline must leave time for the predicted wait and the service")
+    func aDeadlineMustHoldTheWaitAndTheService() {
         var bench = Bench(limit: 1, queue: 9, service: .seconds(1))
         bench.arrive("a")
         #expect(
@@ -95,7 +103,8 @@ import Testing
         #expect(bench.machine.counters.refusedDeadlineUnreachable == 1)
     }
 
-    @Test func aFreeSlotIsGivenWhateverThePrediction() {
+    @Test("a free slot is granted whatever the predicted service time")
+    func aFreeSlotIsGivenWhateverThePrediction() {
         var bench = Bench(limit: 1, service: .seconds(60))
         #expect(bench.arrive("a", deadline: .milliseconds(1)) == .admitted)
         bench.pass(.milliseconds(1))
@@ -103,14 +112,16 @@ import Testing
         #expect(bench.machine.serviceTime == .milliseconds(1))
     }
 
-    @Test func aWaitThatIsTooLongIsNotBegun() {
+    @Test("a request whose predicted wait exceeds the longest wait is refused at once")
+    func aWaitThatIsTooLongIsNotBegun() {
         var bench = Bench(limit: 1, queue: 9, wait: .milliseconds(1500), service: .seconds(1))
         bench.arrive("a")
         #expect(bench.arrive("b") == .waiting)
         #expect(bench.arrive("c") == .refused(.queueFull(predictedWait: .seconds(2))))
     }
 
-    @Test func anAnnouncementIsRefusedAsTheArrivalWouldBe() {
+    @Test("an announced request is refused exactly as its arrival would be")
+    func anAnnouncementIsRefusedAsTheArrivalWouldBe() {
         var bench = Bench(limit: 1, queue: 1, service: .seconds(1))
         for name in "abc" {
             var machine = bench.machine
@@ -123,7 +134,8 @@ import Testing
         #expect(bench.machine.counters.arrived == 3)
     }
 
-    @Test func theEstimateIsAPlainMeanAtFirstAndSmoothedThen() {
+    @Test("the service time estimate is a plain mean at first and smoothed later")
+    func theEstimateIsAPlainMeanAtFirstAndSmoothedThen() {
         var estimate = ServiceTimeEstimate(expected: 5000)
         #expect(estimate.nanoseconds == 5000)
         #expect(!estimate.isMeasured)

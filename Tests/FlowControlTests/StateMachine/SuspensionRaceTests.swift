@@ -11,7 +11,8 @@ import Testing
         return bench
     }
 
-    @Test func aSlotGivenBeforeTheSleepIsFoundAtTheSleep() {
+    @Test("a waiter that goes to sleep finds a slot granted before the sleep")
+    func aSlotGivenBeforeTheSleepIsFoundAtTheSleep() {
         var bench = crowded()
         bench.finish("a")
         #expect(bench.ended.isEmpty)
@@ -20,7 +21,8 @@ import Testing
         #expect(bench.endings == ["b granted"])
     }
 
-    @Test func aCancellationBeforeTheSleepIsFoundAtTheSleep() {
+    @Test("a waiter that goes to sleep finds a cancellation from before the sleep")
+    func aCancellationBeforeTheSleepIsFoundAtTheSleep() {
         var bench = crowded()
         bench.cancel("b")
         #expect(bench.machine.waiting == 1)
@@ -29,7 +31,8 @@ import Testing
         #expect(bench.endings == ["b cancelled", "c granted"])
     }
 
-    @Test func aTimeoutBeforeTheSleepIsFoundAtTheSleep() {
+    @Test("a waiter that goes to sleep finds a timeout from before the sleep")
+    func aTimeoutBeforeTheSleepIsFoundAtTheSleep() {
         var bench = crowded()
         bench.pass(.seconds(10))
         #expect(bench.endings == ["c wait_timed_out"])
@@ -37,14 +40,16 @@ import Testing
         #expect(bench.endings == ["c wait_timed_out", "b wait_timed_out"])
     }
 
-    @Test func aDrainBeforeTheSleepIsFoundAtTheSleep() {
+    @Test("a waiter that goes to sleep finds a drain from before the sleep")
+    func aDrainBeforeTheSleepIsFoundAtTheSleep() {
         var bench = crowded()
         bench.drain(refusingWaiters: true)
         bench.suspend("b")
         #expect(bench.endings == ["c draining", "b draining"])
     }
 
-    @Test func aCancellationAfterTheSlotWasGivenLeavesTheSlot() {
+    @Test("a cancellation after the grant leaves the waiter its slot")
+    func aCancellationAfterTheSlotWasGivenLeavesTheSlot() {
         var bench = crowded()
         bench.finish("a")
         bench.cancel("b")
@@ -56,7 +61,8 @@ import Testing
         #expect(bench.endings == ["b granted", "c granted"])
     }
 
-    @Test func cancellingTwiceIsCancellingOnce() {
+    @Test("cancelling a waiter twice counts as one cancellation")
+    func cancellingTwiceIsCancellingOnce() {
         var bench = crowded()
         bench.cancel("c")
         bench.cancel("c")
@@ -64,7 +70,8 @@ import Testing
         #expect(bench.machine.counters.leftCancelled == 1)
     }
 
-    @Test func aTicketOutlivesItsWaiterWithoutNamingTheNextInItsPlace() {
+    @Test("the ticket of a waiter that has left does not cancel the next waiter in the same place")
+    func aTicketOutlivesItsWaiterWithoutNamingTheNextInItsPlace() {
         var bench = crowded()
         bench.cancel("c")
         bench.arrive("d")
@@ -73,7 +80,8 @@ import Testing
         #expect(bench.machine.waiting == 2)
     }
 
-    @Test func nobodyWhoseTimeIsUpGetsASlotHoweverLateTheTimer() {
+    @Test("an expired waiter gets no slot, even if the timer is late")
+    func nobodyWhoseTimeIsUpGetsASlotHoweverLateTheTimer() {
         var bench = crowded()
         bench.suspend("b")
         bench.passSilently(.seconds(5))
@@ -83,7 +91,8 @@ import Testing
         #expect(bench.endings == ["b wait_timed_out", "c wait_timed_out", "d granted"])
     }
 
-    @Test func placesOfThoseWhoseTimeIsUpAreFreeHoweverLateTheTimer() {
+    @Test("the place of an expired waiter is free, even if the timer is late")
+    func placesOfThoseWhoseTimeIsUpAreFreeHoweverLateTheTimer() {
         var bench = Bench(limit: 1, queue: 1)
         bench.arrive("a")
         bench.arrive("b")

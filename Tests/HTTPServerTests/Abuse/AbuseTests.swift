@@ -15,7 +15,7 @@ struct AbuseTests {
         }
     }
 
-    @Test("2,000 idle connections, at less than 4 KiB each")
+    @Test("2,000 idle connections take less than 4 KiB each")
     func idle() throws {
         let probe = try Probe()
         let before = probe.resident
@@ -31,7 +31,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("500 slow heads and 500 slow bodies")
+    @Test("500 slow heads and 500 slow bodies are answered 408, and other requests meanwhile")
     func slow() throws {
         let probe = try Probe("headerTimeout=1500", "bodyGrace=1500", "lingerTimeout=300")
         let heads = try clients(500, probe, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
@@ -46,7 +46,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("200 readers that never read")
+    @Test("200 clients that never read are given up, and the server keeps answering")
     func neverReading() throws {
         let probe = try Probe("writeTimeout=1000")
         let readers = try clients(200, probe, "GET /big?n=1000000 HTTP/1.1\r\nHost: x\r\n\r\n", receiveBuffer: 4096)
@@ -58,7 +58,7 @@ struct AbuseTests {
         try probe.expectRest(extraKiB: 64 << 10)
     }
 
-    @Test("pipelining without reading: what is answered and not taken stays bounded")
+    @Test("clients that pipeline without reading are given up, and memory stays bounded")
     func pipelineFlood() throws {
         let probe = try Probe("writeTimeout=1000")
         let before = probe.resident
@@ -72,7 +72,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("a length of 10 GB")
+    @Test("a Content-Length of 10 GB is refused with 413 and the limit")
     func hugeLength() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -84,7 +84,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("chunks without end")
+    @Test("a chunked body without end is refused with 413 at the limit")
     func endlessChunks() throws {
         let probe = try Probe("maxBody=1000000")
         let client = try RawClient(port: probe.port)
@@ -97,7 +97,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("an answer said before the body is read reaches a client that sends on regardless")
+    @Test("an answer sent before the body is read reaches a client that keeps sending")
     func earlyAnswer() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -110,7 +110,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("10,000 connections opened and reset")
+    @Test("10,000 connections that are opened and reset leave nothing behind")
     func resets() throws {
         let probe = try Probe()
         for number in 0..<10_000 {
@@ -121,7 +121,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("clients leave the process some descriptors")
+    @Test("clients leave the process some descriptors, and get answers again once others are gone")
     func descriptors() throws {
         let limit = 56
         let probe = try Probe("descriptors=\(limit)")

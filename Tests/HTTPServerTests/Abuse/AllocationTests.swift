@@ -11,7 +11,7 @@ struct AllocationTests {
         ("POST", "/echo", String(repeating: "x", count: 100), 12.1),
     ]
 
-    @Test("are a handful for each request", arguments: thresholds.indices)
+    @Test("a request takes no more allocations than its threshold", arguments: thresholds.indices)
     func handful(index: Int) throws {
         let threshold = Self.thresholds[index]
         let probe = try Probe()

@@ -24,7 +24,7 @@ struct FairnessTests {
         for client in clients { client.reset() }
     }
 
-    @Test("who asks once is not behind those who pipeline")
+    @Test("a client with single requests is answered beside clients that pipeline thousands")
     func pipelining() throws {
         let probe = try Probe("readAhead=4096")
         // No client reads: the first answers fill the buffers, and what is asked after that waits. Until then each
@@ -35,7 +35,7 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    @Test("one-byte chunks end at the limit like any others, and others are answered meanwhile")
+    @Test("one-byte chunks are refused at the body limit, and other clients are answered meanwhile")
     func tinyChunks() throws {
         let probe = try Probe("maxBody=200000")
         let head = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -64,7 +64,7 @@ struct FairnessTests {
 
     // MARK: Bodies
 
-    @Test("bodies that drip are given up for one that comes, the slowest first", arguments: [1, 2])
+    @Test("bodies that drip are given up for a body that arrives, the slowest first", arguments: [1, 2])
     func slowestFirst(loops: Int) throws {
         let probe = try Probe("loops=\(loops)", "maxBody=4000000", "maxTotalBody=12000000", "bodyBudgetTimeout=30000")
         let size = 3_900_000
@@ -93,7 +93,7 @@ struct FairnessTests {
     }
 
     /// Asked on a connection that is there already: a new one would have the number of the one that went.
-    @Test("who goes while it waits for room does not hold up those behind it")
+    @Test("a client that leaves while waiting for room does not hold up the clients behind")
     func goneWhileWaiting() throws {
         let probe = try Probe(
             "loops=1", "maxBody=4000000", "maxTotalBody=12000000", "minBodyRate=0", "bodyBudgetTimeout=60000")
@@ -132,7 +132,7 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    @Test("many bodies that do not come are given up a share of the budget at a time")
+    @Test("many stalled bodies are given up at least a quarter of the budget at a time")
     func manySlowBodies() throws {
         let budget = 32 << 20
         let probe = try Probe("maxTotalBody=\(budget)", "maxBody=4000000", "minBodyRate=0", "bodyBudgetTimeout=60000")
@@ -172,7 +172,7 @@ struct FairnessTests {
     }
 
     /// No body is given up meanwhile: the timeout is longer than the test.
-    @Test("a body that has arrived has room beside many that never do", arguments: Holding.allCases)
+    @Test("a complete body has room beside many bodies that never arrive completely", arguments: Holding.allCases)
     func arrivedBodies(holding: Holding) throws {
         let probe = try Probe(
             "maxTotalBody=\(32 << 20)", "maxBody=8000000", "minBodyRate=0", "bodyTimeout=600000",
@@ -209,7 +209,7 @@ struct FairnessTests {
     }
 
     /// Nobody is given up meanwhile: the patience is longer than the test.
-    @Test("a chunked body that has begun goes on beside many that began and stopped")
+    @Test("a chunked body that has begun goes on beside many stalled chunked bodies")
     func begunBodies() throws {
         let probe = try Probe(
             "maxTotalBody=\(32 << 20)", "maxBody=8000000", "minBodyRate=0", "bodyTimeout=600000",
@@ -237,7 +237,7 @@ struct FairnessTests {
         try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
     }
 
-    @Test("small bodies have room when large ones have used theirs")
+    @Test("small bodies have room when large bodies have used up their share")
     func smallBodies() throws {
         let probe = try Probe("maxBody=4000000", "maxTotalBody=20000000", "minBodyRate=0")
         let drippers = try (0..<5).map { _ in
@@ -256,7 +256,7 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    @Test("a body has a time in all")
+    @Test("a body that takes longer than the body timeout is answered 408, even at a sufficient rate")
     func bodyTimeout() throws {
         let probe = try Probe("bodyTimeout=600", "bodyGrace=200", "minBodyRate=10")
         let client = try RawClient(port: probe.port)
@@ -272,7 +272,7 @@ struct FairnessTests {
 
     // MARK: Connections
 
-    @Test("when drippers have all connections, the slowest makes room for a new one")
+    @Test("when dripping bodies hold all connections, the slowest makes room for a new connection")
     func drippers() throws {
         let probe = try Probe("maxConnections=20", "minBodyRate=1", "bodyGrace=60000")
         let drippers = try (0..<30).map { _ in
@@ -288,7 +288,7 @@ struct FairnessTests {
 
     /// The server has not seen the requests of the oldest connections yet: it gets 256 events at a time, and the
     /// newcomer's first.
-    @Test("a connection whose request has arrived is not idle, and another one makes room")
+    @Test("a connection whose request has arrived is not closed as idle for a new connection")
     func lookBeforeEvicting() throws {
         let probe = try Probe("loops=1", "maxConnections=300")
         let clients = try (0..<300).map { _ in
@@ -308,7 +308,7 @@ struct FairnessTests {
         for client in clients + [newcomer] { client.close() }
     }
 
-    @Test("who has just come is not closed for a new one while there are drippers")
+    @Test("a new connection is not closed for a newer connection while dripping bodies can be closed")
     func newcomers() throws {
         let probe = try Probe("maxConnections=20", "minBodyRate=1", "bodyGrace=60000")
         let drippers = try (0..<20).map { _ in
@@ -386,7 +386,7 @@ struct FairnessTests {
         try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
     }
 
-    @Test("unread answers stay within their budget")
+    @Test("unread answers stay within their budget, and a client that reads is served")
     func answers() throws {
         let probe = try Probe("maxTotalAnswers=8000000", "writeTimeout=60000")
         let before = probe.resident
@@ -408,7 +408,7 @@ struct FairnessTests {
     // MARK: Refusals
 
     @Test(
-        "a refused body is passed over and the connection kept, however long it is",
+        "a refused body of any length is skipped, and the connection is kept",
         arguments: [1, 105_000, 10_000_000])
     func refusal(size: Int) throws {
         let probe = try Probe()
@@ -426,7 +426,9 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    @Test("a refused chunked body is passed over, too, up to a bound", arguments: [0, 1, 10, 400])
+    @Test(
+        "a refused chunked body is skipped up to a bound, beyond which the connection ends",
+        arguments: [0, 1, 10, 400])
     func chunkedRefusal(chunks: Int) throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)

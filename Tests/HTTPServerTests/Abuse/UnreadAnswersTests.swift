@@ -33,7 +33,7 @@ struct UnreadAnswersTests {
         return client
     }
 
-    @Test("count under the limit of all answers, and are dropped with the connections that are closed for it")
+    @Test("unread answers count under the limit of all answers, and connections over the limit are dropped")
     func limit() throws {
         let probe = try Probe("maxTotalAnswers=2000000")
         let readers = try (0..<100).map { _ in try reader(probe) }
@@ -49,7 +49,7 @@ struct UnreadAnswersTests {
 
     /// One client holds nearly all that may be held. The small answers are on both loops, all at once, and the loop
     /// without the large one often sees first that they are too much.
-    @Test("of one client do not cost others theirs, whichever loop they are on")
+    @Test("a client's large unread answer is dropped before small answers of others, on any event loop")
     func innocentLoop() throws {
         let probe = try Probe("loops=2", "maxTotalAnswers=4000000", "sendBuffer=4096", "writeTimeout=60000")
         for round in 1...6 {
@@ -66,7 +66,7 @@ struct UnreadAnswersTests {
         try probe.expectRest()
     }
 
-    @Test("are dropped, and the connections closed, after the write timeout")
+    @Test("unread answers are dropped, and their connections closed, after the write timeout")
     func writeTimeout() throws {
         let probe = try Probe("writeTimeout=1000")
         let readers = try (0..<50).map { _ in try reader(probe) }
@@ -79,7 +79,7 @@ struct UnreadAnswersTests {
         try probe.expectRest()
     }
 
-    @Test("are dropped with the connections that make room for others")
+    @Test("a connection closed to make room for another leaves no unread answer in the kernel")
     func connectionLimit() throws {
         let probe = try Probe("maxConnections=20")
         let readers = try (0..<60).map { _ in try reader(probe) }
@@ -91,7 +91,7 @@ struct UnreadAnswersTests {
 
     /// Each client has another number of pipelined answers: the socket decides whose stop when it is full, while the
     /// last request is handled.
-    @Test("are counted no more once the connection is closed for the limit while its answer is sent")
+    @Test("an answer is no longer counted once its connection is closed for the limit while sending")
     func closedWhileSent() throws {
         let probe = try Probe("loops=1", "maxTotalAnswers=200000", "sendBuffer=4096")
         for count in 1...100 {
@@ -107,7 +107,7 @@ struct UnreadAnswersTests {
     }
 
     /// The newcomer makes the server look at the first client, which then no longer counts as idle.
-    @Test("make a connection idle, which goes for a new one, once they are taken")
+    @Test("a connection whose answer was read is idle again and makes room for a new connection")
     func takenAtConnectionLimit() throws {
         let probe = try Probe("loops=1", "maxConnections=1", "headerTimeout=600000")
         let client = try reader(probe)
@@ -123,7 +123,7 @@ struct UnreadAnswersTests {
     }
 
     /// The server gives it a second. Where the test itself is held up for as long, it is tried again.
-    @Test("reach a client that takes them a moment later, whole, where a new one waits for its connection")
+    @Test("a client that reads a moment late gets the whole answer while a new client waits")
     func smallAtConnectionLimit() throws {
         let probe = try Probe("loops=1", "maxConnections=1", "bodyPatience=1")
         let isWhole = try (0..<10).contains { _ in
@@ -142,7 +142,7 @@ struct UnreadAnswersTests {
     }
 
     @Test(
-        "keep a connection that was to be closed, until the write timeout",
+        "a connection that is to be closed with an unread answer is kept until the write timeout",
         arguments: ["Connection: close\r\n", ""])
     func closing(fields: String) throws {
         let probe = try Probe("writeTimeout=1000")
@@ -157,7 +157,7 @@ struct UnreadAnswersTests {
 
     /// A client that reads is not hurried: its connection may have ended by every rule but that.
     @Test(
-        "reach a client that reads them late and slowly, whole",
+        "a client that reads late and slowly gets the whole answer",
         arguments: ["Connection: close\r\n", "Connection: keep-alive\r\n", ""])
     func slow(fields: String) throws {
         let probe = try Probe("writeTimeout=2000", "idleTimeout=300", "lingerTimeout=300")

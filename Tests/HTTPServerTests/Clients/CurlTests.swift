@@ -10,7 +10,7 @@ struct CurlTests {
         return result.output
     }
 
-    @Test("in both versions, with the connection kept")
+    @Test("curl is answered in HTTP/1.0 and HTTP/1.1, with the connection kept")
     func versions() throws {
         let probe = try Probe()
         let url = "http://127.0.0.1:\(probe.port)"
@@ -23,7 +23,7 @@ struct CurlTests {
         try probe.expectRest()
     }
 
-    @Test("uploads with a length, in chunks from standard input, and with 100-continue")
+    @Test("curl uploads with a length, in chunks from standard input, and with 100-continue")
     func uploads() throws {
         let probe = try Probe()
         let url = "http://127.0.0.1:\(probe.port)/length"
@@ -39,7 +39,7 @@ struct CurlTests {
         try probe.expectRest()
     }
 
-    @Test("reads the refusal of 40 MB, with and without asking before")
+    @Test("curl reads the refusal of a 40 MB upload, with Expect and without")
     func refusal() throws {
         let probe = try Probe()
         let url = "http://127.0.0.1:\(probe.port)/length"
@@ -60,7 +60,7 @@ struct CurlTests {
         try probe.expectRest()
     }
 
-    @Test("over a Unix-domain socket, and IPv6")
+    @Test("curl is answered over a Unix-domain socket and over IPv6")
     func otherSockets() throws {
         let path = temporaryPath("curl")
         let probe = try Probe("listen=127.0.0.1:0", "listen=unix:\(path)", "listen=[::1]:0")
@@ -69,7 +69,7 @@ struct CurlTests {
         try probe.expectRest()
     }
 
-    @Test("killed while it waits: its request is cancelled")
+    @Test("the request of a killed curl is cancelled")
     func killed() throws {
         let probe = try Probe()
         let process = Process()

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Other clients")
 struct OtherClientTests {
-    @Test("Python's http.client", .enabled(if: Program.find("python3") != nil, "python3 is not installed"))
+    @Test(
+        "Python's http.client is answered: kept connections, chunks, a refused upload and HEAD",
+        .enabled(if: Program.find("python3") != nil, "python3 is not installed"))
     func python() throws {
         let probe = try Probe()
         let script = """
@@ -26,7 +28,9 @@ struct OtherClientTests {
         try probe.expectRest()
     }
 
-    @Test("Node's fetch", .enabled(if: Program.find("node") != nil, "node is not installed"))
+    @Test(
+        "Node's fetch is answered: kept connections, bodies and streams; an aborted request is cancelled",
+        .enabled(if: Program.find("node") != nil, "node is not installed"))
     func node() throws {
         let probe = try Probe()
         let script = """
@@ -52,7 +56,9 @@ struct OtherClientTests {
         try probe.expectRest()
     }
 
-    @Test("ab, with and without keep-alive", .enabled(if: Program.find("ab") != nil, "ab is not installed"))
+    @Test(
+        "ApacheBench completes 3,000 requests, with and without keep-alive",
+        .enabled(if: Program.find("ab") != nil, "ab is not installed"))
     func apacheBench() throws {
         let probe = try Probe()
         for arguments in [["-k"], []] {
@@ -68,7 +74,7 @@ struct OtherClientTests {
         try probe.expectRest()
     }
 
-    @Test("wrk", .enabled(if: Program.find("wrk") != nil, "wrk is not installed"))
+    @Test("wrk runs for a second without errors", .enabled(if: Program.find("wrk") != nil, "wrk is not installed"))
     func wrk() throws {
         let probe = try Probe()
         let result = try Program.run("wrk", ["-t1", "-c64", "-d1s", "http://127.0.0.1:\(probe.port)/task"])
@@ -78,7 +84,9 @@ struct OtherClientTests {
         try probe.expectRest()
     }
 
-    @Test("nginx in front, with kept connections", .enabled(if: Program.find("nginx") != nil, "nginx is not installed"))
+    @Test(
+        "nginx as a proxy keeps its connections, forwards bodies and passes on a client's end",
+        .enabled(if: Program.find("nginx") != nil, "nginx is not installed"))
     func nginx() throws {
         let probe = try Probe()
         let folder = URL(fileURLWithPath: temporaryPath("nginx"))

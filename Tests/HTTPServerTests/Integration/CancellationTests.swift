@@ -23,7 +23,7 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("cancels its handler with RST")
+    @Test("a client that resets its connection cancels its handler")
     func reset() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -36,13 +36,13 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("cancels its handler with close, found out by the probe")
+    @Test("a client that closes its connection cancels its handler")
     func close() throws {
         let probe = try Probe()
         try expectCancelled(by: try RawClient(port: probe.port), of: probe)
     }
 
-    @Test("cancels its handler though its read-ahead is full")
+    @Test("a client that closes its connection cancels its handler, even with a full read-ahead")
     func fullReadAhead() throws {
         let probe = try Probe("readAhead=1000")
         let client = try RawClient(port: probe.port)
@@ -53,7 +53,7 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("with HTTP/1.0 is gone with its FIN")
+    @Test("an HTTP/1.0 client that ends its sending side counts as gone")
     func oldVersion() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -65,7 +65,7 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("that half-closed only is probed once, waits, and is answered")
+    @Test("a half-closed client is probed once with status 102, waits and is answered")
     func halfClosed() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -78,7 +78,7 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("that half-closed is answered without being probed, where that is off", arguments: ["1.0", "1.1"])
+    @Test("a half-closed client is answered without a probe where probes are off", arguments: ["1.0", "1.1"])
     func halfClosedUnprobed(version: String) throws {
         let probe = try Probe("probesHalfClosed=0")
         let client = try RawClient(port: probe.port)
@@ -89,14 +89,14 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("over a Unix-domain socket")
+    @Test("a client that closes its Unix-domain socket cancels its handler")
     func unix() throws {
         let path = temporaryPath("cancel")
         let probe = try Probe("listen=127.0.0.1:0", "listen=unix:\(path)")
         try expectCancelled(by: try RawClient(path: path), of: probe)
     }
 
-    @Test("costs nothing at any stage: 100 clients killed at each")
+    @Test("clients that disappear at any stage of a request leave nothing behind")
     func everyStage() throws {
         let probe = try Probe()
         let stages = [

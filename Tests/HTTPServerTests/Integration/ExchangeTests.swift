@@ -4,7 +4,7 @@ import Testing
 
 @Suite("One server, raw sockets")
 struct ExchangeTests {
-    @Test("keeps the connection, in order, with its own fields in each answer")
+    @Test("a kept connection is answered in order, each answer with server, date and identifier")
     func keepAlive() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -26,7 +26,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "answers a request that is refused with its own identifier too",
+        "a refused request is answered with its own X-Request-ID",
         arguments: [
             ("POST /task HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\nID\r\n", 501),
             ("POST /task HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nID\r\n", 417),
@@ -48,7 +48,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "answers a refused request whose identifier is not sane, or is in its body, with one of its own",
+        "a refused request without a valid X-Request-ID in its head gets a new identifier",
         arguments: [
             "GET x HTTP/1.1\r\nX-Request-ID: a b\r\n\r\n", "GET x HTTP/1.1\r\n\r\nX-Request-ID: abc\r\n\r\n",
             "GET x HTTP/1.1\r\nX-Request-ID: abc", "X-Request-ID: abc\r\n\r\n",
@@ -65,7 +65,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("answers pipelined requests in order, immediate and waiting ones mixed")
+    @Test("pipelined requests are answered in order, immediate and waiting answers mixed")
     func pipelining() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -86,7 +86,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("heads and pipelined requests may be as large as the settings say")
+    @Test("heads and pipelined requests may be as large as the settings allow")
     func largeLimits() throws {
         let probe = try Probe("maxHeader=1048576", "maxRequestLine=1048576", "readAhead=1048576")
         let client = try RawClient(port: probe.port)
@@ -103,7 +103,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("takes requests in pieces of any size")
+    @Test("a request may arrive in pieces of any size")
     func pieces() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -122,7 +122,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("says 100 only when the body is wanted")
+    @Test("100 Continue is sent only when the body is wanted")
     func expectation() throws {
         let probe = try Probe("maxBody=1000")
         let client = try RawClient(port: probe.port)
@@ -159,7 +159,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("skips a short refused body and keeps the connection")
+    @Test("a short refused body is skipped, and the connection is kept")
     func skipping() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -175,7 +175,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("answers HEAD with the length and without the body")
+    @Test("HEAD is answered with the length and without the body")
     func head() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -189,7 +189,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("keeps HTTP/1.0 connections where asked to, and only then")
+    @Test("an HTTP/1.0 connection is kept only where the client asks for keep-alive")
     func oldVersion() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -201,7 +201,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("answers a client that has ended its side, pipelined requests too", .timeLimit(.minutes(2)))
+    @Test("a client that has ended its sending side is answered, also its pipelined requests", .timeLimit(.minutes(2)))
     func halfClose() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -220,7 +220,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "says what is missing to a client that ends its side too soon",
+        "a client that ends its sending side too soon is answered 400 with what is missing",
         arguments: ["GET / HTTP/1.1\r\nHost", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf"])
     func truncated(text: String) throws {
         let probe = try Probe()
@@ -234,7 +234,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("never takes what follows a malformed request for a request")
+    @Test("bytes after a malformed request are never taken for a request")
     func poison() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -247,7 +247,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("closes after the most requests a connection may bring")
+    @Test("a connection is closed after the largest number of requests")
     func maxRequests() throws {
         let probe = try Probe("maxRequests=3")
         let client = try RawClient(port: probe.port)
@@ -260,7 +260,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("receives a long body with one copy of it in memory", arguments: [false, true])
+    @Test("a body of 20 MiB is held in memory only once", arguments: [false, true])
     func oneCopy(chunked: Bool) throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -280,7 +280,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("sends a long answer to a slow but steady reader")
+    @Test("a long answer is sent whole to a slow but steady reader")
     func longAnswer() throws {
         let probe = try Probe("writeTimeout=2000")
         let client = try RawClient(port: probe.port, receiveBuffer: 8192)

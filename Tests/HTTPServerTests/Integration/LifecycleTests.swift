@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Start and end")
 struct LifecycleTests {
-    @Test("shutdown finishes what runs, closes what is idle, and accepts no more")
+    @Test("shutdown finishes running requests, closes idle connections and accepts no new connections")
     func shutdown() throws {
         let probe = try Probe()
         let idle = try RawClient(port: probe.port)
@@ -31,7 +31,7 @@ struct LifecycleTests {
         #expect(end.status == 0)
     }
 
-    @Test("who has connected when a shutdown begins may still ask")
+    @Test("clients that are connected when a shutdown begins may still send a request")
     func newcomers() throws {
         var answered = 0
         // A busy machine may not come to send it in the time there is; it will not fail to each time.
@@ -52,7 +52,7 @@ struct LifecycleTests {
         #expect(answered > 0)
     }
 
-    @Test("requests that came before a shutdown are answered, also where the server has not seen them yet")
+    @Test("requests sent before a shutdown are answered, even if the server has not read the requests yet")
     func unseen() throws {
         let probe = try Probe()
         // Many more than one turn of the loop fetches.
@@ -72,7 +72,7 @@ struct LifecycleTests {
         #expect(try probe.stop().said == "lost 0")
     }
 
-    @Test("shutdown cancels what has not ended by its deadline, and says how much that was")
+    @Test("shutdown cancels requests that run past its deadline and reports their number")
     func deadline() throws {
         let probe = try Probe("drain=200")
         let clients = try (0..<3).map { _ in try RawClient(port: probe.port) }
@@ -84,7 +84,7 @@ struct LifecycleTests {
         for client in clients { client.close() }
     }
 
-    @Test("a lame duck serves on, one request a connection")
+    @Test("a server in lame-duck mode serves on, with one request for each connection")
     func lameDuck() throws {
         let probe = try Probe()
         let old = try RawClient(port: probe.port)
@@ -100,7 +100,7 @@ struct LifecycleTests {
         try probe.expectRest()
     }
 
-    @Test("listens in several places at once, with several loops")
+    @Test("the server listens on IPv4, IPv6 and a Unix socket at once, with several event loops")
     func listeners() throws {
         let path = temporaryPath("many")
         let probe = try Probe("loops=3", "listen=127.0.0.1:0", "listen=[::1]:0", "listen=unix:\(path)?mode=600")
@@ -118,7 +118,7 @@ struct LifecycleTests {
         #expect(!FileManager.default.fileExists(atPath: path), "the socket file goes with the server")
     }
 
-    @Test("replaces a socket file without a listener, and no other")
+    @Test("a socket file without a listener is replaced; a socket in use and an ordinary file are not")
     func staleFile() throws {
         let path = temporaryPath("stale")
         let first = try Probe("listen=unix:\(path)")
@@ -138,7 +138,7 @@ struct LifecycleTests {
     }
 
     @Test(
-        "refuses owners of a socket file that there cannot be",
+        "an impossible owner of a socket file is refused",
         arguments: ["-1", "+1", "4294967295", "99999999999", "99999999999999999999999", ":-1", "nobody-of-that-name"])
     func wrongOwner(owner: String) throws {
         let path = temporaryPath("owner")
@@ -148,7 +148,7 @@ struct LifecycleTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("says which address it cannot have, whatever the number of event loops", arguments: [1, 2], [1, 2])
+    @Test("a port in use is reported with its address, whatever the number of event loops", arguments: [1, 2], [1, 2])
     func portInUse(loops: Int, otherLoops: Int) throws {
         let probe = try Probe("loops=\(loops)")
         let other = try Probe("loops=\(otherLoops)", "listen=127.0.0.1:\(probe.port)")
@@ -157,7 +157,7 @@ struct LifecycleTests {
         try probe.expectRest()
     }
 
-    @Test("a listening socket that fails is reported, so that the process can end")
+    @Test("a failed listening socket is reported, and the process ends")
     func deadListener() throws {
         let probe = try Probe()
         try probe.command("break")
@@ -166,7 +166,7 @@ struct LifecycleTests {
         #expect(end.status == 3)
     }
 
-    @Test("a server whose event loops have failed can be shut down all the same")
+    @Test("a server whose event loops have failed can still be shut down")
     func deadLoops() throws {
         let probe = try Probe("loops=2", "survive")
         try probe.command("break loops")
@@ -181,7 +181,7 @@ struct LifecycleTests {
     }
 
     @Test(
-        "takes the sockets that systemd passes",
+        "sockets passed by systemd are used, also by name; a missing name is an error",
         .enabled(if: Program.find("python3") != nil, "python3 is not installed"),
         arguments: ["listen=systemd", "listen=systemd:web", "listen=systemd:other"])
     func systemd(setting: String) throws {

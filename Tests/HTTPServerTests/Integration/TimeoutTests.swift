@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Limits in time and number")
 struct TimeoutTests {
-    @Test("a slow head is answered 408, an idle connection closed in silence")
+    @Test("a slow head is answered 408, and an idle connection is closed without an answer")
     func heads() throws {
         let probe = try Probe("headerTimeout=300", "idleTimeout=300")
         let slow = try RawClient(port: probe.port)
@@ -36,7 +36,7 @@ struct TimeoutTests {
         try probe.expectRest()
     }
 
-    @Test("who does not take the answer is closed")
+    @Test("a client that does not read its answer is closed after the write timeout")
     func readers() throws {
         let probe = try Probe("writeTimeout=300")
         let client = try RawClient(port: probe.port, receiveBuffer: 4096)
@@ -47,7 +47,7 @@ struct TimeoutTests {
     }
 
     /// A client that was in time is served even if the server, or the machine, was stopped and saw it late.
-    @Test("a standstill of the server is not held against its clients")
+    @Test("clients are not timed out for a standstill of the server")
     func standstill() throws {
         let limit: UInt64 = 2000
         let probe = try Probe(
@@ -88,7 +88,7 @@ struct TimeoutTests {
         try probe.expectRest(extraKiB: 32 << 10)
     }
 
-    @Test("past the connection limit the oldest idle ones make room")
+    @Test("beyond the connection limit the connections that are idle for longest make room")
     func eviction() throws {
         let probe = try Probe("maxConnections=10")
         var clients: [RawClient] = []
@@ -113,7 +113,7 @@ struct TimeoutTests {
         try probe.expectRest()
     }
 
-    @Test("past the connection limit, where none is idle, the others wait")
+    @Test("beyond the connection limit, with no connection idle, a new client waits and is served")
     func waiting() throws {
         let probe = try Probe("maxConnections=4")
         let busy = try (0..<4).map { _ in try RawClient(port: probe.port) }
@@ -127,7 +127,7 @@ struct TimeoutTests {
         try probe.expectRest()
     }
 
-    @Test("the connection limit is that of all event loops together, and who waits for a place is served")
+    @Test("the connection limit holds for all event loops together, and waiting clients are served")
     func sharedLimit() throws {
         let probe = try Probe("loops=4", "maxConnections=8")
         // No connection makes room for another: each has sent its request before the next one connects.
@@ -147,7 +147,7 @@ struct TimeoutTests {
         try probe.expectRest()
     }
 
-    @Test("bodies past the budget wait for their turn, and all are served")
+    @Test("bodies beyond the budget wait for their turn, and all are served")
     func budget() throws {
         let probe = try Probe("maxBody=1000000", "maxTotalBody=2000000")
         let clients = try (0..<8).map { _ in try RawClient(port: probe.port) }
@@ -164,7 +164,7 @@ struct TimeoutTests {
         try probe.expectRest()
     }
 
-    @Test("a body for which no room comes free is answered 503")
+    @Test("a body that finds no room in time is answered 503")
     func noBudget() throws {
         let probe = try Probe("maxBody=1000000", "maxTotalBody=1000000", "bodyBudgetTimeout=300")
         let holder = try RawClient(port: probe.port)

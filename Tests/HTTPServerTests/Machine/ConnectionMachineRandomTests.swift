@@ -6,7 +6,9 @@ import Testing
 struct ConnectionMachineRandomTests {
     /// Whatever happens in whatever order: closed is for ever, a connection that waits for the client has a deadline,
     /// and nothing traps.
-    @Test("keeps its promises", arguments: [UInt64.random(in: 0...UInt64.max), 1, 2])
+    @Test(
+        "random events never reopen a closed connection nor leave a waiting connection without deadline",
+        arguments: [UInt64.random(in: 0...UInt64.max), 1, 2])
     func invariants(seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<3_000 {

@@ -35,14 +35,16 @@ struct ConnectionMachineTests {
     static let long = RequestTraits(bodyLength: 30_000_000)
 
     @Test(
-        "a half-closed client counts as there where nothing is to be sent to find out", arguments: [get, old])
+        "a half-closed client counts as present where probes are off", arguments: [get, old])
     func halfClosedUnprobed(traits: RequestTraits) {
         var script = MachineScript { $0.probesHalfClosed = false }
         #expect(script.run([.accept(traits), .fin()]) == .init(action: .wait, phase: .handling))
         #expect(script.apply(.answer()).phase == .answering)
     }
 
-    @Test("does what the table says", arguments: requests + bodies + answers + ends + times)
+    @Test(
+        "each sequence of events leads to the action and phase of the table",
+        arguments: requests + bodies + answers + ends + times)
     func table(row: MachineCase) {
         var script = MachineScript()
         let outcome = script.run(row.events)
@@ -288,7 +290,7 @@ struct ConnectionMachineTests {
             [.refuse(post), .answer(), .sent, .pass(10), .timer], .finish(.finished), .closing),
     ]
 
-    @Test("lingers no longer than the bound, however many bytes come")
+    @Test("lingering ends at its time limit, however many bytes arrive")
     func lingerTotal() {
         var script = MachineScript()
         _ = script.run([.start, .answerFault, .sent])
@@ -296,7 +298,7 @@ struct ConnectionMachineTests {
         #expect(script.run([.pass(2), .timer]).action == .finish(.finished))
     }
 
-    @Test("reports how much of a body is missing, and starts again for the next")
+    @Test("the missing bytes of a body are reported, and the count restarts for the next body")
     func remaining() {
         var script = MachineScript()
         _ = script.run([.accept(Self.post), .body(40)])
@@ -307,7 +309,7 @@ struct ConnectionMachineTests {
         #expect(script.machine.bodyRemaining == nil)
     }
 
-    @Test("durations are whole nanoseconds within bounds")
+    @Test("durations and limits of the configuration are kept within their bounds")
     func durations() {
         #expect(nanoseconds(.milliseconds(1500)) == 1_500_000_000)
         #expect(nanoseconds(.milliseconds(-1)) == 0)
@@ -324,7 +326,7 @@ struct ConnectionMachineTests {
     }
 
     @Test(
-        "faults say which they are",
+        "each connection fault has its status and label and is a timeout or not",
         arguments: [
             (ConnectionFault.slowHead, 408, "slow_head", true), (.slowBody, 408, "slow_body", true),
             (.lateBody, 408, "late_body", true), (.slowestBody, 408, "slowest_body", true),
@@ -338,7 +340,7 @@ struct ConnectionMachineTests {
         if status == 413 { #expect(fault.error.message.contains("the limit of 9 bytes")) }
     }
 
-    @Test("closes after the last request that a connection may bring")
+    @Test("a connection closes after its last allowed request")
     func requestsPerConnection() {
         var script = MachineScript { $0.maxRequestsPerConnection = 2 }
         #expect(script.run([.accept(Self.get), .answer()]).plan?.keepAlive == true)
@@ -346,7 +348,7 @@ struct ConnectionMachineTests {
         #expect(script.run([.sent]).action == .linger)
     }
 
-    @Test("omits the body to HEAD, also of a refusal, and not of a fault in the next head")
+    @Test("the body is omitted for HEAD, also in a refusal, but not for a fault in the next head")
     func head() {
         var script = MachineScript()
         #expect(script.run([.refuse(RequestTraits(isHead: true)), .answer()]).plan?.omitBody == true)
@@ -358,7 +360,7 @@ struct ConnectionMachineTests {
         #expect(long.run([.accept(head), .headFault(isHead: false), .answerFault]).plan?.omitBody == true)
     }
 
-    @Test("sends Connection: keep-alive to HTTP/1.0 only")
+    @Test("Connection: keep-alive is sent to HTTP/1.0 clients only")
     func sayKeepAlive() {
         var script = MachineScript()
         let kept = RequestTraits(isHTTP10: true, keepAlive: true)

@@ -7,7 +7,7 @@ import Testing
 struct ByteBudgetTests {
     private final class Body {}
 
-    @Test("has room up to the reserve, and lets one body at a time into that")
+    @Test("bodies have room up to the reserve, and a single body at a time may use the reserve")
     func overdraft() {
         let budget = ByteBudget(total: 300, largest: 100)
         let (one, two) = (Body(), Body())
@@ -22,7 +22,7 @@ struct ByteBudgetTests {
         #expect(budget.used == 0)
     }
 
-    @Test("keeps a quarter for small bodies")
+    @Test("a quarter of the budget is kept for small bodies")
     func small() {
         let budget = ByteBudget(total: 20 << 20, largest: 4 << 20)
         let (large, second, little) = (Body(), Body(), Body())
@@ -34,7 +34,7 @@ struct ByteBudgetTests {
     }
 
     @Test(
-        "what is small is a 256th of it, or 64 KiB",
+        "a body counts as small up to a 256th of the budget, and up to 64 KiB in any case",
         arguments: [(1, 64), (16, 64), (256, 1024), (64, 256)])
     func claims(mebibytes: Int, kibibytes: Int) {
         let (total, small) = (mebibytes << 20, kibibytes << 10)
@@ -50,7 +50,7 @@ struct ByteBudgetTests {
 
     /// Beside two thousand connections that each hold a part of a body, and never send the rest.
     @Test(
-        "a body that has arrived has room whatever others hold",
+        "a complete body has room, whatever unfinished bodies hold",
         arguments: [ByteBudget.Claim.beginning, .large, .small])
     func arrived(claim: ByteBudget.Claim) {
         let (total, largest) = (64 << 20, 20 << 20)
@@ -78,7 +78,7 @@ struct ByteBudgetTests {
         withExtendedLifetime(holders) {}
     }
 
-    @Test("a body that has begun goes on beside many that began and stopped")
+    @Test("a body that has begun goes on beside many stalled bodies")
     func begun() {
         let budget = ByteBudget(total: 64 << 20, largest: 20 << 20)
         let good = Body()
@@ -95,7 +95,7 @@ struct ByteBudgetTests {
         withExtendedLifetime(holders) {}
     }
 
-    @Test("what can be done without neither overdraws nor makes a shortage")
+    @Test("an optional take neither uses the reserve nor makes a shortage")
     func optionalTake_withoutRoom_isRefusedWithoutAShortage() {
         let budget = ByteBudget(total: 300, largest: 100)
         let (one, two) = (Body(), Body())
@@ -113,7 +113,7 @@ struct ByteBudgetTests {
         #expect(other.take(1, for: .small, isOptional: true, body: ObjectIdentifier(two)), "up to the reserve")
     }
 
-    @Test("another bound counts from when it is set, and what is taken stays taken")
+    @Test("a new total counts from when it is set, and bytes already taken stay taken")
     func otherBound() {
         let budget = ByteBudget(total: 300, largest: 100)
         let wakes = Mutex(0)
@@ -133,7 +133,7 @@ struct ByteBudgetTests {
         #expect(wakes.withLock { $0 } == 1, "no body waits")
     }
 
-    @Test("another length of the largest body moves the reserve")
+    @Test("a new length of the largest body moves the reserve")
     func otherLargest() {
         let budget = ByteBudget(total: 300, largest: 100)
         let (one, two) = (Body(), Body())
@@ -149,7 +149,7 @@ struct ByteBudgetTests {
         #expect(budget.take(75, for: .arrived, isOptional: true, body: ObjectIdentifier(two)))
     }
 
-    @Test("a body's part of the reserve is not taken from others")
+    @Test("the reserve that a body uses does not reduce the room of other bodies")
     func overdrawn() {
         let budget = ByteBudget(total: 400, largest: 200)
         let (one, two) = (Body(), Body())
@@ -167,7 +167,7 @@ struct ByteBudgetTests {
         #expect(budget.take(200, for: .small, body: ObjectIdentifier(two)) && budget.used == 200)
     }
 
-    @Test("heads may have half of it, and what waits of bodies an eighth")
+    @Test("heads may use half of the budget, and waiting beginnings of bodies an eighth")
     func beside() {
         let budget = ByteBudget(total: 32 << 20, largest: 8 << 20)
         let mebibyte = 1 << 20
@@ -185,7 +185,7 @@ struct ByteBudgetTests {
         #expect(!small.changeBeside(1, beginnings: 1, .whole))
     }
 
-    @Test("wakes those who were refused, once")
+    @Test("released bytes wake the refused bodies once")
     func wake() {
         let budget = ByteBudget(total: 100, largest: 50)
         let woken = Mutex(0)
@@ -201,7 +201,7 @@ struct ByteBudgetTests {
     }
 
     /// It gives no byte back, but the reserve.
-    @Test("wakes those who were refused when the body that overdraws is whole, once")
+    @Test("refused bodies are woken once when the body that uses the reserve is complete")
     func settled() {
         let budget = ByteBudget(total: 100, largest: 50)
         let woken = Mutex(0)
@@ -226,7 +226,7 @@ struct ByteBudgetTests {
         #expect(budget.used == 80 && !budget.isShort)
     }
 
-    @Test("says when more than half of it is taken")
+    @Test("the budget reports whether more than half is taken")
     func half() {
         let budget = ByteBudget(total: 100, largest: 40)
         let one = Body()
@@ -239,7 +239,7 @@ struct ByteBudgetTests {
     }
 
     @Test(
-        "lets a body continue at any time, and never holds more than its total",
+        "some body always makes progress, and the bytes taken never exceed the total",
         arguments: [UInt64.random(in: 0...UInt64.max), 3])
     func progress(seed: UInt64) {
         var random = SplitMix(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Bodies")
 struct HTTPBodyTests {
-    @Test("hold what they were given", arguments: [0, 1, 4096, 131_071, 131_072, 1_000_000])
+    @Test("a body holds the bytes that it was given", arguments: [0, 1, 4096, 131_071, 131_072, 1_000_000])
     func content(size: Int) {
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
         let body = HTTPBody(bytes)
@@ -11,7 +11,7 @@ struct HTTPBodyTests {
         #expect(body.withUnsafeBytes { Array($0) } == bytes)
     }
 
-    @Test("grow from the heap into mapped memory without losing a byte")
+    @Test("a body grows from the heap into mapped memory without losing a byte")
     func growth() {
         let body = HTTPBody(budget: nil)
         var expected: [UInt8] = []
@@ -26,7 +26,7 @@ struct HTTPBodyTests {
         #expect(body.withUnsafeBytes { Array($0) } == expected)
     }
 
-    @Test("are charged what is resident: pages written to, whole small buffers, all that an earlier body wrote")
+    @Test("a body is charged for resident bytes: written pages, whole small buffers, reused buffers")
     func charges() {
         let budget = ByteBudget(total: 64 << 20, largest: 8 << 20)
         func receive(_ count: Int, of length: Int) -> HTTPBody {
@@ -58,7 +58,7 @@ struct HTTPBodyTests {
         withExtendedLifetime(again) {}
     }
 
-    @Test("wait where the budget has no room, with what they have")
+    @Test("a body gets no room and is charged nothing where the budget is used up")
     func noRoom() {
         let budget = ByteBudget(total: 1 << 20, largest: 1 << 19)
         let first = HTTPBody(budget: budget, longest: 1 << 19)
@@ -71,7 +71,7 @@ struct HTTPBodyTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("show nothing of those before them, whose memory they may have")
+    @Test("a body in reused memory shows nothing of the body before")
     func reuse() {
         for size in [131_072, 1_000_000, 200_000, 131_072, 3_000_000, 150_000] {
             for _ in 0..<5 {

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("The queue of connections")
 struct IndexQueueTests {
-    @Test("agrees with an array", arguments: [UInt64.random(in: 0...UInt64.max), 11])
+    @Test(
+        "the queue of connections agrees with an array under random operations",
+        arguments: [UInt64.random(in: 0...UInt64.max), 11])
     func random(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var queue = IndexQueue()

@@ -4,7 +4,7 @@ import Testing
 @Suite("Listener addresses")
 struct ListenerAddressTests {
     @Test(
-        "are read",
+        "valid listener addresses are parsed",
         arguments: [
             ("127.0.0.1:8080", ListenerAddress.tcp(host: "127.0.0.1", port: 8080)),
             ("localhost:0", .tcp(host: "localhost", port: 0)),
@@ -22,7 +22,7 @@ struct ListenerAddressTests {
     }
 
     @Test(
-        "are refused where they are none",
+        "invalid listener addresses are refused",
         arguments: [
             "", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+80", "::1:8080",
             "[]:80", "[::1:80", "http://x:80", "a b:80", "unix:", "unix:x?mode=9", "unix:x?mode=10000",

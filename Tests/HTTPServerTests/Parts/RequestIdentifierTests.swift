@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Request identifiers")
 struct RequestIdentifierTests {
-    @Test("are fifteen sane characters, and never the same")
+    @Test("generated identifiers have fifteen valid characters and never repeat")
     func unique() {
         var identifiers = RequestIdentifier(seed: 42)
         var seen: Set<String> = []
@@ -16,7 +16,7 @@ struct RequestIdentifierTests {
         #expect(seen.count == 100_000)
     }
 
-    @Test("use no letter that is read for another")
+    @Test("generated identifiers use only digits and letters that are not easily confused")
     func alphabet() {
         var identifiers = RequestIdentifier(seed: 7)
         var letters: Set<Character> = []
@@ -25,7 +25,7 @@ struct RequestIdentifierTests {
     }
 
     @Test(
-        "of clients are taken where they are harmless",
+        "an identifier of a client is accepted if its characters are harmless",
         arguments: [
             "a", "7f0c9a52-0d8e-4d0a-9f0e-1f2a3b4c5d6e", "Root=1-67891233-abcdef012345678912345678",
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "q83vEjRWeJA=", "user@host:1/2+3~4",
@@ -36,7 +36,7 @@ struct RequestIdentifierTests {
     }
 
     @Test(
-        "of clients are not taken where they are not",
+        "an identifier of a client with other characters or of a wrong length is not accepted",
         arguments: [
             "", " a", "a b", "a\"b", "a\\b", "a\nb", "a\u{0}", "ä", "a;b", "$(x)", "`x`",
             String(repeating: "x", count: 129),

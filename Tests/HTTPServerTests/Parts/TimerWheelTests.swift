@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The timer wheel")
 struct TimerWheelTests {
-    @Test("hands out what is due, and no sooner")
+    @Test("a timer expires when due and no sooner")
     func due() {
         var wheel = TimerWheel(now: 0, tick: 10, slots: 8)
         wheel.set(3, at: 25)
@@ -16,7 +16,7 @@ struct TimerWheelTests {
         #expect(wheel.count == 0)
     }
 
-    @Test("forgets what is cleared, and moves what is set again")
+    @Test("a cleared timer does not expire, and a timer set again expires at its new time")
     func clear() {
         var wheel = TimerWheel(now: 0, tick: 10, slots: 8)
         wheel.set(1, at: 20)
@@ -32,7 +32,7 @@ struct TimerWheelTests {
         #expect(expired == [1, 3])
     }
 
-    @Test("brings up what is beyond its reach early, to be set again")
+    @Test("a timer beyond the reach of the wheel comes up early, to be set again")
     func beyond() {
         var wheel = TimerWheel(now: 0, tick: 10, slots: 8)
         wheel.set(1, at: 1_000_000)
@@ -41,7 +41,9 @@ struct TimerWheelTests {
         #expect(expired == [1])
     }
 
-    @Test("agrees with a list of deadlines", arguments: [UInt64.random(in: 0...UInt64.max), 7])
+    @Test(
+        "the timer wheel agrees with a list of deadlines under random operations",
+        arguments: [UInt64.random(in: 0...UInt64.max), 7])
     func random(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var wheel = TimerWheel(now: 0, tick: 10, slots: 64)

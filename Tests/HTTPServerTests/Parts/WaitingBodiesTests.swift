@@ -16,7 +16,7 @@ struct WaitingBodiesTests {
         return asked
     }
 
-    @Test("no body is asked before there is room again, and then each one once")
+    @Test("waiting bodies are asked only when room comes back, and each body once")
     func rounds() {
         var waiting = WaitingBodies()
         for id in Int32(0)..<4 { waiting.append(id, .large) }
@@ -29,7 +29,7 @@ struct WaitingBodiesTests {
         #expect(ask(&waiting) { _ in nil } == [0, 2, 3] && waiting.count == 0)
     }
 
-    @Test("a small body is not behind a thousand large ones, nor one large behind the small ones")
+    @Test("a small body is not behind a thousand large bodies, nor a large body behind small bodies")
     func turns() {
         var waiting = WaitingBodies()
         for id in Int32(0)..<1000 { waiting.append(id, .large) }
@@ -44,7 +44,7 @@ struct WaitingBodiesTests {
         #expect(ask(&waiting) { $0 < 1000 ? .small : nil }.prefix(2) == [0, 5000])
     }
 
-    @Test("a body that goes on is not behind a thousand that would begin")
+    @Test("a body that has begun is not behind a thousand bodies that are about to begin")
     func begun() {
         var waiting = WaitingBodies()
         for id in Int32(0)..<1000 { waiting.append(id, .beginning) }
@@ -58,7 +58,7 @@ struct WaitingBodiesTests {
         #expect(waiting.first { _ in true } == 5000, "of those that have begun")
     }
 
-    @Test("where there is too little a bounded number is asked, the next ones in the next round")
+    @Test("each round asks a bounded number of waiting bodies, and the next round goes on")
     func bounded() {
         var waiting = WaitingBodies()
         for id in Int32(0)..<100 { waiting.append(id, .large) }
@@ -86,7 +86,7 @@ struct WaitingBodiesTests {
         #expect(ask(&waiting) { _ in nil } == [2, 1, 3])
     }
 
-    @Test("who leaves is not asked", arguments: [UInt64.random(in: 0...UInt64.max), 7])
+    @Test("a body that has left the queue is not asked", arguments: [UInt64.random(in: 0...UInt64.max), 7])
     func leaving(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var waiting = WaitingBodies()
