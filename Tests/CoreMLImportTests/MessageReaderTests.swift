@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct MessageReaderTests {
     /// Examples of protobuf.dev/programming-guides/encoding.
-    @Test("protobuf fields of every wire type are read")
+    @Test("fields of every wire type in a Core ML message are read")
     func readsEveryWireType() throws {
         let message = try Message(
             MessageReader(
