@@ -19,7 +19,8 @@ import Testing
 
     private func refusal(_ text: String) -> DecodeDialogue.Action { .refuse(.corrupt("GIF: \(text)")) }
 
-    @Test func pictureIsStatedAllowedAndDone() throws {
+    @Test("a stated size is judged, and the pixels are taken once memory was given and decoding is done")
+    func pictureIsStatedAllowedAndDone() throws {
         var dialogue = DecodeDialogue(.gif, seconds: 9)
         let stated = try #require(statement(CCODEC_SIZE))
         #expect(dialogue.take(.said(stated)) == .judge(stated))
@@ -28,7 +29,8 @@ import Testing
         #expect(dialogue.take(.said(done)) == .take(done))
     }
 
-    @Test func doneMayBeSmallerButNotLarger() throws {
+    @Test("the decoded size may take less memory than was given, but not more, and not be empty")
+    func doneMayBeSmallerButNotLarger() throws {
         for (width, height, isRight) in [(UInt32(3), UInt32(3), true), (12, 1, true), (13, 1, false), (0, 3, false)] {
             var dialogue = DecodeDialogue(.gif, seconds: 9)
             _ = dialogue.take(.said(statement(CCODEC_SIZE)))
@@ -42,7 +44,8 @@ import Testing
         }
     }
 
-    @Test func messagesOutOfTurnAreRefused() {
+    @Test("messages of a decoder that come out of turn are refused")
+    func messagesOutOfTurnAreRefused() {
         let outOfTurn = refusal("its decoder sent a message out of turn")
         var early = DecodeDialogue(.gif, seconds: 9)
         #expect(early.take(.said(statement(CCODEC_DONE))) == outOfTurn)
@@ -61,7 +64,8 @@ import Testing
         #expect(again.take(.said(statement(CCODEC_SIZE))) == outOfTurn)
     }
 
-    @Test func endsAreNamed() {
+    @Test("each way in which a decoder process can end is named in the error")
+    func endsAreNamed() {
         for (signal, status, text) in [
             (Int32(11), Int32(0), "its decoder crashed (SIGSEGV)"),
             (31, 0, "its decoder did what no decoder may do (SIGSYS)"),
@@ -79,7 +83,8 @@ import Testing
         #expect(cancelled.take(.cancelled) == .refuse(.cancelled))
     }
 
-    @Test func sizesThatNoPictureHasAreRefused() {
+    @Test("a stated size with a side of 0 or above 65,535 is refused")
+    func sizesThatNoPictureHasAreRefused() {
         for (width, height, expected) in [
             (UInt32(0), UInt32(4), refusal("its size is 0 x 4 pixels")),
             (65_536, 1, .refuse(.sideTooLong(limit: 65_535, width: 65_536, height: 1))),
@@ -95,7 +100,8 @@ import Testing
         return bytes.withUnsafeBytes { PictureStatement($0) }
     }
 
-    @Test func messagesAreReadOnlyWhole() {
+    @Test("messages of a wrong length or kind are not read, and odd orientation and work are corrected")
+    func messagesAreReadOnlyWhole() {
         let size = MemoryLayout<ccodec_statement>.size
         for count in [0, 1, size - 1, size + 1] {
             #expect(Self.sizeMessage(count) == nil)
@@ -110,7 +116,8 @@ import Testing
         #expect(odd?.work == 512)
     }
 
-    @Test func reasonsAreText() {
+    @Test("the reason of a decoder for a refusal is made printable, and a missing reason replaced")
+    func reasonsAreText() {
         let long = statement(CCODEC_REFUSED) { message in
             withUnsafeMutableBytes(of: &message.reason) {
                 for index in $0.indices { $0[index] = index == 0 ? 0x0A : 0x61 }

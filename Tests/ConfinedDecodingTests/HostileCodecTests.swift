@@ -29,10 +29,13 @@ import Testing
         #expect(next.info.width == 4, "\(order): the next picture")
     }
 
-    @Test(arguments: [("c", "crashed (SIGSEGV)"), ("C", "crashed (SIGSEGV)"), ("q", "ended with status 3")])
+    @Test(
+        "a decoder that crashes or exits fails its picture, and the next picture is decoded",
+        arguments: [("c", "crashed (SIGSEGV)"), ("C", "crashed (SIGSEGV)"), ("q", "ended with status 3")])
     func crashIsTheFaultOfOnePicture(_ order: Character, _ reason: String) throws { try expect(order, reason) }
 
-    @Test(arguments: [Character("h"), "H", "2"]) func hangEndsWithItsTime(_ order: Character) throws {
+    @Test("a decoder that hangs is ended when its time is over", arguments: [Character("h"), "H", "2"])
+    func hangEndsWithItsTime(_ order: Character) throws {
         guard case .corrupt(let text)? = error(order, of: Probe.decoder(hostile: true, seconds: 2)) else {
             Issue.record("it ended")
             return
@@ -40,25 +43,35 @@ import Testing
         #expect(text.contains("longer than 2 s") || text.contains("too much time"), "\(text)")
     }
 
-    @Test(arguments: [Character("m"), "M", "S", "G", "B"]) func memoryIsLimited(_ order: Character) throws {
+    @Test(
+        "a decoder that takes too much memory is ended, and the next picture is decoded",
+        arguments: [Character("m"), "M", "S", "G", "B"])
+    func memoryIsLimited(_ order: Character) throws {
         try expect(order, "crashed (SIGABRT)")
     }
 
-    @Test(arguments: [
-        ("0", "0 x 5"), ("s", "not a message"), ("k", "not a message"), ("d", "out of turn"), ("T", "out of turn"),
-    ])
+    @Test(
+        "false or malformed messages of a decoder fail its picture, and the next picture is decoded",
+        arguments: [
+            ("0", "0 x 5"), ("s", "not a message"), ("k", "not a message"), ("d", "out of turn"), ("T", "out of turn"),
+        ])
     func lieIsFound(_ order: Character, _ reason: String) throws { try expect(order, reason) }
 
-    @Test(arguments: [Character("L"), "Z"]) func sizeThatGrowsIsRefused(_ order: Character) throws {
+    @Test(
+        "pixels of another size than stated are refused, and the next picture is decoded",
+        arguments: [Character("L"), "Z"])
+    func sizeThatGrowsIsRefused(_ order: Character) throws {
         try expect(order, "which is not the size that it stated")
     }
 
-    @Test func sideThatNoFormatHasIsRefused() {
+    @Test("a stated side above 65,535 is refused")
+    func sideThatNoFormatHasIsRefused() {
         let side = Int(UInt32.max)
         #expect(error("W") == .sideTooLong(limit: 65_535, width: side, height: side))
     }
 
-    @Test func statedSizeIsJudgedBeforeMemoryIsTaken() throws {
+    @Test("a stated size of 60,000 x 60,000 is judged too large before memory is taken")
+    func statedSizeIsJudgedBeforeMemoryIsTaken() throws {
         let picture = try Array("P".utf8).withUnsafeBytes { bytes in
             try decoder.open(bytes, format: .bmp) { false }
         }
@@ -69,26 +82,36 @@ import Testing
         #expect(picture.memory > 3_600_000_000 * 4)
     }
 
-    @Test(arguments: [Character("f"), "n", "x", "K", "X"]) func whatIsNotDecodingEndsTheProcess(_ order: Character)
+    @Test(
+        "forking, sockets, exec, signals and executable memory end the decoder process",
+        arguments: [Character("f"), "n", "x", "K", "X"])
+    func whatIsNotDecodingEndsTheProcess(_ order: Character)
         throws
     {
         try expect(order, "what no decoder may do (SIGSYS)")
     }
 
-    @Test func threadsAtATimeAreFew() throws { #expect(error("t") == nil, "200 threads at a time") }
+    @Test("a decoder cannot start 200 threads at a time")
+    func threadsAtATimeAreFew() throws { #expect(error("t") == nil, "200 threads at a time") }
 
-    @Test func threadsInTurnAreAsManyAsTilesNeed() throws { #expect(error("i") == nil) }
+    @Test("a decoder can start 300 threads one after another")
+    func threadsInTurnAreAsManyAsTilesNeed() throws { #expect(error("i") == nil) }
 
-    @Test func filesCannotBeOpened() throws { #expect(error("o") == nil) }
+    @Test("a decoder cannot open files")
+    func filesCannotBeOpened() throws { #expect(error("o") == nil) }
 
-    @Test func noOtherDescriptorIsOpen() throws { #expect(error("g") == nil) }
+    @Test("a decoder has no writable descriptor but its own socket")
+    func noOtherDescriptorIsOpen() throws { #expect(error("g") == nil) }
 
-    @Test func reasonThatIsNoTextDoesNoHarm() throws { try expect("r", "????") }
+    @Test("a refusal whose reason is not text is reported with question marks")
+    func reasonThatIsNoTextDoesNoHarm() throws { try expect("r", "????") }
 
-    @Test func writingPastTheMemoryEndsTheProcess() throws { try expect("O", "crashed (SIG") }
+    @Test("a decoder that writes past its memory crashes, and the next picture is decoded")
+    func writingPastTheMemoryEndsTheProcess() throws { try expect("O", "crashed (SIG") }
 
     /// Pixels are taken from memory that nobody writes to any more.
-    @Test func pixelsStandStillAlthoughTheirDecoderWritesOn() throws {
+    @Test("a decoded picture does not change while its decoder writes on")
+    func pixelsStandStillAlthoughTheirDecoderWritesOn() throws {
         for _ in 0..<20 {
             let picture = try Array("w".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
             let image = try picture.decode { false }
@@ -107,17 +130,20 @@ import Testing
     }
 
     /// Memory that others have taken is not the picture's fault.
-    @Test func timeOfWaitingForMemoryIsNotThePictures() throws {
+    @Test("a picture that waits 2.5 s between its header and its decoding is decoded")
+    func timeOfWaitingForMemoryIsNotThePictures() throws {
         let picture = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
         usleep(2_500_000)
         #expect(try picture.decode { false }.info.width == 4)
     }
 
-    @Test func cancellationEndsTheWork() throws {
+    @Test("cancelling a request ends a decoder that hangs")
+    func cancellationEndsTheWork() throws {
         #expect(throws: ImageError.cancelled) { try decoder.decode(Array("h".utf8), format: .bmp) { true } }
     }
 
-    @Test func helperThatWasKilledIsReplaced() throws {
+    @Test("a helper process that was killed is replaced")
+    func helperThatWasKilledIsReplaced() throws {
         let before = try helpers()
         _ = try decoder.decode(Array("good".utf8), format: .bmp)
         let own = try helpers().subtracting(before)
@@ -128,7 +154,8 @@ import Testing
         #expect(try decoder.decode(Array("good".utf8), format: .bmp).info.height == 4)
     }
 
-    @Test func picturesLeaveNoDescriptorsAndNoProcesses() throws {
+    @Test("decoded, cancelled and crashed pictures leave no descriptors and no processes")
+    func picturesLeaveNoDescriptorsAndNoProcesses() throws {
         let before = try helpers()
         _ = try decoder.decode(Array("good".utf8), format: .bmp)
         let helper = try #require(try helpers().subtracting(before).first)
@@ -178,7 +205,8 @@ import Testing
         return found
     }
 
-    @Test func programThatIsNoHelperIsReported() {
+    @Test("a program that is no decoder is reported as having ended when started")
+    func programThatIsNoHelperIsReported() {
         let decoder = ConfinedDecoder(program: "/bin/true")
         #expect(throws: ImageError.noDecoder("it ended when it was started")) {
             try decoder.decode(Array("good".utf8), format: .bmp)

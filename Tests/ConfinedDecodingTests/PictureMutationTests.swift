@@ -13,7 +13,9 @@ struct PictureMutationTests {
     private static let count =
         ProcessInfo.processInfo.environment["FUZZ_PICTURES"].flatMap { Int($0) } ?? LongTests.times(40, long: 1_000)
 
-    @Test(arguments: ImageFormat.allCases.filter(\.isConfined))
+    @Test(
+        "a damaged picture is decoded or refused by its separate process",
+        arguments: ImageFormat.allCases.filter(\.isConfined))
     func damagedPictureIsDecodedOrRefused(_ format: ImageFormat) throws {
         if let reason = try Self.decoder.reasonAgainst(format) {
             print("skipped \(format.title): \(reason)")

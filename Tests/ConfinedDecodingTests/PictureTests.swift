@@ -34,14 +34,16 @@ struct PictureTests {
         [UInt8](try Data(contentsOf: try #require(folder).appendingPathComponent(file)))
     }
 
-    @Test func thereArePicturesOfAllFormats() {
+    @Test("there are 64 pictures, of every format that a separate process decodes")
+    func thereArePicturesOfAllFormats() {
         #expect(
             Set(Self.pictures.compactMap { ImageFormat(rawValue: $0.format) })
                 == Set(ImageFormat.allCases.filter(\.isConfined)))
         #expect(Self.pictures.count == 64)
     }
 
-    @Test(arguments: pictures) func pixelsAreThoseOfPillow(_ picture: Picture) throws {
+    @Test("the pixels of a picture are those that Pillow reads, within its tolerance", arguments: pictures)
+    func pixelsAreThoseOfPillow(_ picture: Picture) throws {
         let bytes = try Self.bytes(picture.file)
         let format = try #require(bytes.withUnsafeBytes { ImagePipeline.format(of: $0) })
         #expect(format.rawValue == picture.format)
@@ -80,7 +82,8 @@ struct PictureTests {
         return tensor
     }
 
-    @Test func pageIsChosen() throws {
+    @Test("a page of a TIFF is chosen by its number, and a page that is not there is refused")
+    func pageIsChosen() throws {
         let bytes = try Self.bytes("tiff/multipage.tif")
         var seen: [[UInt8]] = []
         for page in 0..<3 {

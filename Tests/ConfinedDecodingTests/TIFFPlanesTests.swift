@@ -32,7 +32,8 @@ import Testing
 
     private static let width = 21, height = 17, side = 16
 
-    @Test(arguments: kinds) func planesHaveThePixelsOfInterleavedSamples(_ kind: Kind) throws {
+    @Test("a TIFF stored plane by plane has the same pixels as stored pixel by pixel", arguments: kinds)
+    func planesHaveThePixelsOfInterleavedSamples(_ kind: Kind) throws {
         if let reason = try Self.decoder.reasonAgainst(.tiff) {
             print("skipped: \(reason)")
             return

@@ -17,7 +17,8 @@ import Testing
         [UInt8](try Data(contentsOf: folder.appendingPathComponent("\(name).mlmodel")))
     }
 
-    @Test func thereAreFixturesOfEveryType() throws {
+    @Test("the fixtures of classical models and pipelines cover every supported model type")
+    func thereAreFixturesOfEveryType() throws {
         #expect(Self.names.count >= 60)
         var covered: Set<String> = []
         for name in Self.names {
@@ -34,7 +35,7 @@ import Testing
         for type in wanted { #expect(covered.contains(type.name), "\(type.name) has no fixture") }
     }
 
-    @Test(arguments: names)
+    @Test("a classical model gives the reference program's outputs within the fixture's tolerance", arguments: names)
     func agrees(_ name: String) throws {
         let specification = try ModelSpecification(Bytes(Self.bytes(name)))
         let steps = try ModelSteps(specification)

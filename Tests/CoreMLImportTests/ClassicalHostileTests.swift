@@ -43,13 +43,13 @@ import Testing
         }
     }
 
-    @Test(arguments: names)
+    @Test("a classical model cut at any byte is read or refused without a crash", arguments: names)
     func cutAtEveryByte(_ name: String) throws {
         let bytes = try ClassicalFixtureTests.bytes(name)
         for length in bytes.indices { use(Array(bytes[..<length])) }
     }
 
-    @Test(arguments: names)
+    @Test("a classical model with a flipped bit is read or refused without a crash", arguments: names)
     func everySeventhBitFlipped(_ name: String) throws {
         var bytes = try ClassicalFixtureTests.bytes(name)
         for bit in stride(from: 0, to: bytes.count * 8, by: 7) {
@@ -59,7 +59,8 @@ import Testing
         }
     }
 
-    @Test func mutations() throws {
+    @Test("randomly damaged classical models are read or refused without a crash")
+    func mutations() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var random = SplitMix(seed: seed)
@@ -105,7 +106,8 @@ import Testing
         return field(1, 1) + field(2, description) + field(302, field(1, list + field(2, 1)))
     }
 
-    @Test func malformedTreesAreRefusedWithThePlace() throws {
+    @Test("malformed decision trees are refused with the place and the reason")
+    func malformedTreesAreRefusedWithThePlace() throws {
         for (nodes, words) in [
             ([(0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 2, 6, 0, 0)], "child of two nodes"),
             ([(0, 0, 0, 0, 1), (0, 1, 6, 0, 0)], "form a cycle"),
@@ -125,7 +127,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0, false, 1), (0.5, true, 2), (.nan, true, 1), (.nan, false, 2)] as [(Double, Bool, Double)])
+    @Test(
+        "a missing value (NaN) takes the branch that the tree node names, a number its own branch",
+        arguments: [(0, false, 1), (0.5, true, 2), (.nan, true, 1), (.nan, false, 2)] as [(Double, Bool, Double)])
     func aMissingValueGoesWhereItsNodeSays(_ value: Double, _ missingGoesToTrue: Bool, _ expected: Double) throws {
         let bytes = trees([(0, 0, 0, 1, 2), (0, 1, 6, 0, 0), (0, 2, 6, 0, 0)], missingGoesToTrue: missingGoesToTrue)
         var run = StepRun(try ModelSteps(try ModelSpecification(Bytes(bytes))), inputs: ["x": .double(value)])

@@ -11,7 +11,8 @@ import Testing
         try BlobTensor(.float32, shape: shape ?? [values.count], bytes: Bytes(of: values))
     }
 
-    @Test func elementsBelowAByte() throws {
+    @Test("weights of 2, 3, 4 and 6 bits are unpacked, and missing bytes are refused")
+    func elementsBelowAByte() throws {
         // The first in the lowest bits.
         #expect(try tensor(.uint2, [4], [0b11_10_01_00]).codes() == [0, 1, 2, 3])
         #expect(try tensor(.int4, [3], [0xF7, 0x08]).integers() == [7, -1, -8])
@@ -23,7 +24,8 @@ import Testing
         #expect(throws: Problem.self) { _ = try tensor(.float32, [2], [0, 0, 0, 0]) }
     }
 
-    @Test func scalesAlongAnAxis() throws {
+    @Test("weights are dequantized with scale and zero point along an axis")
+    func scalesAlongAnAxis() throws {
         let data = try tensor(.int8, [2, 2], [1, 2, 3, 255])
         func affine(_ scale: [Float], _ zero: [UInt8]?, _ axis: Int) throws -> [Float] {
             let zeroPoint = try zero.map { try tensor(.uint8, [$0.count], $0) }
@@ -38,7 +40,8 @@ import Testing
         #expect(throws: Problem.self) { _ = try affine([2, 3, 4], nil, 0) }
     }
 
-    @Test func blocksOfScales() throws {
+    @Test("weights are dequantized with a scale and an offset for each block")
+    func blocksOfScales() throws {
         let data = try tensor(.uint8, [2, 4], [1, 2, 3, 4, 5, 6, 7, 8])
         let scale = try floats([1, 10, 100, 1_000], [2, 2]), offset = try floats([1, 2, 3, 4], [2, 2])
         #expect(
@@ -52,7 +55,8 @@ import Testing
         }
     }
 
-    @Test func lookupTables() throws {
+    @Test("weights are looked up in tables of numbers, rows and vectors")
+    func lookupTables() throws {
         let indices = try tensor(.uint8, [1], [0b11_10_01_00])
         let table = try floats([10, 11, 12, 13])
         func palette(_ limit: Int) throws -> BlobTensor {
@@ -78,7 +82,8 @@ import Testing
         }
     }
 
-    @Test func masks() throws {
+    @Test("sparse weights are expanded by their mask and packed again")
+    func masks() throws {
         let mask = try tensor(.uint1, [4], [0b1010])
         let dense = try CompressedWeights.dense(floats([5, 6]), mask: mask, limit: 16)
         #expect(try dense.floats() == [0, 5, 0, 6])

@@ -2,7 +2,8 @@ import CoreMLImport
 import Testing
 
 @Suite struct GraphTests {
-    @Test func writesParametersConstantsOperationsAndResults() throws {
+    @Test("a graph is written as OpenVINO XML with layers, edges and results, and its weights")
+    func writesParametersConstantsOperationsAndResults() throws {
         let graph = GraphBuilder()
         let input = graph.parameter("<x>, \"größe\"", type: .f32, shape: [1, nil])
         let sum = try graph.add(input, graph.floats([1, 2]))
@@ -52,7 +53,8 @@ import Testing
         #expect(writer.weights().elements(Float.self) == [1, 2])
     }
 
-    @Test func constantsAreAlignedAndSmallOnesStoredOnce() throws {
+    @Test("constants are aligned in the weights, and equal small constants stored once")
+    func constantsAreAlignedAndSmallOnesStoredOnce() throws {
         let graph = GraphBuilder()
         let one = graph.float(1)
         #expect(graph.float(1).shape == one.shape)
@@ -63,7 +65,8 @@ import Testing
         #expect(writer.weights().elements(UInt8.self).suffix(3) == [7, 8, 9])
     }
 
-    @Test func aConstantMustFitItsShape() {
+    @Test("a constant whose numbers do not fit its shape is refused")
+    func aConstantMustFitItsShape() {
         let graph = GraphBuilder()
         #expect(throws: Problem("a constant of shape [2, 2] needs 16 bytes as f32, found 12")) {
             try graph.floats([1, 2, 3], shape: [2, 2])
@@ -72,7 +75,8 @@ import Testing
         #expect(throws: Problem.self) { try graph.floats([], shape: [-1]) }
     }
 
-    @Test func shapesAreDerived() throws {
+    @Test("output shapes of graph operations are derived from their inputs")
+    func shapesAreDerived() throws {
         let graph = GraphBuilder()
         let image = graph.parameter("image", type: .f32, shape: [1, 3, 7, nil])
         #expect(try graph.transpose(image, [0, 2, 3, 1]).shape == [1, 7, nil, 3])

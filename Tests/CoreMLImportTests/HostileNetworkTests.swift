@@ -33,14 +33,14 @@ import Testing
         }
     }
 
-    @Test(arguments: files)
+    @Test("a neural network cut at any byte does not crash the importer", arguments: files)
     func everyTruncationIsAProblem(name: String) throws {
         let bytes = try Self.bytes(name)
         #expect(Self.isTranslated(bytes))
         for count in 0..<bytes.count { Self.isTranslated(Array(bytes[..<count])) }
     }
 
-    @Test(arguments: files)
+    @Test("a neural network with a flipped bit does not crash the importer", arguments: files)
     func flippedBitsDoNotCrash(name: String) throws {
         let original = try Self.bytes(name)
         for bit in stride(from: 0, to: original.count * 8, by: 7) {
@@ -91,7 +91,8 @@ import Testing
         }
     }
 
-    @Test func allProblemsAreReportedAtOnceWithTheirPlaces() {
+    @Test("all problems of a network are reported at once with their layers")
+    func allProblemsAreReportedAtOnceWithTheirPlaces() {
         let layers = [
             layer(500, [], to: "a"), layer(500, [], from: "a", to: "b"), layer(4000, [], from: "x", to: "c"),
             layer(985, field(1, [5]), from: "x", to: "d"), layer(130, [], from: "nowhere", to: "y"),
@@ -106,7 +107,8 @@ import Testing
             ])
     }
 
-    @Test func missingAndWrongWeightsAreProblems() {
+    @Test("a layer with missing or too few weights is refused with the expected count")
+    func missingAndWrongWeightsAreProblems() {
         let inner = number(1, 4) + number(2, 3)
         #expect(
             problems(model([layer(140, inner)])) == [
@@ -122,7 +124,8 @@ import Testing
         #expect(problems(model([layer(140, number(1, .max) + number(2, .max))])).count == 1)
     }
 
-    @Test func hugeExtentsAreProblemsOrLeftToTheEngine() {
+    @Test("impossible input extents are refused, and huge extents do not crash the importer")
+    func hugeExtentsAreProblemsOrLeftToTheEngine() {
         #expect(problems(model([layer(600, [])], extents: [.max])).count == 1)
         #expect(problems(model([layer(600, [])], extents: [1 << 40])).count == 1)
         let large: [UInt64] = [1 << 30, 1 << 30, 1 << 30]
@@ -131,7 +134,8 @@ import Testing
         }
     }
 
-    @Test func axesAreBounded() {
+    @Test("a layer whose result has more than 8 axes is refused")
+    func axesAreBounded() {
         let grow = (0..<400).map { index in
             layer(1125, field(1, [0, 1, 2, 3]), from: index == 0 ? "x" : "b\(index)", to: "b\(index + 1)")
         }
@@ -139,7 +143,8 @@ import Testing
             problems(model(grow)).first == "layers[1] \"layer\" (expandDims): the result has 9 axes: the limit is 8")
     }
 
-    @Test func recurrentLayersOfManyStepsStaySmall() {
+    @Test("300 recurrent layers of 2,048 steps each are translated")
+    func recurrentLayersOfManyStepsStaySmall() {
         // 2048 steps of a layer that the engine does not have, many times over: each is one loop.
         let one = field(1, [0, 0, 128, 63])
         let relu = field(10, field(10, []))
@@ -157,7 +162,8 @@ import Testing
     /// A layer that holds networks, with neither inputs nor outputs.
     private func control(_ kind: Int, _ body: [UInt8]) -> [UInt8] { text(1, "control") + field(kind, body) }
 
-    @Test func loopsAreBounded() {
+    @Test("a network whose loops run too often is refused")
+    func loopsAreBounded() {
         let copy = layer(600, [], to: "y")
         // Sixteen loops in one another, each of 4000 rounds.
         var body = field(1, copy)
@@ -178,7 +184,8 @@ import Testing
             ])
     }
 
-    @Test func loopsOfUnknownLengthAndStrayBreaksAreProblems() {
+    @Test("loops of unknown length, stray breaks and problems within loops are reported")
+    func loopsOfUnknownLengthAndStrayBreaksAreProblems() {
         let copy = layer(600, [], to: "y")
         let condition = field(3, field(1, layer(600, [], to: "goes on"))) + text(2, "goes on")
         #expect(
@@ -204,7 +211,8 @@ import Testing
             ])
     }
 
-    @Test func emptyAndForeignFilesAreProblems() {
+    @Test("empty files, other files and unknown model types are refused with the reason")
+    func emptyAndForeignFilesAreProblems() {
         #expect(problems([]) == ["is empty: copy or download it again"])
         #expect(problems(Array("<html></html>".utf8)).count == 1)
         #expect(problems(number(1, 4)) == ["the model has no type: it is empty"])
@@ -216,14 +224,16 @@ import Testing
     }
 
     /// An array without axes, and a squeeze that removes none.
-    @Test func anArrayWithoutAxesIsSqueezed() {
+    @Test("an input array without axes can be squeezed")
+    func anArrayWithoutAxesIsSqueezed() {
         #expect(problems(model([layer(1120, [])], extents: [])) == [])
         #expect(problems(model([layer(1120, number(2, 1))], extents: [])) == [])
     }
 
     /// A few bytes can ask for gigabytes: of the engine as it compiles, where the values follow from constants, or as
     /// it runs.
-    @Test func valuesThatNoMemoryHoldsAreRefused() throws {
+    @Test("a layer that makes a tensor too large for memory is refused with its name")
+    func valuesThatNoMemoryHoldsAreRefused() throws {
         func extents(_ number: Int, _ extents: UInt64...) -> [UInt8] { field(number, extents.flatMap { varint($0) }) }
         let (fill, repeated, tiled) = (1085, 1105, 920)
         for small in [

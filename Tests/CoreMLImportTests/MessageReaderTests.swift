@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct MessageReaderTests {
     /// Examples of protobuf.dev/programming-guides/encoding.
-    @Test func readsEveryWireType() throws {
+    @Test("fields of every wire type in a Core ML message are read")
+    func readsEveryWireType() throws {
         let message = try Message(
             MessageReader(
                 Bytes(
@@ -24,20 +25,23 @@ import Testing
         #expect(try message.integer(99, default: 8) == 8)
     }
 
-    @Test(arguments: [
-        [0x08] as [UInt8],  // no number
-        [0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],  // a number without an end
-        [0x12, 0x05, 0x41],  // 5 bytes, 1 left
-        [0x12, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],  // 2^63 - 1 bytes
-        [0x1D, 0, 0],  // half a float
-        [0x0B],  // a group
-        [0x00, 0x01],  // field 0
-    ])
+    @Test(
+        "damaged protobuf bytes are refused",
+        arguments: [
+            [0x08] as [UInt8],  // no number
+            [0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],  // a number without an end
+            [0x12, 0x05, 0x41],  // 5 bytes, 1 left
+            [0x12, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],  // 2^63 - 1 bytes
+            [0x1D, 0, 0],  // half a float
+            [0x0B],  // a group
+            [0x00, 0x01],  // field 0
+        ])
     func damagedBytesThrow(bytes: [UInt8]) {
         #expect(throws: Problem.self) { try Message(MessageReader(Bytes(bytes))) }
     }
 
-    @Test func anotherWireTypeThanDeclaredThrows() throws {
+    @Test("reading a protobuf field as another wire type is refused")
+    func anotherWireTypeThanDeclaredThrows() throws {
         let message = try Message(MessageReader(Bytes([0x08, 0x01])))
         #expect(throws: Problem("damaged: field 1 should hold bytes, but has another wire type")) {
             try message.string(1)
@@ -46,7 +50,8 @@ import Testing
         #expect(throws: Problem.self) { try message.packed(1, width: 4) }
     }
 
-    @Test func listsOfFloatsAreWhole() throws {
+    @Test("packed and unpacked lists of floats are read, and a list with half a float is refused")
+    func listsOfFloatsAreWhole() throws {
         let one: [UInt8] = [0x0D, 0, 0, 0xC0, 0x3F], two: [UInt8] = [0x0A, 8, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x40]
         #expect(try Message(MessageReader(Bytes(one))).floats(1) == [1.5])
         #expect(try Message(MessageReader(Bytes(two + one))).floats(1) == [1, 2, 1.5])
@@ -55,7 +60,8 @@ import Testing
         }
     }
 
-    @Test func nestingIsBounded() throws {
+    @Test("protobuf messages nested deeper than 100 levels are refused")
+    func nestingIsBounded() throws {
         var bytes: [UInt8] = []
         for _ in 0..<120 {
             var length = bytes.count

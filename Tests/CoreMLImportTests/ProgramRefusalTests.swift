@@ -23,7 +23,8 @@ import Testing
         }
     }
 
-    @Test func saysWhatIsWrongAndWhere() throws {
+    @Test("each damaged ML Program is refused with the problem that problems.json has for the file")
+    func saysWhatIsWrongAndWhere() throws {
         let data = try Data(contentsOf: Self.folder.appendingPathComponent("problems.json"))
         let expected = try JSONDecoder().decode([String: String].self, from: data)
         let weights = try Self.bytes("weight.bin")
@@ -34,17 +35,20 @@ import Testing
         }
     }
 
-    @Test func aSoundProgramIsTranslated() throws {
+    @Test("an undamaged ML Program is translated")
+    func aSoundProgramIsTranslated() throws {
         #expect(try Self.problems(Self.bytes("sound.mlmodel"), weights: Self.bytes("weight.bin")) == nil)
     }
 
-    @Test func aProgramWithoutItsWeightsIsRefused() throws {
+    @Test("an ML Program without its weights is refused with advice to copy the whole package")
+    func aProgramWithoutItsWeightsIsRefused() throws {
         let found = try Self.problems(Self.bytes("sound.mlmodel"), weights: nil)
         #expect(found?.contains("copy or download the whole .mlpackage folder") == true, "\(found ?? "no problem")")
     }
 
     /// All unknown operations at once, with how often they occur and why they are refused.
-    @Test func unknownOperationsAreCounted() throws {
+    @Test("all unknown operations of an ML Program are reported with how often each occurs")
+    func unknownOperationsAreCounted() throws {
         let found = try #require(try Self.problems(Self.bytes("unknown_operations.mlmodel"), weights: nil))
         for type in [
             "\"warp\" (occurs 2 times)", "\"random_normal\" (occurs once)", "\"custom_layer\"", "\"read_state\"",
@@ -54,7 +58,8 @@ import Testing
         #expect(found.split(separator: "\n").count == 4)
     }
 
-    @Test func filesThatAreCutOffOrChangedNeverCrash() throws {
+    @Test("cut or changed ML Programs do not crash the importer, and cut weights are a problem")
+    func filesThatAreCutOffOrChangedNeverCrash() throws {
         let (file, weights) = (try Self.bytes("sound.mlmodel"), try Self.bytes("weight.bin"))
         for length in file.indices { _ = Self.problems(Array(file[..<length]), weights: weights) }
         for length in weights.indices {

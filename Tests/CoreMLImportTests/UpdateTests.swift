@@ -4,7 +4,9 @@ import Testing
 
 /// Updates of Core ML files, compared with TensorFlow's gradients of the same networks.
 @Suite struct UpdateTests {
-    @Test(arguments: UpdateFixture.names.filter { !$0.hasPrefix("neighbors") })
+    @Test(
+        "weights and losses of an updated model equal TensorFlow's",
+        arguments: UpdateFixture.names.filter { !$0.hasPrefix("neighbors") })
     func weightsAndLossesAreTensorFlows(_ name: String) throws {
         let fixture = try UpdateFixture(name)
         let outcome = try fixture.updated()
@@ -24,7 +26,9 @@ import Testing
         for layer in found.keys where fixture.text.weights[layer] == nil { #expect(found[layer] == before[layer]) }
     }
 
-    @Test(arguments: UpdateFixture.names.filter { !$0.hasPrefix("neighbors") })
+    @Test(
+        "an update changes only the bytes of trained weights, and the new file can be updated again",
+        arguments: UpdateFixture.names.filter { !$0.hasPrefix("neighbors") })
     func allBytesButTheWeightsStay(_ name: String) throws {
         var fixture = try UpdateFixture(name)
         // Fields that nobody knows, at the end of the file and of the network.
@@ -43,7 +47,8 @@ import Testing
         #expect(second.losses[0] < (fixture.text.losses.first ?? 0))
     }
 
-    @Test func neighborsAreAddedBehindThoseThatAreThere() throws {
+    @Test("an update of a nearest-neighbors model adds the examples behind the existing examples")
+    func neighborsAreAddedBehindThoseThatAreThere() throws {
         for name in ["neighbors-empty", "neighbors-numbers", "neighbors-pipeline"] {
             let fixture = try UpdateFixture(name)
             let outcome = try fixture.updated()
@@ -76,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func requestsChooseWithinWhatTheFileAllows() throws {
+    @Test("an update request may choose only values that the file allows")
+    func requestsChooseWithinWhatTheFileAllows() throws {
         let fixture = try UpdateFixture("dense-classifier")
         let model = try UpdatableModel(Bytes(fixture.bytes))
         let plan = try #require(try model.plan(UpdateChoices(epochs: 5, learningRate: 0.5, miniBatch: 8, seed: 3)))
@@ -101,14 +107,16 @@ import Testing
         #expect(try UpdatableModel(Bytes(UpdateFixture("neighbors-empty").bytes)).plan(UpdateChoices(epochs: 3)) == nil)
     }
 
-    @Test func theSeedDecidesTheOrder() throws {
+    @Test("updates with the same seed give the same file, and another seed gives another file")
+    func theSeedDecidesTheOrder() throws {
         let fixture = try UpdateFixture("dense-classifier")
         let one = try fixture.updated(UpdateChoices(epochs: 1, seed: 1)).bytes
         #expect(try fixture.updated(UpdateChoices(epochs: 1, seed: 1)).bytes == one)
         #expect(try fixture.updated(UpdateChoices(epochs: 1, seed: 2)).bytes != one)
     }
 
-    @Test func updatesAreCancelledAndDivergencesToldApart() throws {
+    @Test("a cancelled update fails as cancelled, and a diverging update with a reason")
+    func updatesAreCancelledAndDivergencesToldApart() throws {
         let fixture = try UpdateFixture("dense-regressor")
         var asked = 0
         let cancelled = #expect(throws: UpdateFailure.self) {

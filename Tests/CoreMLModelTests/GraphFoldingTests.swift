@@ -33,7 +33,8 @@ import Testing
         return try GraphRunner(graph).run(["x": input])["y"]?.values ?? []
     }
 
-    @Test func factorsAndBiasesBehindAConvolutionGoIntoIt() throws {
+    @Test("factors and biases behind a convolution become its weights and one addition")
+    func factorsAndBiasesBehindAConvolutionGoIntoIt() throws {
         let graph = try convolution { graph, sum in
             let biased = try graph.add(sum, graph.floats([1, -1], shape: [1, 2, 1, 1]))
             let scaled = try graph.multiply(biased, graph.floats([0.5, 3], shape: [1, 2, 1, 1]))
@@ -45,7 +46,8 @@ import Testing
         #expect(try run(graph.folded()) == [112.5, 1295])
     }
 
-    @Test func groupsHaveTheirOwnFactors() throws {
+    @Test("factors behind a convolution in groups go into its weights")
+    func groupsHaveTheirOwnFactors() throws {
         let graph = try convolution(groups: 2) { graph, sum in
             try graph.scaled(graph.multiply(graph.floats([2, 4], shape: [2, 1, 1]), sum), by: 10)
         }
@@ -53,7 +55,8 @@ import Testing
         #expect(try run(graph.folded()) == [1000, 24000])
     }
 
-    @Test func whatIsUsedElsewhereStaysAsItIs() throws {
+    @Test("a factor stays if the sum is used elsewhere, or if the factor is along another axis")
+    func whatIsUsedElsewhereStaysAsItIs() throws {
         let graph = try convolution { graph, sum in
             let scaled = try graph.multiply(sum, graph.floats([2, 3], shape: [1, 2, 1, 1]))
             return try graph.subtract(scaled, sum)

@@ -27,15 +27,17 @@ import Testing
     }
 
     /// Those of 80 and 90 steps have as many operations as one step needs.
-    @Test(arguments: [
-        ("networks", "loop-lstm-last.mlmodel"), ("networks", "loop-lstm-states.mlmodel"),
-        ("networks", "loop-recurrent.mlmodel"), ("networks", "lstm-long.mlmodel"),
-        ("networks", "lstm-peephole.mlmodel"), ("networks", "gru-sigmoid-hard-tanh-reverse-sequence.mlmodel"),
-        ("programs", "lstm_peephole.mlpackage"),
-        ("programs", "while_loop.mlpackage"), ("programs", "while_loop_lstm_last.mlpackage"),
-        ("programs", "while_loop_lstm_states.mlpackage"), ("programs", "while_loop_handed_on.mlpackage"),
-        ("programs", "while_loop_nested.mlpackage"),
-    ])
+    @Test(
+        "a recurrent layer or loop of many steps is translated once and repeated",
+        arguments: [
+            ("networks", "loop-lstm-last.mlmodel"), ("networks", "loop-lstm-states.mlmodel"),
+            ("networks", "loop-recurrent.mlmodel"), ("networks", "lstm-long.mlmodel"),
+            ("networks", "lstm-peephole.mlmodel"), ("networks", "gru-sigmoid-hard-tanh-reverse-sequence.mlmodel"),
+            ("programs", "lstm_peephole.mlpackage"),
+            ("programs", "while_loop.mlpackage"), ("programs", "while_loop_lstm_last.mlpackage"),
+            ("programs", "while_loop_lstm_states.mlpackage"), ("programs", "while_loop_handed_on.mlpackage"),
+            ("programs", "while_loop_nested.mlpackage"),
+        ])
     func aLoopIsTranslatedOnceAndRepeated(family: String, name: String) throws {
         let operations = operations(try graph(family, name))
         #expect(operations.contains("Loop"))
@@ -43,14 +45,17 @@ import Testing
     }
 
     /// A cell that the engine has is its own operation: a scaled tanh without numbers is a tanh.
-    @Test func aCellOfTheEnginesIsOneOperation() throws {
+    @Test("a recurrent cell that the engine has becomes one RNNSequence operation")
+    func aCellOfTheEnginesIsOneOperation() throws {
         let operations = operations(try graph("networks", "simple-rnn-scaled-tanh-sequence.mlmodel"))
         #expect(operations.count { $0 == "RNNSequence" } == 1 && !operations.contains("Loop"))
     }
 
     /// Two back edges: the counter's and the list's. Without the second one values may still be right,
     /// as the engine happens to write in place.
-    @Test(arguments: ["loop-list-after.mlmodel", "loop-list-before.mlmodel", "loop-list-other.mlmodel"])
+    @Test(
+        "a list that a loop writes under a second name is handed to the next round",
+        arguments: ["loop-list-after.mlmodel", "loop-list-before.mlmodel", "loop-list-other.mlmodel"])
     func aWrittenListWithASecondNameIsHandedToTheNextRound(name: String) throws {
         let text = String(decoding: IRWriter(try graph("networks", name)).xml(), as: UTF8.self)
         let lines = text.split(separator: "\n").drop { $0 != "<back_edges>" }.prefix { $0 != "</back_edges>" }
@@ -58,7 +63,8 @@ import Testing
     }
 
     /// A round whose shapes grow is written out, as often as it runs.
-    @Test func aLoopWithARoundThatEndsEarlyIsWrittenOut() throws {
+    @Test("a loop with a round that ends early is written out without a Loop operation")
+    func aLoopWithARoundThatEndsEarlyIsWrittenOut() throws {
         #expect(!operations(try graph("networks", "loop-interrupted.mlmodel")).contains("Loop"))
     }
 }

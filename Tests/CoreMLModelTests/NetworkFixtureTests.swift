@@ -5,7 +5,9 @@ import Testing
 /// Every network of Tests/Fixtures/coreml/networks: translated, run by the engine, and compared with another program's
 /// answers.
 @Suite struct NetworkFixtureTests {
-    @Test(arguments: LongTests.every(4, of: Fixture.all(in: "networks")), [false, true])
+    @Test(
+        "a neural network gives the answers of its fixture, with and without folding",
+        arguments: LongTests.every(4, of: Fixture.all(in: "networks")), [false, true])
     func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let model = try ModelSpecification(fixture.bytes())
         let network = try NeuralNetwork(model.reader)

@@ -21,7 +21,9 @@ import Testing
         return (try ModelSpecification(bytes("model.mlmodel")), WeightFiles(files))
     }
 
-    @Test(arguments: LongTests.every(3, of: fixtures), [false, true])
+    @Test(
+        "an ML Program gives the answers of its fixture, with and without folding",
+        arguments: LongTests.every(3, of: fixtures), [false, true])
     func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let (model, files) = try contents(of: fixture)
         let program = try ProgramTranslator(model.description, files: files).translate(model.reader)
@@ -51,7 +53,8 @@ import Testing
 
     /// Extents that requests choose: served open, a program gives for the default size what it gives when served at
     /// that.
-    @Test func openExtentsTakeTheSizeOfTheRequest() throws {
+    @Test("an ML Program with open extents takes the size of the request")
+    func openExtentsTakeTheSizeOfTheRequest() throws {
         let fixture = try #require(Self.fixtures.first { $0.url.lastPathComponent == "open_shapes.mlpackage" })
         let (model, files) = try contents(of: fixture)
         let program = try ProgramTranslator(model.description, files: files, opensExtents: true).translate(model.reader)
@@ -100,7 +103,8 @@ import Testing
     }
 
     /// The operations that are claimed are those that are tested.
-    @Test func everyOperationHasAFixture() {
+    @Test("every supported operation of ML Programs has a fixture")
+    func everyOperationHasAFixture() {
         let covered = Set(Self.fixtures.flatMap(\.cases.covers))
         let missing = Set(ProgramOperationNames.all).subtracting(covered)
         #expect(missing.isEmpty, "no fixture has \(missing.sorted())")

@@ -9,7 +9,8 @@ import Testing
         ("networks", "Neural networks"), ("programs", "ML Programs"), ("classical", "Classical models and pipelines"),
     ]
 
-    @Test func thePageListsWhatTheFixturesCover() throws {
+    @Test("docs/core-ml-supported.md lists exactly what the fixtures cover")
+    func thePageListsWhatTheFixturesCover() throws {
         let page = try String(
             contentsOf: SharedData.packageRoot.appendingPathComponent("docs/core-ml-supported.md"), encoding: .utf8)
         var listed: [String: [String]] = [:]
@@ -27,7 +28,8 @@ import Testing
         }
     }
 
-    @Test func everyLayerHasAFixture() {
+    @Test("every supported layer of neural networks has a fixture")
+    func everyLayerHasAFixture() {
         let covers = Set(
             Fixture.all(in: "networks").flatMap(\.cases.covers).map { String($0.prefix { $0 != " " }) })
         #expect(NetworkTranslator.layerNames.filter { !covers.contains($0) } == [])

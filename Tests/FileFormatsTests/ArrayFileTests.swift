@@ -3,7 +3,8 @@ import Testing
 
 /// Against files that NumPy, safetensors and Python's zipfile wrote.
 @Suite struct ArrayFileTests {
-    @Test func arraysOfNumPy_haveShapeTypeAndPlace() throws {
+    @Test("a NumPy array has its shape, type and data range, and Fortran order is refused")
+    func arraysOfNumPy_haveShapeTypeAndPlace() throws {
         let bytes = try Fixtures.bytes("halves.npy"), array = try NPYFile(bytes)
         #expect(array.shape == [2, 2] && array.type == .float16 && array.data == 128..<136)
         #expect(Array(bytes[array.data]) == [0x00, 0x3C, 0x00, 0xC0, 0x00, 0x38, 0x00, 0x44])
@@ -14,13 +15,15 @@ import Testing
         }
     }
 
-    @Test func cutArray_isRefused() throws {
+    @Test("a .npy file that is cut off or too long is refused")
+    func cutArray_isRefused() throws {
         let bytes = try Fixtures.bytes("halves.npy")
         for count in 0..<bytes.count { #expect(throws: FormatError.self) { try NPYFile(Array(bytes.prefix(count))) } }
         #expect(throws: FormatError.self) { try NPYFile(bytes + [0]) }
     }
 
-    @Test func tensorsOfSafetensors_areFoundByName() throws {
+    @Test("tensors of a safetensors file are found by name, and a cut file is refused")
+    func tensorsOfSafetensors_areFoundByName() throws {
         let bytes = try Fixtures.bytes("two.safetensors"), file = try SafeTensorsFile(bytes)
         #expect(file.names == ["classes", "other"] && file.metadata == ["labels": "cat"])
         let classes = try #require(try file.tensor("classes"))
@@ -35,7 +38,8 @@ import Testing
 }
 
 @Suite struct ZipDirectoryTests {
-    @Test func filesOfAnArchiveBehindOtherBytes_areUnpacked() throws {
+    @Test("files of a zip archive behind other bytes are unpacked, up to the limit of size")
+    func filesOfAnArchiveBehindOtherBytes_areUnpacked() throws {
         for source in Fixtures.sources(try Fixtures.bytes("behind.zip")) {
             let zip = try #require(try ZipDirectory(source))
             #expect(zip.entries.map(\.name) == ["plain.txt", "folder/packed.txt"])

@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 @Suite struct ByteSourceTests {
-    @Test func inMemoryAndPiecewise_giveTheSameBytes() throws {
+    @Test("a source in memory and a source read in pieces give the same bytes")
+    func inMemoryAndPiecewise_giveTheSameBytes() throws {
         let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for source in Fixtures.sources(bytes) {
             for place in [0, 199_990, 70_000, 65_530, 3] {
@@ -15,7 +16,8 @@ import Testing
         }
     }
 
-    @Test func bytesPastTheEnd_areRefused() {
+    @Test("bytes past the end of a source are refused")
+    func bytesPastTheEnd_areRefused() {
         for source in Fixtures.sources([1, 2, 3]) {
             for (place, count) in [(0, 4), (3, 1), (4, 0), (-1, 1), (0, -1), (1, .max), (.max, .max)] {
                 let error = #expect(throws: FormatError.self) { try source.bytes(at: place, count: count) }
@@ -24,7 +26,8 @@ import Testing
         }
     }
 
-    @Test func partAboveTheLimit_isRefused() {
+    @Test("a part above the limit of size is refused")
+    func partAboveTheLimit_isRefused() {
         for source in Fixtures.sources([UInt8](repeating: 0, count: 100)) {
             #expect(throws: FormatError("has a part of 11 bytes at byte 1: the limit is 10")) {
                 try source.bytes(at: 1, count: 11, most: 10)
@@ -33,7 +36,8 @@ import Testing
     }
 
     /// Each step back costs a fetch: a file that leads to and fro is given up.
-    @Test func fileThatRefersToItselfForEver_isGivenUp() throws {
+    @Test("a file that leads to and fro too often is refused")
+    func fileThatRefersToItselfForEver_isGivenUp() throws {
         var fetches = 0
         let source = ByteSource(count: 1 << 20) {
             fetches += 1
@@ -49,7 +53,8 @@ import Testing
         #expect(error?.reason.contains("contains too many references") == true)
     }
 
-    @Test func fileThatBecomesShorter_isAnError() {
+    @Test("a file that becomes shorter while being read is an error")
+    func fileThatBecomesShorter_isAnError() {
         let source = ByteSource(count: 10) { _ in [1, 2, 3] }
         #expect(throws: FormatError("became shorter while it was read")) { try source.bytes(at: 0, count: 4) }
     }

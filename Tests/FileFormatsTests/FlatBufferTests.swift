@@ -4,7 +4,8 @@ import Testing
 
 /// Against buffers that Google's library wrote.
 @Suite struct FlatBufferTests {
-    @Test func everyKindOfField_isRead() throws {
+    @Test("every kind of FlatBuffer field is read")
+    func everyKindOfField_isRead() throws {
         for source in Fixtures.sources(try Fixtures.bytes("table.fb")) {
             let root = try FlatBuffer(source, identifier: "OCEL").root()
             #expect(try root.number(0, UInt8.self) == 200 && root.float(2) == 0.125)
@@ -21,14 +22,16 @@ import Testing
         }
     }
 
-    @Test func listsAboveTheLimit_areRefused() throws {
+    @Test("FlatBuffer lists and texts above their limit are refused")
+    func listsAboveTheLimit_areRefused() throws {
         let root = try FlatBuffer(ByteSource(try Fixtures.bytes("table.fb")), identifier: "OCEL").root()
         #expect(throws: FormatError.self) { try root.integers(4, most: 2) }
         #expect(throws: FormatError.self) { try root.tables(3, most: 1) }
         #expect(throws: FormatError.self) { try root.tables(3)?.last?.text(0, most: 5) }
     }
 
-    @Test func tablesWithoutEnd_areRefused() throws {
+    @Test("reading more than 200,000 tables of a FlatBuffer is refused")
+    func tablesWithoutEnd_areRefused() throws {
         let root = try FlatBuffer(ByteSource(try Fixtures.bytes("table.fb")), identifier: "OCEL").root()
         let error = #expect(throws: FormatError.self) {
             for _ in 0...FlatBuffer.mostTables { _ = try root.table(7) }
@@ -36,7 +39,8 @@ import Testing
         #expect(error?.reason == "has more than 200000 tables")
     }
 
-    @Test func anotherIdentifier_isRefused() throws {
+    @Test("a FlatBuffer with another identifier or too few bytes is refused")
+    func anotherIdentifier_isRefused() throws {
         let source = ByteSource(try Fixtures.bytes("table.fb"))
         #expect(throws: FormatError("begins with \"OCEL\" where a FlatBuffer has \"TFL3\"")) {
             try FlatBuffer(source, identifier: "TFL3")
@@ -48,7 +52,8 @@ import Testing
 
     /// Cut off at every byte, and with every byte replaced: a value or an error, and the same in memory and piece by
     /// piece.
-    @Test func damagedBuffers_areReadTheSameInMemoryAndPiecewise() throws {
+    @Test("damaged FlatBuffers give the same outcome in memory and read in pieces")
+    func damagedBuffers_areReadTheSameInMemoryAndPiecewise() throws {
         let original = try Fixtures.bytes("table.fb")
         var damaged = (0..<original.count).map { Array(original.prefix($0)) }
         for place in original.indices {
@@ -75,7 +80,8 @@ import Testing
         }
     }
 
-    @Test func offsetsOutsideOfTheBuffersRange_areRefused() throws {
+    @Test("a FlatBuffer offset that leads outside the buffer's range is refused")
+    func offsetsOutsideOfTheBuffersRange_areRefused() throws {
         let original = try Fixtures.bytes("table.fb")
         let source = ByteSource(original + [UInt8](repeating: 0, count: 1_000))
         // Within the source, but behind the buffer.
@@ -87,7 +93,8 @@ import Testing
         #expect(throws: FormatError.self) { try changed.table(7) }
     }
 
-    @Test func listsThatEndBehindTheBuffer_areRefused() throws {
+    @Test("a FlatBuffer list that ends behind the buffer is refused")
+    func listsThatEndBehindTheBuffer_areRefused() throws {
         let original = try Fixtures.bytes("table.fb")
         var bytes = original + [UInt8](repeating: 0, count: 1_000)
         let whole = 0..<original.count
@@ -102,7 +109,8 @@ import Testing
         }
     }
 
-    @Test func numbersOfAFlexBuffersMap_areReadByName() throws {
+    @Test("numbers of a FlexBuffer map are read by name, and damaged maps have at most 256")
+    func numbersOfAFlexBuffersMap_areReadByName() throws {
         let bytes = try Fixtures.bytes("map.flexbuffer")
         let map = try #require(FlexBuffer(bytes[...]))
         #expect(map.numbers == ["big": 1_099_511_627_776, "half": 0.5, "minus": -7, "yes": 1])
@@ -118,7 +126,8 @@ import Testing
     }
 
     /// New tables in front of a buffer lead into it.
-    @Test func frontOfABuffer_leadsIntoTheOldOne() throws {
+    @Test("a new root table in front of a FlatBuffer leads into the old buffer")
+    func frontOfABuffer_leadsIntoTheOldOne() throws {
         let original = try Fixtures.bytes("table.fb")
         let old = try FlatBuffer(ByteSource(original), identifier: "OCEL").root()
         let kinds: [FlatBufferFront.Kind] = [

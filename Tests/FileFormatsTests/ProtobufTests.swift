@@ -9,7 +9,8 @@ import Testing
         return fields
     }
 
-    @Test func everyWireType_isRead() throws {
+    @Test("protobuf fields of every wire type are read")
+    func everyWireType_isRead() throws {
         let bytes = try Fixtures.bytes("message.pb")
         for source in Fixtures.sources(bytes) {
             let fields = try Self.fields(source)
@@ -35,6 +36,7 @@ import Testing
     }
 
     @Test(
+        "a damaged protobuf message is refused with the place of the damage",
         arguments: [
             ([0x08], "the number at byte 1 does not end"),
             ([0x08] + [UInt8](repeating: 0xFF, count: 12), "the number at byte 1 does not end"),
@@ -54,14 +56,16 @@ import Testing
         }
     }
 
-    @Test func messageInAMessage_endsWhereItEnds() throws {
+    @Test("a field that reaches beyond the end of its inner message is refused")
+    func messageInAMessage_endsWhereItEnds() throws {
         // Field 1 of two bytes, of which the inner field wants five; more bytes follow in the outer message.
         let source = ByteSource([0x0A, 2, 0x12, 5, 1, 2, 3, 4, 5])
         var inner = ProtobufWalk(source, 2..<4)
         #expect(throws: FormatError.self) { try inner.next() }
     }
 
-    @Test func cutMessage_hasAPrefixOfTheFields() throws {
+    @Test("a protobuf message cut between fields has the first fields; cut within a field is refused")
+    func cutMessage_hasAPrefixOfTheFields() throws {
         let bytes = try Fixtures.bytes("message.pb"), ends = try Self.fields(ByteSource(bytes)).map(\.end)
         for count in 0..<bytes.count {
             let source = ByteSource(Array(bytes.prefix(count)))

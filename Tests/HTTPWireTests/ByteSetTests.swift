@@ -22,7 +22,7 @@ import Testing
         return set
     }
 
-    @Test(arguments: [0, 1, 7, 8, 20, 40])
+    @Test("a header field name accepts token characters only", arguments: [0, 1, 7, 8, 20, 40])
     func aFieldNameIsAToken(length: Int) {
         let name = String(repeating: "a", count: length)
         // A colon ends the name, if it has begun.
@@ -30,11 +30,14 @@ import Testing
         #expect(accepted("GET / HTTP/1.0\r\n\(name)", "b: c\r\n\r\n") == Set(allowed.utf8))
     }
 
-    @Test func aMethodIsAToken() {
+    @Test("a method accepts token characters only")
+    func aMethodIsAToken() {
         #expect(accepted("A", "B / HTTP/1.0\r\n\r\n") == Set(Self.token.utf8))
     }
 
-    @Test(arguments: [0, 1, 7, 8, 15, 16, 31, 32, 33, 100])
+    @Test(
+        "a field value accepts tabs and every byte that is no control character",
+        arguments: [0, 1, 7, 8, 15, 16, 31, 32, 33, 100])
     func aFieldValueHasNoControlCharacters(length: Int) {
         let allowed = Set([UInt8](0x20...0x7E) + [UInt8](0x80...0xFF) + [0x09])
         let value = String(repeating: "a", count: length)
@@ -42,18 +45,22 @@ import Testing
         #expect(accepted("GET / HTTP/1.0\r\nA: b", "\(value)\r\n\r\n") == allowed)
     }
 
-    @Test(arguments: [0, 7, 8, 31, 32, 33])
+    @Test(
+        "a path accepts the path characters of RFC 3986, slashes and a question mark only",
+        arguments: [0, 7, 8, 31, 32, 33])
     func aPathIsOfPathCharacters(length: Int) {
         let path = String(repeating: "a", count: length)
         #expect(accepted("GET /\(path)", "b HTTP/1.0\r\n\r\n") == Set((Self.pathCharacters + "/?").utf8))
     }
 
-    @Test func aQueryIsOfQueryCharactersAndWhatBrowsersLeave() {
+    @Test("a query accepts the characters of RFC 3986 and those that browsers leave as they are")
+    func aQueryIsOfQueryCharactersAndWhatBrowsersLeave() {
         let allowed = Self.pathCharacters + "/?" + "[]{}|^\\`"
         #expect(accepted("GET /?", "b HTTP/1.0\r\n\r\n") == Set(allowed.utf8))
     }
 
-    @Test func aHostIsOfItsCharacters() {
+    @Test("a host accepts the characters of names and, in brackets, of IP literals only")
+    func aHostIsOfItsCharacters() {
         #expect(
             accepted("GET / HTTP/1.0\r\nHost: a", "b\r\n\r\n") == Set((Self.unreserved + Self.subDelimiters).utf8))
         #expect(
@@ -61,7 +68,8 @@ import Testing
                 == Set((Self.letters + Self.digits + ":.").utf8))
     }
 
-    @Test func aBoundaryIsOfItsCharacters() {
+    @Test("a multipart boundary accepts the characters of RFC 2046 only")
+    func aBoundaryIsOfItsCharacters() {
         var allowed: Set<UInt8> = []
         for byte in UInt8(0x20)...0x7E where byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
             let type = "multipart/form-data; boundary=\"a" + String(UnicodeScalar(byte)) + "b\""

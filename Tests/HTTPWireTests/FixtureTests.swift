@@ -16,7 +16,7 @@ import Testing
         return try Fixture.read(String(contentsOf: url, encoding: .utf8))
     }
 
-    @Test(arguments: files)
+    @Test("every fixture gives its events read whole, byte by byte, and cut in two at any point", arguments: files)
     func everyCaseHolds(file: String) throws {
         for fixture in try Self.cases(file) {
             switch fixture.kind {
@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func everyCaseNamesTheSectionThatDecidesIt() throws {
+    @Test("every fixture names a section and has its own title, and the threat model has their number")
+    func everyCaseNamesTheSectionThatDecidesIt() throws {
         var titles: Set<String> = []
         var count = 0
         for file in Self.files {
@@ -65,7 +66,8 @@ import Testing
     }
 
     /// Every error that the module can raise is shown by a case, except for those that no wire input of a case reaches.
-    @Test func everyReasonIsShown() throws {
+    @Test("every reason for a wire error is shown by a fixture, except multipart_boundary")
+    func everyReasonIsShown() throws {
         var shown: Set<String> = []
         for file in Self.files {
             for fixture in try Self.cases(file) {

@@ -20,6 +20,7 @@ import Testing
         + Array(repeating: 0, count: 11) + [1, 0x12, 0x34, 0, 80]
 
     @Test(
+        "a PROXY v2 header gives the source address or none, and a cut header needs more bytes",
         arguments: [
             (header(0x21, 0x11, four), "203.0.113.7:4660"),
             (header(0x21, 0x21, six), "[2001:db8::7]:4660"),
@@ -44,6 +45,7 @@ import Testing
     }
 
     @Test(
+        "a malformed PROXY v2 header is refused with a reason",
         arguments: [
             Array("GET / HTTP/1.1\r\n\r\n".utf8), Array("PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n".utf8), [0],
             Array(signature.dropLast()) + [0], signature + [0x11], signature + [0x22], signature + [0x2F],
@@ -64,7 +66,8 @@ import Testing
     }
 
     /// Whatever comes: no trap, no header longer than what came, and more bytes never change a verdict.
-    @Test func randomBytesAreJudgedOnce() {
+    @Test("more bytes never change the verdict on a random PROXY v2 header")
+    func randomBytesAreJudgedOnce() {
         let seed = SplitMix.seed(for: "PROXY headers")
         var random = SplitMix(seed: seed)
         for _ in 0..<20_000 {
@@ -103,6 +106,7 @@ import Testing
     private func parse(_ bytes: [UInt8]) -> ProxyHeader.Result { bytes.withUnsafeBytes { ProxyHeader.parse($0, .one) } }
 
     @Test(
+        "a PROXY v1 line gives the source address or none, and a cut line needs more bytes",
         arguments: [
             // The specification's example, and its longest lines with the lengths it gives.
             ("PROXY TCP4 192.168.0.1 192.168.0.11 56324 443", "192.168.0.1:56324", 47),
@@ -129,6 +133,7 @@ import Testing
     }
 
     @Test(
+        "a malformed PROXY v1 line is refused with a reason",
         arguments: [
             "GET / HTTP/1.1\r\n\r\n", "\r\n", "proxy TCP4 1.2.3.4 5.6.7.8 1 2\r\n",
             "PROXY  TCP4 1.2.3.4 5.6.7.8 1 2\r\n",
@@ -183,7 +188,8 @@ import Testing
     }
 
     /// Random lines, and such with a wrong byte: read as they are read word by word, in whatever pieces they come.
-    @Test func proxyHeader_randomLine_isParsedAsWritten() {
+    @Test("a random PROXY v1 line has the source that a reading word by word finds, or is refused")
+    func proxyHeader_randomLine_isParsedAsWritten() {
         let seed = SplitMix.seed(for: "PROXY lines")
         var random = SplitMix(seed: seed)
         func number(_ most: UInt64) -> String { String(random.next() % (most + 1)) }
@@ -238,6 +244,7 @@ import Testing
     private static let proxies = ["127.0.0.1", "10.0.0.0/8", "2001:db8:1::/48", "unix"]
 
     @Test(
+        "Forwarded and X-Forwarded-For name the client only where trusted proxies wrote them",
         arguments: [
             ("192.0.2.9:1", ["X-Forwarded-For: 203.0.113.7"], "192.0.2.9:1"),
             ("192.0.2.9:1", ["Forwarded: for=203.0.113.7"], "192.0.2.9:1"),
@@ -278,22 +285,27 @@ import Testing
         #expect(TrustedProxies.none.client(of: try head(fields), peer: peer) == peer)
     }
 
-    @Test(arguments: [
-        ("10.0.0.0/8", ["10.1.2.3", "10.255.255.255", "::ffff:10.0.0.1"], ["11.0.0.0", "::a00:1"]),
-        ("192.0.2.128/25", ["192.0.2.128", "192.0.2.255"], ["192.0.2.127"]),
-        ("192.0.2.1", ["192.0.2.1"], ["192.0.2.2"]), ("0.0.0.0/0", ["8.8.8.8"], ["2001:db8::1"]),
-        ("::/0", ["2001:db8::1"], ["8.8.8.8"]), ("2001:db8::/33", ["2001:db8:7fff::"], ["2001:db8:8000::"]),
-        ("::ffff:10.0.0.0/104", ["10.200.0.1"], ["11.0.0.1"]),
-    ])
+    @Test(
+        "a network in CIDR notation contains its addresses and no others",
+        arguments: [
+            ("10.0.0.0/8", ["10.1.2.3", "10.255.255.255", "::ffff:10.0.0.1"], ["11.0.0.0", "::a00:1"]),
+            ("192.0.2.128/25", ["192.0.2.128", "192.0.2.255"], ["192.0.2.127"]),
+            ("192.0.2.1", ["192.0.2.1"], ["192.0.2.2"]), ("0.0.0.0/0", ["8.8.8.8"], ["2001:db8::1"]),
+            ("::/0", ["2001:db8::1"], ["8.8.8.8"]), ("2001:db8::/33", ["2001:db8:7fff::"], ["2001:db8:8000::"]),
+            ("::ffff:10.0.0.0/104", ["10.200.0.1"], ["11.0.0.1"]),
+        ])
     func network_parsed_containsItsAddresses(text: String, inside: [String], outside: [String]) throws {
         let network = try #require(IPNetwork(parsing: text))
         for address in inside { #expect(network.contains(try #require(IPAddress(parsing: address))), "\(address)") }
         for address in outside { #expect(!network.contains(try #require(IPAddress(parsing: address))), "\(address)") }
     }
 
-    @Test(arguments: [
-        "", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "example.org", "10.0.0", "10.0.0.1:80",
-        "::ffff:10.0.0.0/8", "/8", "10.0.0.0/99999999999999999999",
-    ])
+    @Test(
+        "text that is not a network is refused as a trusted proxy",
+        arguments: [
+            "", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "example.org", "10.0.0",
+            "10.0.0.1:80",
+            "::ffff:10.0.0.0/8", "/8", "10.0.0.0/99999999999999999999",
+        ])
     func whatIsNoNetworkIsRefused(text: String) { #expect(TrustedProxies([text]) == nil) }
 }

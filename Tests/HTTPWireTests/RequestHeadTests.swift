@@ -14,7 +14,8 @@ import Testing
 
     private struct Missing: Error {}
 
-    @Test func fieldsAreFoundInAnyCase() throws {
+    @Test("header fields are found in any case, and method, target and framing are parsed")
+    func fieldsAreFoundInAnyCase() throws {
         let head = try head(
             "POST /v1/classify?top=3&crop=center+fit&x=%C3%A9 HTTP/1.1\r\nHost: a:80\r\nX-A: 1\r\nx-a: \t 2 \r\n"
                 + "Content-Length: 12\r\nExpect: 100-continue\r\n\r\n")
@@ -38,7 +39,8 @@ import Testing
         #expect(head.target.queryItems().map(\.value) == ["3", "center fit", "é"])
     }
 
-    @Test func namesDifferingInBit5OfANonLetterAreDifferent() throws {
+    @Test("field names that differ in bit 5 of a character other than a letter are different")
+    func namesDifferingInBit5OfANonLetterAreDifferent() throws {
         // '^' and '~', and '.' and a control byte, differ by 0x20 as letters of two cases do.
         let head = try head("GET / HTTP/1.0\r\na^b: 1\r\na~b: 2\r\n\r\n")
         #expect(head.values(of: "A^B") == ["1"])
@@ -46,14 +48,16 @@ import Testing
         #expect(head.value(of: "a\u{0E}b") == nil)
     }
 
-    @Test func aPathIsDecodedOnce() throws {
+    @Test("percent escapes in a path are decoded once")
+    func aPathIsDecodedOnce() throws {
         let head = try head("GET /a%20b/%2541/%c3%a9+c?x HTTP/1.0\r\n\r\n")
         #expect(head.target.path == "/a b/%41/é+c")
         #expect(head.target.rawPath == "/a%20b/%2541/%c3%a9+c")
         #expect(head.target.raw == "/a%20b/%2541/%c3%a9+c?x")
     }
 
-    @Test func queryItemsKeepOrderAndEmptyValues() throws {
+    @Test("query items keep their order and empty values")
+    func queryItemsKeepOrderAndEmptyValues() throws {
         let head = try head("GET /?a&b=&=c&&d=1=2&a=%26 HTTP/1.0\r\n\r\n")
         let items = head.target.queryItems()
         #expect(items.map(\.name) == ["a", "b", "", "d", "a"])
@@ -62,7 +66,8 @@ import Testing
         #expect(try self.head("GET / HTTP/1.0\r\n\r\n").target.query == nil)
     }
 
-    @Test func theAuthorityOfAnAbsoluteTargetOverridesHost() throws {
+    @Test("the authority of an absolute target overrides Host")
+    func theAuthorityOfAnAbsoluteTargetOverridesHost() throws {
         let head = try head("GET http://b.example:8080/x?y HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(head.target.form == .absolute)
         #expect(head.authority == "b.example:8080")
@@ -72,7 +77,8 @@ import Testing
 
     /// Three words: it is passed by value from the event loop to the handler. Swift 6.3's optimiser also loses the
     /// fields of larger values that are taken out of an enum's payload and returned, as `first` does.
-    @Test func head_inMemory_takesAtMost24Bytes() throws {
+    @Test("a request head takes at most 24 bytes and keeps its fields when a function returns the head")
+    func head_inMemory_takesAtMost24Bytes() throws {
         #expect(MemoryLayout<RequestHead>.size <= 24)
         let head = Self.first("GET /a HTTP/1.1\r\nHost: b\r\n\r\n")
         #expect(head.target.path == "/a")

@@ -8,14 +8,17 @@ import Testing
         421: "misdirected_request", 431: "headers_too_large", 501: "not_implemented", 505: "version_not_supported",
     ]
 
-    @Test(arguments: WireError.Reason.allCases)
+    @Test(
+        "every wire error reason has the code of its status, a sentence and a label",
+        arguments: WireError.Reason.allCases)
     func everyReasonHasAStatusACodeASentenceAndALabel(reason: WireError.Reason) {
         #expect(reason.code.rawValue == codes[reason.code.status.code])
         #expect(!reason.sentence.hasSuffix("."))
         #expect(reason.rawValue.allSatisfy { $0.isLowercase || $0 == "_" || $0.isNumber })
     }
 
-    @Test func aMessageSaysWhatCameAndALabelNever() {
+    @Test("the message of a wire error names the offending byte, and the label is a fixed word")
+    func aMessageSaysWhatCameAndALabelNever() {
         var parser = RequestParser()
         let bytes = Array("GET / HTTP/1.1\r\nX(secret): b\r\n\r\n".utf8)
         let error = #expect(throws: WireError.self) { try bytes.withUnsafeBytes { try parser.parse($0) } }
@@ -26,7 +29,8 @@ import Testing
         #expect(error?.status == .badRequest)
     }
 
-    @Test func theLayerAboveMakesItsOwn() {
+    @Test("wire errors made by the layer above are equal only with the same label")
+    func theLayerAboveMakesItsOwn() {
         let error = WireError(
             .requestTimeout, message: "too slow", label: "slow_headers")
         #expect(

@@ -21,13 +21,16 @@ import Testing
         return tensor
     }
 
-    @Test func goldens_ofCrops_areThereAndWhole() {
+    @Test("there are at least 60 reference crops and alignments, each with a whole expected tensor")
+    func goldens_ofCrops_areThereAndWhole() {
         #expect(GoldenCase.cropped.count >= 60)
         #expect(GoldenCase.cropped.allSatisfy { $0.expected.count == $0.spec.byteCount })
         #expect(GoldenCase.cropped.allSatisfy { $0.box.count == 4 || $0.points.count == 10 })
     }
 
-    @Test(arguments: GoldenCase.cropped)
+    @Test(
+        "a crop or face alignment differs from the reference by at most the levels its case allows",
+        arguments: GoldenCase.cropped)
     func part_orAlignment_isWithinOneLevelOfTheReference(_ golden: GoldenCase) throws {
         let image = try Self.pixels(golden.file)
         var got: [UInt8]
@@ -48,7 +51,7 @@ import Testing
         #expect(largest ?? .max <= golden.maximum)
     }
 
-    @Test("the whole of a decoded picture gives the tensor of the picture itself", arguments: Fixtures.names)
+    @Test("a tensor made from decoded pixels equals the tensor of the file within one level", arguments: Fixtures.names)
     func wholePicture_fromPixels_isTheSameTensor(_ name: String) throws {
         for order in [ChannelOrder.rgb, .gray] {
             let spec = ImageTensorSpec(width: 24, height: 18, channelOrder: order, background: .white)
@@ -63,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("a box without an area, or too large, or that is no number, is refused")
+    @Test("a box without area, with NaN or infinity, or with too many pixels is refused")
     func box_withoutMeaning_isRefused() throws {
         let nan = Double.nan, far = 1e300
         for box in [
@@ -83,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("a window outside the picture is black, and a mask leaves what lies in its runs")
+    @Test("pixels outside the picture or outside the runs of a mask are black")
     func pixels_outsideThePictureOrTheMask_areBlack() throws {
         let image = try Self.pixels("scene.png"), size = image.info
         let spec = ImageTensorSpec(width: 4, height: 4, cropAndScale: .scaleFill)
@@ -108,14 +111,15 @@ import Testing
         #expect(throws: ImageError.self) { try image.masked(x: 1..<1, y: 0..<1) { _ in } }
     }
 
-    @Test func grown_byAMargin_movesEachSideOutwards() {
+    @Test("a box grown by a margin extends by that fraction on every side; a square takes the longer side")
+    func grown_byAMargin_movesEachSideOutwards() {
         let box = PictureBox(x: 10, y: 20, width: 40, height: 10)
         #expect(box.grown(by: 0.2) == PictureBox(x: 2, y: 18, width: 56, height: 14))
         #expect(box.grown(by: 0, isSquare: true) == PictureBox(x: 10, y: 5, width: 40, height: 40))
         #expect(box.grown(by: 0.5, isSquare: true) == PictureBox(x: -10, y: -15, width: 80, height: 80))
     }
 
-    @Test("points that determine no transform give none")
+    @Test("points that coincide, are too few or are not numbers give no similarity transform")
     func transform_ofPointsWithoutMeaning_isNil() {
         let same = Array(repeating: PicturePoint(x: 3, y: 3), count: 5)
         let points = SimilarityTransform.fivePoints
@@ -126,7 +130,7 @@ import Testing
         #expect(SimilarityTransform(from: points, to: [PicturePoint(x: .nan, y: 0)] + points.dropFirst()) == nil)
     }
 
-    @Test("points of a part map back to the picture")
+    @Test("the corners of a cropped part's tensor map back to the part's corners in the picture")
     func mapping_ofAPart_goesThroughItsCorners() {
         let spec = ImageTensorSpec(width: 20, height: 10, cropAndScale: .scaleFill)
         var options = ImageDecodeOptions()

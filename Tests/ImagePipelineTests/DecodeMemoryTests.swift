@@ -9,7 +9,10 @@ import Testing
     }
 
     /// The decoder's own word: what it would hold of a picture is in its refusal.
-    @Test(arguments: Fixtures.names) func isWhatTheDecoderHolds(_ file: String) throws {
+    @Test(
+        "the memory predicted from a header is at least what the decoder holds, and not far above",
+        arguments: Fixtures.names)
+    func isWhatTheDecoderHolds(_ file: String) throws {
         let bytes = try Fixtures.bytes(file)
         let info = try ImagePipeline.probe(bytes)
         let rows = (info.width + info.height) * 512
@@ -29,7 +32,8 @@ import Testing
         if held == 0 { #expect(found == rows, "\(file)") }
     }
 
-    @Test func formatsWithoutRows_areCountedWhole() throws {
+    @Test("the predicted memory of a progressive JPEG, interlaced PNG or WebP includes the whole picture")
+    func formatsWithoutRows_areCountedWhole() throws {
         #expect(Fixtures.names.count > 60)
         for (file, least) in [
             ("scene-progressive.jpg", 150 * 113 * 2), ("rgba-8-interlaced.png", 32 * 4),
@@ -41,7 +45,8 @@ import Testing
         }
     }
 
-    @Test func whatIsRefusedTakesNothing() throws {
+    @Test("the predicted memory is 0 for unsupported formats and for pictures above the limits")
+    func whatIsRefusedTakesNothing() throws {
         #expect(try memory([]) == 0)
         #expect(try memory(Array("GIF89a".utf8)) == 0)
         let bytes = try Fixtures.bytes("rgb-8-interlaced.png")

@@ -3,7 +3,8 @@ import ImagePipeline
 import Testing
 
 @Suite struct ExplainTests {
-    @Test func theTransformsAreListed() throws {
+    @Test("explain lists the preprocessing steps in order, and its report survives JSON encoding")
+    func theTransformsAreListed() throws {
         let spec = ImageTensorSpec(
             width: 20, height: 16, channelOrder: .bgr, layout: .nchw, element: .float32, cropAndScale: .scaleFit)
         let pipeline = try ImagePipeline(spec: spec)
@@ -16,7 +17,8 @@ import Testing
         #expect(try JSONDecoder().decode(PreprocessingReport.self, from: text) == report)
     }
 
-    @Test func aCropIsReportedInPixelsOfTheUprightPicture() throws {
+    @Test("explain reports the center crop of a tall picture in pixels of the picture")
+    func aCropIsReportedInPixelsOfTheUprightPicture() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 10, height: 10))
         let report = try Fixtures.bytes("tall.png").withUnsafeBytes { try pipeline.explain($0) }
         let crop = try #require(report.steps.first { $0.operation == "crop" })
@@ -26,7 +28,9 @@ import Testing
             ])
     }
 
-    @Test(arguments: TensorFormTests.forms.filter { $0.element != .uint8 && $0.element != .int8 })
+    @Test(
+        "a floating-point tensor turns back into the picture's levels, as pixels and as a PNG",
+        arguments: TensorFormTests.forms.filter { $0.element != .uint8 && $0.element != .int8 })
     func theTensorCanBeSeen(_ spec: ImageTensorSpec) throws {
         let picture = try Fixtures.bytes("scene.png")
         let levels = try ImagePipeline(spec: ImageTensorSpec(width: 21, height: 13)).tensor(picture)
@@ -39,7 +43,8 @@ import Testing
         #expect(try ImagePipeline(spec: ImageTensorSpec(width: 21, height: 13)).tensor(png) == pixels)
     }
 
-    @Test func outputsAreDenormalized() throws {
+    @Test("a model's float output becomes pixel levels, clamped to 0...255, with NaN as 0")
+    func outputsAreDenormalized() throws {
         let values: [Float] = [-1, 0, 1, 2, .nan, -.infinity, .infinity, 0.5, -0.5, 0.1, 0.2, 0.3]
         let output = PixelReconstruction(
             width: 2, height: 2, element: .float32, scale: [127.5, 127.5, 127.5], bias: [1, 1, 1])
@@ -50,7 +55,8 @@ import Testing
         }
     }
 
-    @Test func aTensorBecomesAFileOfNumPys() throws {
+    @Test("a tensor is written as a NumPy .npy file, and a shape of another size is refused")
+    func aTensorBecomesAFileOfNumPys() throws {
         let file = try [UInt8](0..<6).withUnsafeBytes { try NPYEncoder.encode($0, shape: [1, 2, 3], element: .uint8) }
         #expect(file.count == 128 + 6)
         #expect(Array(file[0..<10]) == [0x93, 78, 85, 77, 80, 89, 1, 0, 118, 0])

@@ -9,7 +9,8 @@ import Testing
     }
 
     /// torchvision's Resize: int(256 * 335 / 200) is 428, although the quotient is 428.8.
-    @Test func theLongerSideIsRoundedDown() {
+    @Test("resizing by the shorter side rounds the longer side down, as torchvision does")
+    func theLongerSideIsRoundedDown() {
         let spec = ImageTensorSpec(width: 224, height: 224, resizeShorterSide: 256)
         let wide = PictureMapping(width: 335, height: 200, spec: spec)
         #expect(axis(wide.x) == (428, -102) && axis(wide.y) == (256, -16))
@@ -18,11 +19,13 @@ import Testing
     }
 
     /// Python's round(), as in Pillow's ImageOps.contain and pad: halves to even.
-    @Test(arguments: [
-        (4, 1, 2.0, 4.0), (4, 3, 8.0, 1.0), (10, 7, 7.0, 2.0), (10, 5, 5.0, 2.0), (40, 27, 7.0, 2.0),
-        (40, 26, 6.0, 2.0),
-        (1000, 1, 1.0, 4.0),
-    ])
+    @Test(
+        "the scaled side and the offset of a fitted picture round halves to even, as Pillow does",
+        arguments: [
+            (4, 1, 2.0, 4.0), (4, 3, 8.0, 1.0), (10, 7, 7.0, 2.0), (10, 5, 5.0, 2.0), (40, 27, 7.0, 2.0),
+            (40, 26, 6.0, 2.0),
+            (1000, 1, 1.0, 4.0),
+        ])
     func whatIsFittedIsRoundedToEven(width: Int, height: Int, scaled: Double, offset: Double) {
         let spec = ImageTensorSpec(width: 10, height: 10, cropAndScale: .scaleFit)
         let wide = PictureMapping(width: width, height: height, spec: spec)
@@ -31,7 +34,8 @@ import Testing
         #expect(axis(tall.y) == (10, 0) && axis(tall.x) == (scaled, offset))
     }
 
-    @Test func whereAnOddPixelGoes() {
+    @Test("the centering option decides on which side an odd pixel of crop or padding goes")
+    func whereAnOddPixelGoes() {
         var spec = ImageTensorSpec(width: 10, height: 10, cropAndScale: .scaleFit)
         #expect(PictureMapping(width: 10, height: 7, spec: spec).y.offset == 2)
         spec.centering = .floor
@@ -54,7 +58,8 @@ import Testing
         #expect(PictureMapping(width: 3, height: 6, spec: spec).x.offset == 1)
     }
 
-    @Test func theMiddleOfAPictureThatIsWiderThanTheTensor() {
+    @Test("a center crop scales a wide picture to the tensor's height and cuts left and right equally")
+    func theMiddleOfAPictureThatIsWiderThanTheTensor() {
         let mapping = PictureMapping(width: 301, height: 200, spec: ImageTensorSpec(width: 100, height: 100))
         #expect(mapping.x.offset == -25.25 && mapping.x.scale == 0.5)
         #expect(mapping.y.offset == 0 && mapping.y.scale == 0.5)
@@ -70,12 +75,14 @@ import Testing
 
     /// 900 x 600 pixels. An eighth has one and a half times the pixels each way of 75 x 50, just; chroma that has fewer
     /// samples one way needs as many times more.
-    @Test(arguments: [
-        ("large-420.jpg", 75, 50, "1/8"), ("large-444.jpg", 75, 50, "1/8"), ("large-420.jpg", 76, 50, "2/8"),
-        ("large-420.jpg", 75, 51, "2/8"), ("large-420.jpg", 8, 600, "8/8"), ("large-420.jpg", 900, 8, "8/8"),
-        ("large-420.jpg", 300, 200, "4/8"), ("large-420.jpg", 301, 200, "8/8"), ("large-422.jpg", 75, 50, "2/8"),
-        ("large-440.jpg", 75, 50, "2/8"), ("large-411.jpg", 75, 50, "4/8"),
-    ])
+    @Test(
+        "a JPEG is decoded at a reduced scale only where width, height and chroma keep enough pixels",
+        arguments: [
+            ("large-420.jpg", 75, 50, "1/8"), ("large-444.jpg", 75, 50, "1/8"), ("large-420.jpg", 76, 50, "2/8"),
+            ("large-420.jpg", 75, 51, "2/8"), ("large-420.jpg", 8, 600, "8/8"), ("large-420.jpg", 900, 8, "8/8"),
+            ("large-420.jpg", 300, 200, "4/8"), ("large-420.jpg", 301, 200, "8/8"), ("large-422.jpg", 75, 50, "2/8"),
+            ("large-440.jpg", 75, 50, "2/8"), ("large-411.jpg", 75, 50, "4/8"),
+        ])
     func bothSidesNeedTheirPixels(_ file: String, _ width: Int, _ height: Int, _ scale: String) throws {
         let parameters = try decoding(
             file, ImageTensorSpec(width: width, height: height, cropAndScale: .scaleFill, decodeMargin: 1.5))
@@ -84,7 +91,7 @@ import Testing
 
     /// The same stored pixels, said to be mirrored. 900 is not a multiple of 8: an eighth of it has a fraction of a
     /// pixel.
-    @Test(arguments: [1.2, 1.9])
+    @Test("a JPEG decoded at 1/8 size with a mirrored orientation gives the mirrored tensor", arguments: [1.2, 1.9])
     func mirroredPicturesAreMirrored(margin: Double) throws {
         let (width, height) = margin < 1.5 ? (90, 60) : (33, 22)
         let picture = try Fixtures.bytes("large-420.jpg")
@@ -119,7 +126,7 @@ import Testing
     // MARK: Values
 
     /// The margin has the colour that was asked for, in the tensor's order and range.
-    @Test(arguments: TensorFormTests.forms)
+    @Test("padding has the fill colour in the tensor's channel order and value range", arguments: TensorFormTests.forms)
     func whatIsLeftFreeIsFilled(_ form: ImageTensorSpec) throws {
         var spec = form
         spec.cropAndScale = .scaleFit
@@ -136,7 +143,8 @@ import Testing
         }
     }
 
-    @Test func grayIsFilledWithTheColoursLuma() throws {
+    @Test("padding of a gray tensor has the luma of the fill colour")
+    func grayIsFilledWithTheColoursLuma() throws {
         let spec = ImageTensorSpec(
             width: 21, height: 13, channelOrder: .gray, cropAndScale: .scaleFit,
             fill: RGBColor(red: 200, green: 100, blue: 50))
@@ -145,7 +153,8 @@ import Testing
     }
 
     /// (pixel * rescale + offset - mean) / std, and once more by std.
-    @Test func normalizationOffsetAndSecondDivision() throws {
+    @Test("normalization adds its offset, and divides by std twice where the option says so")
+    func normalizationOffsetAndSecondDivision() throws {
         var spec = ImageTensorSpec(width: 2, height: 1, channelOrder: .gray, element: .float32)
         let picture = try [UInt8]([0, 255]).withUnsafeBytes {
             try PixelReconstruction(width: 2, height: 1, channelOrder: .gray).png($0)
@@ -163,7 +172,8 @@ import Testing
         #expect(twice.linear.scale == [Float(16.0 / 255)] && twice.linear.bias == [8])
     }
 
-    @Test func specification_outsideItsBounds_isRefused() throws {
+    @Test("a side, decode margin, exact size or std outside its bounds makes a specification invalid")
+    func specification_outsideItsBounds_isRefused() throws {
         _ = try ImagePipeline(spec: ImageTensorSpec(width: 1, height: 16_384, decodeMargin: 1))
         #expect(throws: ImageError.self) { try ImagePipeline(spec: ImageTensorSpec(width: 1, height: 16_385)) }
         #expect(throws: ImageError.self) {
@@ -180,7 +190,8 @@ import Testing
         #expect(throws: ImageError.self) { try ImagePipeline(spec: spec) }
     }
 
-    @Test func scansByTheSizeOfThePicture() {
+    @Test("larger pictures may have fewer JPEG scans, and no picture more than the configured maximum")
+    func scansByTheSizeOfThePicture() {
         let limits = ImageLimits(maxPixels: 1_000_000, maxScans: 100)
         #expect(limits.scans(ofPixels: 1_000_000) == 20)
         #expect(limits.scans(ofPixels: 400_000) == 50)

@@ -3,13 +3,16 @@ import Testing
 
 /// Against Pillow: what was expected was made by Tests/FixtureMakers/make-image-goldens.
 @Suite struct GoldenTests {
-    @Test func goldens_allCases_areThereAndWhole() {
+    @Test("there are at least 150 reference tensors and 80 resampled ones, each of its specified size")
+    func goldens_allCases_areThereAndWhole() {
         #expect(GoldenCase.all.count >= 150)
         #expect(GoldenCase.resampled.count >= 80)
         #expect((GoldenCase.all + GoldenCase.resampled).allSatisfy { $0.expected.count == $0.spec.byteCount })
     }
 
-    @Test(arguments: GoldenCase.all + GoldenCase.resampled)
+    @Test(
+        "a tensor differs from Pillow's by at most the mean and maximum its case allows",
+        arguments: GoldenCase.all + GoldenCase.resampled)
     func theTensorIsPillows(_ golden: GoldenCase) throws {
         let pipeline = try ImagePipeline(spec: golden.spec)
         let tensor = try pipeline.tensor(Fixtures.bytes(golden.file), options: golden.options)
@@ -26,7 +29,9 @@ import Testing
 
     /// Noise brings every level beside every other: a weight that is off by its last bit shows in a few pixels of
     /// these.
-    @Test(arguments: [(Resampler.bicubic, 0x66ac_9989_79a5_008e as UInt64), (.lanczos, 0x2713_7726_3232_b6ff)])
+    @Test(
+        "noise resized with bicubic or Lanczos equals Pillow's result bit for bit",
+        arguments: [(Resampler.bicubic, 0x66ac_9989_79a5_008e as UInt64), (.lanczos, 0x2713_7726_3232_b6ff)])
     func noiseIsPillowsToTheLastBit(_ resampler: Resampler, _ expected: UInt64) throws {
         var state: UInt32 = 12_345
         let pixels = (0..<640 * 480 * 3).map { _ in

@@ -4,45 +4,53 @@ import TestSupport
 import Testing
 
 @Suite struct HeaderTests {
-    @Test(arguments: [
-        ("scene-420.jpg", ImageInfo(format: .jpeg, width: 150, height: 113, orientation: 1)),
-        ("orientation-6.jpg", ImageInfo(format: .jpeg, width: 41, height: 60, orientation: 6)),
-        ("tall.png", ImageInfo(format: .png, width: 41, height: 97, orientation: 1)),
-        ("orientation-6.webp", ImageInfo(format: .webp, width: 41, height: 60, orientation: 6)),
-        ("scene-lossy.webp", ImageInfo(format: .webp, width: 90, height: 70, orientation: 1)),
-        ("animated-part.webp", ImageInfo(format: .webp, width: 90, height: 70, orientation: 1)),
-    ])
+    @Test(
+        "probing reads format, size and orientation from the header",
+        arguments: [
+            ("scene-420.jpg", ImageInfo(format: .jpeg, width: 150, height: 113, orientation: 1)),
+            ("orientation-6.jpg", ImageInfo(format: .jpeg, width: 41, height: 60, orientation: 6)),
+            ("tall.png", ImageInfo(format: .png, width: 41, height: 97, orientation: 1)),
+            ("orientation-6.webp", ImageInfo(format: .webp, width: 41, height: 60, orientation: 6)),
+            ("scene-lossy.webp", ImageInfo(format: .webp, width: 90, height: 70, orientation: 1)),
+            ("animated-part.webp", ImageInfo(format: .webp, width: 90, height: 70, orientation: 1)),
+        ])
     func probeReadsTheHeader(_ file: String, _ info: ImageInfo) throws {
         #expect(try ImagePipeline.probe(Fixtures.bytes(file)) == info)
     }
 
-    @Test(arguments: [
-        ("BM6.......", "text"), ("%PDF-1.7", "PDF"), ("  <!DOCTYPE HTML>", "HTML"),
-        ("<svg xmlns=", "SVG"),
-        ("....ftypisom", "an MP4 or QuickTime file"),
-        ("II*\0....CR", "a camera raw file"), ("....ftypcrx ", "a Canon raw file"), ("{\"image\": 1}", "JSON"),
-        ("/9j/4AAQSkZJRg", "a JPEG as base64 text: send its bytes"), ("RIFF....AVI ", "a RIFF file that is not WebP"),
-        ("....mdat", "an MP4 or QuickTime file"),
-        ("<body>", "HTML"), ("{\\rtf1", "an RTF document"), ("no picture", "text"),
-        ("UklGRiQAAABXRUJQ", "a WebP as base64 text: send its bytes"),
-        ("data:;base64,", "a data: URL: send the picture's bytes"),
-        ("photos/Cat.JPG", "a file name: send the file itself (with curl, put @ before the name)"),
-        ("@cat.png", "a file name: send the file itself (with curl, put @ before the name)"),
-        ("b'\\x89PNG\\r\\n", "a Python bytes literal: send the bytes themselves"),
-        ("\u{FFFD}PNG\r\n", "binary data that was converted to text: send the bytes unchanged"),
-        ("https://example.com/cat.jpg", "a URL: send the picture's bytes"),
-    ])
+    @Test(
+        "content that is no supported picture is refused with the name of what the content looks like",
+        arguments: [
+            ("BM6.......", "text"), ("%PDF-1.7", "PDF"), ("  <!DOCTYPE HTML>", "HTML"),
+            ("<svg xmlns=", "SVG"),
+            ("....ftypisom", "an MP4 or QuickTime file"),
+            ("II*\0....CR", "a camera raw file"), ("....ftypcrx ", "a Canon raw file"), ("{\"image\": 1}", "JSON"),
+            ("/9j/4AAQSkZJRg", "a JPEG as base64 text: send its bytes"),
+            ("RIFF....AVI ", "a RIFF file that is not WebP"),
+            ("....mdat", "an MP4 or QuickTime file"),
+            ("<body>", "HTML"), ("{\\rtf1", "an RTF document"), ("no picture", "text"),
+            ("UklGRiQAAABXRUJQ", "a WebP as base64 text: send its bytes"),
+            ("data:;base64,", "a data: URL: send the picture's bytes"),
+            ("photos/Cat.JPG", "a file name: send the file itself (with curl, put @ before the name)"),
+            ("@cat.png", "a file name: send the file itself (with curl, put @ before the name)"),
+            ("b'\\x89PNG\\r\\n", "a Python bytes literal: send the bytes themselves"),
+            ("\u{FFFD}PNG\r\n", "binary data that was converted to text: send the bytes unchanged"),
+            ("https://example.com/cat.jpg", "a URL: send the picture's bytes"),
+        ])
     func whatIsNotDecodedIsNamed(_ start: String, _ name: String) {
         #expect(throws: ImageError.unsupportedFormat(looksLike: name)) { try ImagePipeline.probe(Array(start.utf8)) }
         #expect(ImageError.unsupportedFormat(looksLike: name).message.contains(name))
     }
 
-    @Test(arguments: [
-        ("GIF89a....", ImageFormat.gif), ("GIF87a", .gif), ("....ftypheic", .heic), ("....ftypavif", .avif),
-        ("\0\0\0\u{1C}ftypmif1....mif1avif", .avif), ("\0\0\0\u{1C}ftypmif1....mif1heic", .heic),
-        ("\0\0\0\u{14}ftypmif1....mif1avif", .heic), ("II*\0....", .tiff), ("MM\0*....", .tiff), ("II+\0....", .tiff),
-        ("\0\0\0\u{0C}JXL \r\n", .jxl), ("BM............\u{28}\0\0\0", .bmp),
-    ])
+    @Test(
+        "GIF, HEIC, AVIF, TIFF, JPEG XL and BMP are recognized but not decoded in this process",
+        arguments: [
+            ("GIF89a....", ImageFormat.gif), ("GIF87a", .gif), ("....ftypheic", .heic), ("....ftypavif", .avif),
+            ("\0\0\0\u{1C}ftypmif1....mif1avif", .avif), ("\0\0\0\u{1C}ftypmif1....mif1heic", .heic),
+            ("\0\0\0\u{14}ftypmif1....mif1avif", .heic), ("II*\0....", .tiff), ("MM\0*....", .tiff),
+            ("II+\0....", .tiff),
+            ("\0\0\0\u{0C}JXL \r\n", .jxl), ("BM............\u{28}\0\0\0", .bmp),
+        ])
     func formatsOfSeparateProcessesAreKnownAndNotDecodedHere(_ start: String, _ format: ImageFormat) throws {
         let bytes = Array(start.utf8)
         #expect(bytes.withUnsafeBytes { ImagePipeline.format(of: $0) } == format)
@@ -52,7 +60,8 @@ import Testing
     }
 
     /// An item may have another coding than the brand says: what is turned off stays so.
-    @Test func itemsOfAFormatThatIsTurnedOffAreRefused() throws {
+    @Test("a HEIF file with an item coded in a format that is turned off is refused")
+    func itemsOfAFormatThatIsTurnedOffAreRefused() throws {
         func item(_ type: String, version: UInt8) -> [UInt8] {
             Array("infe".utf8) + [version, 0, 0, 0] + (version == 2 ? [0, 1] : [0, 0, 0, 1]) + [0, 0] + Array(type.utf8)
         }
@@ -81,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func nothingAndNoiseAreRefused() {
+    @Test("empty input and bytes of no known format are refused")
+    func nothingAndNoiseAreRefused() {
         #expect(throws: ImageError.empty) { try ImagePipeline.probe([]) }
         #expect(throws: ImageError.unsupportedFormat(looksLike: nil)) { try ImagePipeline.probe([1, 2, 3]) }
     }
@@ -100,7 +110,8 @@ import Testing
     }
 
     /// As Pillow: data that continue in a second segment are one, and the first of two directories is the first.
-    @Test func ofTwoSegmentsTheFirstCounts() throws {
+    @Test("of two EXIF segments in a JPEG the first gives the orientation")
+    func ofTwoSegmentsTheFirstCounts() throws {
         for (first, second) in [(UInt16(6), UInt16(3)), (3, 6), (8, 1)] {
             let one = jpeg(exif: tiff(value: first))
             let segment = Array("Exif\0\0".utf8) + tiff(value: second)
@@ -111,7 +122,8 @@ import Testing
     }
 
     /// Limits are judged by the first one, and libjpeg would decode by the second.
-    @Test func twoFrameHeadersAreRefused() throws {
+    @Test("a JPEG with two frame headers is refused")
+    func twoFrameHeadersAreRefused() throws {
         let one = jpeg(exif: tiff(value: 1))
         let frame: [UInt8] = [0xFF, 0xC0, 0, 11, 8, 0x40, 0, 0x40, 0, 1, 1, 0x11, 0]
         let scan = one.count - 4
@@ -120,7 +132,8 @@ import Testing
         }
     }
 
-    @Test func orientationIsReadWithBoundsChecks() throws {
+    @Test("EXIF orientations 1 to 8 are read, and an invalid or out-of-bounds entry counts as 1")
+    func orientationIsReadWithBoundsChecks() throws {
         for value in UInt16(1)...8 {
             #expect(try ImagePipeline.probe(jpeg(exif: tiff(value: value))).orientation == Int(value))
         }
@@ -147,7 +160,7 @@ import Testing
         #expect(try ImagePipeline.probe(jpeg(exif: far)).orientation == 1)
     }
 
-    @Test("The Python package takes files for pictures by the same endings")
+    @Test("the Python package lists the same picture file endings as the server")
     func thePythonPackageHasTheSameEndings() throws {
         let file = SharedData.packageRoot.appendingPathComponent("clients/python/src/ocelli/stores.py")
         let line = try #require(

@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    @Test func twelveBitsAreRefused() throws {
+    @Test("a JPEG with 12 bits per sample is refused with advice to convert the file")
+    func twelveBitsAreRefused() throws {
         #expect(
             try refusal(process: 0xC1, precision: 12)
                 == .corrupt(
@@ -26,13 +27,15 @@ import Testing
         #expect(try refusal() == nil)
     }
 
-    @Test(arguments: [UInt8(0xC3), 0xCB]) func losslessIsRefused(_ process: UInt8) throws {
+    @Test("a lossless JPEG is refused with advice to convert the file", arguments: [UInt8(0xC3), 0xCB])
+    func losslessIsRefused(_ process: UInt8) throws {
         #expect(
             try refusal(process: process, precision: 16)
                 == .corrupt("the JPEG is lossless (ITU-T T.81, process 14): convert it to PNG or an ordinary JPEG"))
     }
 
-    @Test(arguments: [UInt8(0xC5), 0xC7, 0xCD, 0xCF]) func hierarchicalIsRefused(_ process: UInt8) throws {
+    @Test("a hierarchical JPEG is refused with advice to convert the file", arguments: [UInt8(0xC5), 0xC7, 0xCD, 0xCF])
+    func hierarchicalIsRefused(_ process: UInt8) throws {
         #expect(
             try refusal(process: process)
                 == .corrupt(
@@ -40,7 +43,8 @@ import Testing
     }
 
     /// `jpegtran -arithmetic` codes the same coefficients in another way.
-    @Test func arithmeticCodingIsDecoded() throws {
+    @Test("an arithmetic-coded JPEG gives the same tensor as its Huffman-coded version")
+    func arithmeticCodingIsDecoded() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 150, height: 113, cropAndScale: .scaleFill))
         let expected = try pipeline.tensor(Fixtures.bytes("scene-420.jpg"))
         #expect(try pipeline.tensor(Fixtures.bytes("coding/scene-420-arithmetic.jpg")) == expected)

@@ -5,7 +5,8 @@ import Testing
 /// Pictures written as JPEG.
 @Suite struct JPEGEncoderTests {
     /// libjpeg writes into larger and larger memory: what is freed, once, is the last one, wherever it is stopped.
-    @Test func encodingThatIsStopped_freesWhatItWrote() throws {
+    @Test("a JPEG encoding stopped at any check throws cancelled, and the next encoding is intact")
+    func encodingThatIsStopped_freesWhatItWrote() throws {
         let (width, height) = (200, 1_024)
         var random = SplitMix(seed: 34)
         let noise = (0..<width * height * 3).map { _ in UInt8(truncatingIfNeeded: random.next()) }

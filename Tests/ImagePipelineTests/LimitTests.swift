@@ -5,6 +5,7 @@ import Testing
     private let spec = ImageTensorSpec(width: 16, height: 16)
 
     @Test(
+        "a truncated picture is refused with the length at which its data end",
         arguments: Fixtures.names.filter { $0.hasPrefix("scene") || $0.hasPrefix("rgb-8") || $0.hasPrefix("animated") })
     func aTruncatedPictureIsRefusedWithWhereItEnds(_ file: String) throws {
         let picture = try Fixtures.bytes(file)
@@ -21,7 +22,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["scene-420.jpg", "scene-lossy.webp", "scene.png"])
+    @Test(
+        "with tolerateTruncation, a picture cut at three quarters keeps its first rows",
+        arguments: ["scene-420.jpg", "scene-lossy.webp", "scene.png"])
     func truncationCanBeTolerated(_ file: String) throws {
         let picture = try Fixtures.bytes(file)
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(tolerateTruncation: true))
@@ -32,7 +35,8 @@ import Testing
     }
 
     /// The passes that there are give a picture: coarser, not another one.
-    @Test func aTruncatedInterlacedPictureIsWhatItsPassesGive() throws {
+    @Test("with tolerateTruncation, an interlaced PNG cut near its end keeps most of its pixels")
+    func aTruncatedInterlacedPictureIsWhatItsPassesGive() throws {
         let picture = try Fixtures.bytes("rgb-8-interlaced.png")
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(tolerateTruncation: true))
         let whole = try pipeline.tensor(picture)
@@ -42,7 +46,8 @@ import Testing
         #expect(try pipeline.tensor(Array(picture.prefix(60))) != whole)
     }
 
-    @Test func pixelsAreLimitedByTheHeader() throws {
+    @Test("a picture with too many pixels or too long a side is refused from its header")
+    func pixelsAreLimitedByTheHeader() throws {
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: 150 * 113 - 1))
         for file in ["scene-420.jpg", "scene.png"] {
             #expect(
@@ -67,17 +72,20 @@ import Testing
         #expect(throws: ImageError.self) { try ImagePipeline(spec: spec).tensor(bomb) }
     }
 
-    @Test(arguments: [
-        ("rgb-8-interlaced.png", "it is interlaced"), ("scene-progressive.jpg", "it comes in several scans"),
-        ("scene-apart.jpg", "it comes in several scans"), ("scene-lossy.webp", "a WebP is decoded whole"),
-    ])
+    @Test(
+        "a picture that needs too much memory to decode is refused with the reason",
+        arguments: [
+            ("rgb-8-interlaced.png", "it is interlaced"), ("scene-progressive.jpg", "it comes in several scans"),
+            ("scene-apart.jpg", "it comes in several scans"), ("scene-lossy.webp", "a WebP is decoded whole"),
+        ])
     func memoryIsLimited(_ file: String, _ reason: String) throws {
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxBytes: 1000))
         let error = #expect(throws: ImageError.self) { try pipeline.tensor(Fixtures.bytes(file)) }
         #expect(error?.label == "too_much_memory" && error?.message.contains(reason) == true, "\(error?.message ?? "")")
     }
 
-    @Test func scansAreLimited() throws {
+    @Test("a progressive JPEG with hundreds of scans is refused, even with tolerateTruncation")
+    func scansAreLimited() throws {
         var picture = try Fixtures.bytes("scene-progressive.jpg")
         // The last scan again, a few hundred times.
         let starts = picture.indices.dropLast().filter { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA }
@@ -91,7 +99,8 @@ import Testing
     }
 
     /// Components apart: two more scans of the last one are legal, hundreds are a bomb, however short each is.
-    @Test func scansOfASequentialPictureAreLimited() throws {
+    @Test("a sequential JPEG with hundreds of scans is refused before memory is taken")
+    func scansOfASequentialPictureAreLimited() throws {
         let picture = try Fixtures.bytes("scene-apart.jpg")
         let last = try #require(picture.indices.dropLast().last { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA })
         let scan = Array(picture[last..<picture.count - 2])
@@ -108,7 +117,8 @@ import Testing
     }
 
     /// Data after the end marker (a video, another picture), or in a segment, is not a scan.
-    @Test func onlyScansAreCounted() throws {
+    @Test("scan markers in a comment or after the end of a JPEG do not count as scans")
+    func onlyScansAreCounted() throws {
         let picture = try Fixtures.bytes("scene-progressive.jpg")
         let pipeline = try ImagePipeline(spec: spec)
         let whole = try pipeline.tensor(picture)
@@ -121,7 +131,8 @@ import Testing
         #expect(try pipeline.tensor(Array(picture[..<last]) + comment + Array(picture[last...])) == whole)
     }
 
-    @Test func chunksBeforeThePixelsOfAWebPChangeNothing() throws {
+    @Test("ten thousand unknown chunks before the pixels of a WebP do not change the tensor")
+    func chunksBeforeThePixelsOfAWebPChangeNothing() throws {
         let picture = try Fixtures.bytes("scene-lossy.webp")
         let pixels = Array(picture[12...])
         let header = Array("VP8X".utf8) + [10, 0, 0, 0, 0, 0, 0, 0, 89, 0, 0, 69, 0, 0]
@@ -133,7 +144,8 @@ import Testing
         #expect(try pipeline.tensor(larger) == pipeline.tensor(picture))
     }
 
-    @Test func whatTheAncillaryChunksOfAPNGHoldIsNotRead() throws {
+    @Test("a damaged 4 MB colour profile in a PNG is skipped and does not change the tensor")
+    func whatTheAncillaryChunksOfAPNGHoldIsNotRead() throws {
         let picture = try Fixtures.bytes("scene.png")
         // A profile that is not a deflate stream and claims to be 4 MB; its checksum is wrong too.
         var chunk: [UInt8] = [0, 0x40, 0, 0] + Array("iCCPname\0\0".utf8)
@@ -143,9 +155,11 @@ import Testing
         #expect(try pipeline.tensor(larger) == pipeline.tensor(picture))
     }
 
-    @Test(arguments: [
-        "large-420.jpg", "large-progressive.jpg", "rgb-8-interlaced.png", "scene.png", "scene-lossy.webp",
-    ])
+    @Test(
+        "decoding stops at the check that reports cancellation, and the next picture is whole",
+        arguments: [
+            "large-420.jpg", "large-progressive.jpg", "rgb-8-interlaced.png", "scene.png", "scene-lossy.webp",
+        ])
     func decodingStopsWhenItIsCancelled(_ file: String) throws {
         let picture = try Fixtures.bytes(file)
         let pipeline = try ImagePipeline(spec: spec)
@@ -173,7 +187,9 @@ import Testing
     }
 
     /// 20 MB hold millions of empty segments or chunks.
-    @Test(arguments: ["scene-420.jpg", "scene.png", "scene-progressive.jpg"])
+    @Test(
+        "reading a header with 20,000 empty segments or chunks stops when cancelled",
+        arguments: ["scene-420.jpg", "scene.png", "scene-progressive.jpg"])
     func readingALongHeaderStopsWhenItIsCancelled(_ file: String) throws {
         let picture = try Fixtures.bytes(file)
         let isJPEG = file.hasSuffix(".jpg")
@@ -195,7 +211,7 @@ import Testing
     }
 
     /// The crop is the middle quarter of 900 x 600 pixels: 187 rows are passed over, and 225 are read, 8 at a time.
-    @Test(arguments: [false, true])
+    @Test("skipping the rows above a crop checks for cancellation too", arguments: [false, true])
     func passingOverRowsLooksAtTheCancellation(_ decodesAllPixels: Bool) throws {
         let picture = try Fixtures.bytes("large-420.jpg")
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 16, height: 4, decodeMargin: 100))
@@ -211,7 +227,8 @@ import Testing
         #expect(asked >= 225 / 8 + 187 / (decodesAllPixels ? 8 : 64) + 1)
     }
 
-    @Test func manyThreadsShareAPipeline() async throws {
+    @Test("concurrent tasks that share a pipeline each get the right tensor")
+    func manyThreadsShareAPipeline() async throws {
         let pipeline = try ImagePipeline(spec: spec)
         let files = try ["large-420.jpg", "scene.png", "scene-lossy.webp", "scene-progressive.jpg"].map(Fixtures.bytes)
         let expected = try files.map { try pipeline.tensor($0) }

@@ -4,7 +4,8 @@ import Testing
 
 /// Coordinates of a tensor, and those of the displayed picture.
 @Suite struct MappingTests {
-    @Test func aLetterboxIsUltralytics() {
+    @Test("scale and offset of a letterboxed picture equal those of Ultralytics")
+    func aLetterboxIsUltralytics() {
         var spec = ImageTensorSpec(width: 320, height: 320, cropAndScale: .scaleFit)
         spec.centering = .floor
         // 512 x 430: the ratio is 0.625, 268.75 rows become 269, and 25.5 - 0.1 of the free ones are above.
@@ -16,7 +17,8 @@ import Testing
         #expect(PictureMapping(width: 512, height: 430, spec: spec).y.offset == 0)
     }
 
-    @Test func aCropBeginsBeforeTheTensor() {
+    @Test("the origin of a cropped picture maps to negative tensor coordinates")
+    func aCropBeginsBeforeTheTensor() {
         // torchvision: 300 x 200 to 384 x 256, of which 224 x 224 from (80, 16) on.
         let mapping = PictureMapping(
             width: 300, height: 200, spec: ImageTensorSpec(width: 224, height: 224, resizeShorterSide: 256))
@@ -24,7 +26,8 @@ import Testing
         #expect(mapping.x.inverse(0) == 62.5)
     }
 
-    @Test func thePictureIsTheDisplayedOne() {
+    @Test("the mapping uses the displayed size, or the stored size with ignoreOrientation")
+    func thePictureIsTheDisplayedOne() {
         let info = ImageInfo(format: .jpeg, width: 430, height: 512, orientation: 6)
         var spec = ImageTensorSpec(width: 320, height: 320, cropAndScale: .scaleFit)
         spec.centering = .floor
@@ -35,7 +38,7 @@ import Testing
     }
 
     /// A marked pixel is found in the tensor where the mapping says.
-    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    @Test("a bright pixel appears in the tensor where the mapping says", arguments: 1...40 as ClosedRange<UInt64>)
     func theMappingIsWhereThePixelsGo(_ seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var spec = ImageTensorSpec(
@@ -72,7 +75,8 @@ import Testing
         #expect(abs(mapping.x.inverse(expectedX) - Double(mark.x) - 0.5) < 1e-9, "seed \(seed)")
     }
 
-    @Test func normalizationIsNumPys() throws {
+    @Test("normalized values equal NumPy's float32 results bit for bit")
+    func normalizationIsNumPys() throws {
         // (numpy.float32(numpy.float64(level) * (1 / 255)) - float32(0.485)) / float32(0.229), for levels 1, 77 and
         // 200.
         var spec = ImageTensorSpec(width: 3, height: 1, channelOrder: .gray, element: .float32)

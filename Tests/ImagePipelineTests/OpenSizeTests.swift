@@ -23,14 +23,17 @@ import Testing
     }
 
     /// By hand: limits scale both sides by one factor; then the next multiple, the nearest, or the one below.
-    @Test(arguments: [
-        (20, 30, CropAndScale.scaleFit, 24, 32), (20, 30, .scaleFill, 24, 32), (20, 30, .centerCrop, 16, 24),
-        (8, 32, .scaleFit, 8, 32), (19, 19, .scaleFill, 16, 16), (19, 19, .scaleFit, 24, 24),
-        (64, 32, .scaleFit, 32, 16),
-        (100, 50, .centerCrop, 32, 16), (4, 4, .scaleFit, 8, 8), (4, 8, .scaleFit, 8, 16), (2, 4, .centerCrop, 8, 16),
-        (8_000, 1, .scaleFit, 32, 8), (1, 8_000, .centerCrop, 8, 32), (65_535, 65_535, .scaleFill, 32, 32),
-        (1, 1, .centerCrop, 8, 8),
-    ])
+    @Test(
+        "a tensor of open size takes the picture's size within the limits, rounded to a multiple",
+        arguments: [
+            (20, 30, CropAndScale.scaleFit, 24, 32), (20, 30, .scaleFill, 24, 32), (20, 30, .centerCrop, 16, 24),
+            (8, 32, .scaleFit, 8, 32), (19, 19, .scaleFill, 16, 16), (19, 19, .scaleFit, 24, 24),
+            (64, 32, .scaleFit, 32, 16),
+            (100, 50, .centerCrop, 32, 16), (4, 4, .scaleFit, 8, 8), (4, 8, .scaleFit, 8, 16),
+            (2, 4, .centerCrop, 8, 16),
+            (8_000, 1, .scaleFit, 32, 8), (1, 8_000, .centerCrop, 8, 32), (65_535, 65_535, .scaleFill, 32, 32),
+            (1, 1, .centerCrop, 8, 8),
+        ])
     func aPictureKeepsItsSizeWithinTheLimits(_ one: (width: Int, height: Int, mode: CropAndScale, x: Int, y: Int)) {
         let settled = Self.spec(Self.size(8, 32, 8), one.mode).settled(for: Self.info(one.width, one.height))
         #expect(settled.width == one.x && settled.height == one.y, "\(settled.width) x \(settled.height)")
@@ -39,7 +42,8 @@ import Testing
         #expect(turned.width == one.x && turned.height == one.y)
     }
 
-    @Test func anySizeIsWithinTheLimits() throws {
+    @Test("random pictures settle on a multiple within the limits, close to their own size")
+    func anySizeIsWithinTheLimits() throws {
         let seed = SplitMix.seed(for: "anySizeIsWithinTheLimits")
         var random = SplitMix(seed: seed)
         for _ in 0..<20_000 {
@@ -71,7 +75,8 @@ import Testing
         }
     }
 
-    @Test func limitsThatLeaveNothing_areRefused() {
+    @Test("open-size limits that allow no size are refused")
+    func limitsThatLeaveNothing_areRefused() {
         for (least, most, multiple) in [(33, 63, 32), (0, 8, 1), (9, 8, 1), (1, 8, 0), (1, 7, 8), (1, 1 << 40, 1)] {
             let problem = Self.size(least, most, multiple).problem
             #expect(problem?.contains("[\(multiple), \(multiple)]") == true, "\(least), \(most), \(multiple)")

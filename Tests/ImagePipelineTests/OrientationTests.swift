@@ -9,7 +9,7 @@ import Testing
         ImageTensorSpec(width: 24, height: 20, channelOrder: .bgr, element: .float32, resizeShorterSide: 26),
     ]
 
-    @Test(arguments: specs)
+    @Test("PNGs of all eight orientations give the tensor of the upright picture", arguments: specs)
     func eightPNGsOfOnePictureGiveTheSameTensor(_ spec: ImageTensorSpec) throws {
         let pipeline = try ImagePipeline(spec: spec)
         let upright = try pipeline.tensor(Fixtures.bytes("orientation-1.png"))
@@ -21,7 +21,8 @@ import Testing
     }
 
     /// The blocks of a JPEG lie elsewhere in a turned picture: what was lost differs.
-    @Test func eightJPEGsOfOnePictureGiveNearlyTheSameTensor() throws {
+    @Test("JPEGs of all eight orientations give nearly the tensor of the upright picture")
+    func eightJPEGsOfOnePictureGiveNearlyTheSameTensor() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 20, height: 16))
         let upright = try pipeline.tensor(Fixtures.bytes("orientation-1.jpg"))
         for orientation in 2...8 {
@@ -31,7 +32,8 @@ import Testing
         }
     }
 
-    @Test func orientationCanBeIgnored() throws {
+    @Test("with ignoreOrientation, a rotated PNG gives another tensor")
+    func orientationCanBeIgnored() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 20, height: 16))
         let picture = try Fixtures.bytes("orientation-6.png")
         let ignored = try pipeline.tensor(picture, options: ImageDecodeOptions(ignoreOrientation: true))
@@ -39,12 +41,15 @@ import Testing
     }
 
     /// Wherever a picture may state its orientation: EXIF, EXIF in text, XMP; in each format, and in every order.
-    @Test(arguments: Fixtures.orientations)
+    @Test(
+        "orientation in EXIF, EXIF as text, or XMP is read as Pillow reads the same file",
+        arguments: Fixtures.orientations)
     func orientationIsReadWherePillowReadsIt(_ file: String, _ orientation: Int) throws {
         #expect(try ImagePipeline.probe(Fixtures.bytes("orientation/\(file)")).orientation == orientation)
     }
 
-    @Test func thereAreCasesOfEveryFormat() {
+    @Test("PNG, JPEG and WebP have more than ten orientation fixtures each")
+    func thereAreCasesOfEveryFormat() {
         for ending in [".png", ".jpg", ".webp"] {
             #expect(Fixtures.orientations.count { $0.0.hasSuffix(ending) } > 10)
         }
@@ -52,7 +57,9 @@ import Testing
 
     /// Every cut and every changed byte of text that is inflated, or read as hexadecimal, gives some orientation, and
     /// no crash.
-    @Test(arguments: ["raw-compressed.png", "raw-6.png", "xmp-compressed.png", "exif-in-two-segments.jpg", "xmp.webp"])
+    @Test(
+        "damaged orientation metadata gives an orientation from 1 to 8 or an error",
+        arguments: ["raw-compressed.png", "raw-6.png", "xmp-compressed.png", "exif-in-two-segments.jpg", "xmp.webp"])
     func damagedMetadataIsHarmless(_ file: String) throws {
         let picture = try Fixtures.bytes("orientation/\(file)")
         for index in picture.indices {

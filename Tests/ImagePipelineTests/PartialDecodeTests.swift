@@ -23,7 +23,7 @@ import Testing
         return spec
     }
 
-    @Test(arguments: pictures, specs)
+    @Test("decoding only the needed rows and columns of a JPEG does not change the tensor", arguments: pictures, specs)
     func croppingAndSkippingChangeNothing(_ file: String, _ spec: ImageTensorSpec) throws {
         let picture = try Fixtures.bytes(file)
         let pipeline = try ImagePipeline(spec: spec)
@@ -37,6 +37,7 @@ import Testing
 
     /// Of a WebP only what is cut out is decoded, from an even pixel and with a margin.
     @Test(
+        "the center cut of a WebP equals the same part of the whole decoded picture",
         arguments: ["scene-lossy.webp", "scene-lossless.webp", "scene-lossy-alpha.webp"],
         [(32, 21, 29, 24), (33, 22, 28, 24), (30, 20, 30, 25), (31, 23, 30, 24)])
     func aCutOfAWebPIsAPartOfIt(_ file: String, _ cut: (width: Int, height: Int, x: Int, y: Int)) throws {

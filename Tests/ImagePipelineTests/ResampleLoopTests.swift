@@ -56,7 +56,8 @@ import Testing
         $0.rawValue <= cresample_best().rawValue
     }
 
-    @Test(arguments: seeds, [1, 4]) func horizontalPass_everyInstructionSet_equalsThePlainLoop(
+    @Test("the horizontal resampling pass equals the plain sums with every instruction set", arguments: seeds, [1, 4])
+    func horizontalPass_everyInstructionSet_equalsThePlainLoop(
         _ seed: UInt64, channels: Int
     ) {
         let group = channels == 1 ? 16 : 4
@@ -85,7 +86,8 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds) func verticalPass_everyInstructionSet_equalsThePlainLoop(_ seed: UInt64) {
+    @Test("the vertical resampling pass equals the plain sums with every instruction set", arguments: seeds)
+    func verticalPass_everyInstructionSet_equalsThePlainLoop(_ seed: UInt64) {
         var axis = Axis(seed: seed, tapsInWhole: 2, outputsInWhole: 1)
         let count = axis.taps - Int.random(in: 0...1, using: &axis.random)
         let capacity = count + Int.random(in: 0...3, using: &axis.random)
@@ -113,7 +115,10 @@ import Testing
         }
     }
 
-    @Test(arguments: 0...40, [false, true]) func droppedAlpha_everyInstructionSet_equalsThePlainLoop(
+    @Test(
+        "dropping alpha equals the plain loop with every instruction set, without writing past the end",
+        arguments: 0...40, [false, true])
+    func droppedAlpha_everyInstructionSet_equalsThePlainLoop(
         _ count: Int, reversed: Bool
     ) {
         let pixels = (0..<count * 4).map { UInt8(truncatingIfNeeded: $0 &* 7) }

@@ -14,7 +14,10 @@ import Testing
         return try #require(report.steps.first { $0.operation == "decode" }).parameters
     }
 
-    @Test(arguments: [2, 3, 8]) func finePatternsOfSaturatedColoursAreDecodedInFull(_ cell: Int) throws {
+    @Test(
+        "a JPEG with fine patterns of saturated colours is decoded in full, and explain says why",
+        arguments: [2, 3, 8])
+    func finePatternsOfSaturatedColoursAreDecodedInFull(_ cell: Int) throws {
         let parameters = try decoding("large-checkers-\(cell).jpg")
         #expect(parameters["scale"] == "8/8")
         guard case .text(let reason) = parameters["in_full_because"] else {
@@ -25,27 +28,32 @@ import Testing
     }
 
     /// Smooth colours; no colours at all; and what is unknown without decoding all of it.
-    @Test(arguments: [
-        ("size-4000x3000.jpg", "1/8"), ("large-checkers-gray.jpg", "2/8"), ("large-progressive.jpg", "2/8"),
-    ])
+    @Test(
+        "a smooth, gray or progressive JPEG is decoded at a reduced scale",
+        arguments: [
+            ("size-4000x3000.jpg", "1/8"), ("large-checkers-gray.jpg", "2/8"), ("large-progressive.jpg", "2/8"),
+        ])
     func picturesWithoutVisibleDifferenceAreDecodedSmaller(_ file: String, _ scale: String) throws {
         let parameters = try decoding(file)
         #expect(parameters["scale"] == .text(scale) && parameters["in_full_because"] == nil, "\(parameters)")
     }
 
-    @Test func whoAsksForASmallMarginHasChosenSpeed() throws {
+    @Test("with a small decode margin, a JPEG of fine patterns is decoded at 1/8 size all the same")
+    func whoAsksForASmallMarginHasChosenSpeed() throws {
         var spec = Self.spec
         spec.decodeMargin = 1.2
         #expect(try decoding("large-checkers-8.jpg", spec)["scale"] == "1/8")
     }
 
-    @Test func whatIsDecodedInFullAnywayIsNotTried() throws {
+    @Test("with fullDecode, explain reports the full scale and no reason for it")
+    func whatIsDecodedInFullAnywayIsNotTried() throws {
         let parameters = try decoding("large-checkers-8.jpg", options: ImageDecodeOptions(fullDecode: true))
         #expect(parameters["scale"] == "8/8" && parameters["in_full_because"] == nil)
     }
 
     /// It is read once, then, and not three times.
-    @Test func aHeaderOfHundredsOfThousandsOfSegmentsIsNotTried() throws {
+    @Test("a JPEG with 270,000 empty comments is decoded smaller without a check of its colours")
+    func aHeaderOfHundredsOfThousandsOfSegmentsIsNotTried() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")
         let pipeline = try ImagePipeline(spec: Self.spec)
         for (comments, scale) in [(1_000, "8/8"), (270_000, "2/8")] {
@@ -57,7 +65,8 @@ import Testing
     }
 
     /// The check finds the damage first; the error is that of decoding the picture.
-    @Test func aDamagedPictureIsReportedAsBefore() throws {
+    @Test("a truncated JPEG gives the same error with and without fullDecode")
+    func aDamagedPictureIsReportedAsBefore() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")
         let pipeline = try ImagePipeline(spec: Self.spec)
         for count in [1_000, picture.count / 2] {

@@ -21,7 +21,8 @@ import Testing
         pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 20, height: 16))
     }
 
-    @Test func aPictureWithoutQuantizationTablesIsRefused() throws {
+    @Test("a JPEG without quantization tables is refused, whatever was decoded before")
+    func aPictureWithoutQuantizationTablesIsRefused() throws {
         let picture = without(0xDB, try Fixtures.bytes("scene-444.jpg"))
         for other in ["scene-444.jpg", "large-420.jpg", "scene-progressive.jpg"] {
             _ = try pipeline.tensor(Fixtures.bytes(other))
@@ -31,7 +32,8 @@ import Testing
     }
 
     /// Cameras leave the usual Huffman tables out of the frames of a video.
-    @Test func theUsualHuffmanTablesMayBeLeftOut() throws {
+    @Test("a JPEG without Huffman tables is decoded with the standard tables, whatever came before")
+    func theUsualHuffmanTablesMayBeLeftOut() throws {
         let whole = try Fixtures.bytes("scene-420.jpg")
         let expected = try pipeline.tensor(whole)
         let frame = without(0xC4, whole)

@@ -13,7 +13,9 @@ import Testing
         }
     }
 
-    @Test(arguments: forms, ["scene.png", "orientation-6.jpg", "orientation-3.png", "gray-8.png"])
+    @Test(
+        "every layout, channel order and element type holds the same scaled and biased levels",
+        arguments: forms, ["scene.png", "orientation-6.jpg", "orientation-3.png", "gray-8.png"])
     func everyFormHoldsTheSamePicture(_ spec: ImageTensorSpec, _ file: String) throws {
         let picture = try Fixtures.bytes(file)
         let levels = try ImagePipeline(spec: ImageTensorSpec(width: 21, height: 13)).tensor(picture)
@@ -42,7 +44,8 @@ import Testing
         }
     }
 
-    @Test func theDestinationNeedNotBeAligned() throws {
+    @Test("a float tensor can be written to an unaligned address")
+    func theDestinationNeedNotBeAligned() throws {
         let picture = try Fixtures.bytes("scene.png")
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 10, height: 10, element: .float32))
         let expected = try pipeline.tensor(picture)
@@ -55,17 +58,20 @@ import Testing
         #expect(Array(memory[1...]) == expected)
     }
 
-    @Test(arguments: [
-        ImageTensorSpec(width: 0, height: 4), ImageTensorSpec(width: 4, height: 1 << 40),
-        ImageTensorSpec(width: 4, height: 4, scale: [1]), ImageTensorSpec(width: 4, height: 4, bias: [1, .nan, 2]),
-        ImageTensorSpec(width: 4, height: 4, resizeShorterSide: 0),
-        ImageTensorSpec(width: 4, height: 4, channelOrder: .gray, scale: [1, 2, 3]),
-    ])
+    @Test(
+        "a specification with an invalid size, scale, bias or resize is refused",
+        arguments: [
+            ImageTensorSpec(width: 0, height: 4), ImageTensorSpec(width: 4, height: 1 << 40),
+            ImageTensorSpec(width: 4, height: 4, scale: [1]), ImageTensorSpec(width: 4, height: 4, bias: [1, .nan, 2]),
+            ImageTensorSpec(width: 4, height: 4, resizeShorterSide: 0),
+            ImageTensorSpec(width: 4, height: 4, channelOrder: .gray, scale: [1, 2, 3]),
+        ])
     func aSpecThatContradictsItselfIsRefused(_ spec: ImageTensorSpec) {
         #expect(throws: ImageError.self) { try ImagePipeline(spec: spec) }
     }
 
-    @Test func aTensorOfAnotherSizeIsRefused() throws {
+    @Test("a destination buffer of another size is refused")
+    func aTensorOfAnotherSizeIsRefused() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 4, height: 4))
         var memory = [UInt8](repeating: 0, count: 47)
         #expect(throws: ImageError.wrongSize(expected: 48, got: 47)) {

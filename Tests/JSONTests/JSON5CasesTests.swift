@@ -17,7 +17,8 @@ import Testing
         ProcessInfo.processInfo.environment["JSON5_CASES"].map { URL(fileURLWithPath: $0) }
         ?? SharedData.packageRoot.appendingPathComponent("Tests/JSONTests/Fixtures/json5.jsonl")
 
-    @Test func texts_haveTheValuesOfAnotherReader() throws {
+    @Test("each JSON5 fixture text has the value that another reader found, or is refused by both")
+    func texts_haveTheValuesOfAnotherReader() throws {
         let lines = try Data(contentsOf: Self.file).split(separator: UInt8(ascii: "\n"))
         var refused = 0
         for line in lines {
@@ -30,7 +31,8 @@ import Testing
         #expect(lines.count >= 1_000 && refused > lines.count / 8 && refused < lines.count / 2)
     }
 
-    @Test func bytesThatAreNotUTF8_areRefused() {
+    @Test("bytes that are not UTF-8 are refused anywhere in a JSON5 text")
+    func bytesThatAreNotUTF8_areRefused() {
         for bytes in [[0xC3], [0xA0], [0xE2, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]] {
             for text in [
                 bytes + Array("1".utf8), Array("{a".utf8) + bytes + Array(":1}".utf8),
@@ -41,7 +43,8 @@ import Testing
         }
     }
 
-    @Test func stringsMayGoOnInTheNextLine() throws {
+    @Test("a JSON5 string continues on the next line after a backslash")
+    func stringsMayGoOnInTheNextLine() throws {
         let text = "{a: 'one \\\n two\\\r\n three\\\u{2028}', b: 'tab\tbed\\v\\0'}"
         #expect(
             try JSONTree.read(Array(text.utf8), .json5).value

@@ -8,19 +8,23 @@ import Testing
         try JSONProbe.floats(Array(text.utf8))
     }
 
-    @Test(arguments: [
-        "0", "-0", "1", "-1", "0.1", "0.3", "16777217", "16777219", "1e10", "1E+10", "1e-10", "3.4028235e38", "1e-45",
-        "1.4e-45", "7e-46", "1.17549435e-38", "1.1754943e-38", "0.50000002980232238769531250001",
-        "1.00000005960464477539062500", "1.00000005960464477539062501", "1.00000017881393432617187499",
-        "123456789012345678901234567890", "0.000000000000000000000000000000000000001", "9007199254740993",
-        "0.47450980544090271", "2.2250738585072014e-308", "1e-400", "0e999999999",
-    ])
+    @Test(
+        "a number is read to the same bits as by the standard library",
+        arguments: [
+            "0", "-0", "1", "-1", "0.1", "0.3", "16777217", "16777219", "1e10", "1E+10", "1e-10", "3.4028235e38",
+            "1e-45",
+            "1.4e-45", "7e-46", "1.17549435e-38", "1.1754943e-38", "0.50000002980232238769531250001",
+            "1.00000005960464477539062500", "1.00000005960464477539062501", "1.00000017881393432617187499",
+            "123456789012345678901234567890", "0.000000000000000000000000000000000000001", "9007199254740993",
+            "0.47450980544090271", "2.2250738585072014e-308", "1e-400", "0e999999999",
+        ])
     func isWhatTheLibraryReads(_ text: String) throws {
         let read = try #require(try floats(text).first)
         #expect(read.bitPattern == Float(text)?.bitPattern, "\(text): \(read)")
     }
 
-    @Test func isWhatTheLibraryReadsAtRandom() throws {
+    @Test("random numbers are read to the same bits as by the standard library")
+    func isWhatTheLibraryReadsAtRandom() throws {
         let seed = SplitMix.seed(for: "JSONNumberTests")
         var random = SplitMix(seed: seed)
         for _ in 0..<20_000 {
@@ -35,9 +39,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "01", "+1", ".5", "1.", "1e", "1e+", "-", "--1", "NaN", "Infinity", "-Infinity", "0x10", "1_0", "1e39",
-    ])
+    @Test(
+        "text that is not a JSON number is refused, alone and in an array",
+        arguments: [
+            "01", "+1", ".5", "1.", "1e", "1e+", "-", "--1", "NaN", "Infinity", "-Infinity", "0x10", "1_0", "1e39",
+        ])
     func text_notANumber_isRefused(_ text: String) {
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array(text.utf8)) }
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array("[1, \(text), 2]".utf8)) }
@@ -47,7 +53,8 @@ import Testing
     }
 
     /// Long arrays go the quick way, with every form of number among them.
-    @Test func arraysAreWhatTheLibraryReads() throws {
+    @Test("an array of 50,000 numbers of many forms is read to the same bits as by the standard library")
+    func arraysAreWhatTheLibraryReads() throws {
         let seed = SplitMix.seed(for: "JSONNumberTests")
         var random = SplitMix(seed: seed)
         var texts: [String] = []

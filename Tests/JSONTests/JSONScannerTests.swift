@@ -3,38 +3,47 @@ import Testing
 
 /// Text that is not JSON is refused with its place, and nothing makes the scanner crash or take without end.
 @Suite struct JSONScannerTests {
-    @Test(arguments: [
-        ("", "line 1, column 1"), ("{", "name in quotes"), ("{\"a\"", "\":\""), ("{\"a\":", "a value"),
-        ("{\"a\":1,}", "name in quotes"), ("[1,]", "a value"), ("[1 2]", "\",\" or \"]\""), ("\"a", "closing quote"),
-        ("\"\\x\"", "escape"), ("\"\\u12\"", "hexadecimal"), ("tru", "true"), ("nul", "null"),
-        ("{\n\n  x", "line 3, column 3"),
-        ("1 2", "nothing more"), ("\"\u{01}\"", "control character"), ("\"a\\", "closing quote"),
-    ])
+    @Test(
+        "invalid JSON is refused with its place or with what was expected",
+        arguments: [
+            ("", "line 1, column 1"), ("{", "name in quotes"), ("{\"a\"", "\":\""), ("{\"a\":", "a value"),
+            ("{\"a\":1,}", "name in quotes"), ("[1,]", "a value"), ("[1 2]", "\",\" or \"]\""),
+            ("\"a", "closing quote"),
+            ("\"\\x\"", "escape"), ("\"\\u12\"", "hexadecimal"), ("tru", "true"), ("nul", "null"),
+            ("{\n\n  x", "line 3, column 3"),
+            ("1 2", "nothing more"), ("\"\u{01}\"", "control character"), ("\"a\\", "closing quote"),
+        ])
     func invalidJSON_isRefusedWithItsPlace(_ text: String, _ words: String) {
         let error = #expect(throws: JSONError.self) { try JSONProbe.skip(Array(text.utf8)) }
         #expect(error?.kind == .syntax)
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    @Test(arguments: [
-        "null", " true ", "{}", "[]", "{\"a\":[1,{\"b\":\"\\u00e9\\n\"}],\"c\":null}", "\u{FEFF}[1]", "[[],[[]]]",
-        "-1.5e-3",
-    ])
+    @Test(
+        "valid JSON is skipped without an error",
+        arguments: [
+            "null", " true ", "{}", "[]", "{\"a\":[1,{\"b\":\"\\u00e9\\n\"}],\"c\":null}", "\u{FEFF}[1]", "[[],[[]]]",
+            "-1.5e-3",
+        ])
     func validJSON_isSkipped(_ text: String) throws { try JSONProbe.skip(Array(text.utf8)) }
 
-    @Test(arguments: [
-        ("\"a\\u00e9\\ud83d\\ude00\\/\"", "aé😀/"), ("\"\\ud83d\"", "\u{FFFD}"), ("\"\\ud83dx\"", "\u{FFFD}x"),
-        ("\"\\\"\\\\\\b\\f\\n\\r\\t\"", "\"\\\u{08}\u{0C}\n\r\t"), ("\"é😀\"", "é😀"),
-    ])
+    @Test(
+        "escapes in a string are decoded, and a lone surrogate becomes U+FFFD",
+        arguments: [
+            ("\"a\\u00e9\\ud83d\\ude00\\/\"", "aé😀/"), ("\"\\ud83d\"", "\u{FFFD}"), ("\"\\ud83dx\"", "\u{FFFD}x"),
+            ("\"\\\"\\\\\\b\\f\\n\\r\\t\"", "\"\\\u{08}\u{0C}\n\r\t"), ("\"é😀\"", "é😀"),
+        ])
     func string_withEscapes_isDecoded(_ text: String, _ expected: String) throws {
         #expect(try JSONProbe.string(Array(text.utf8)) == expected)
     }
 
-    @Test func stringThatIsNotUTF8() {
+    @Test("a string that is not UTF-8 is refused")
+    func stringThatIsNotUTF8() {
         #expect(throws: JSONError.self) { try JSONProbe.string([0x22, 0xFF, 0x22]) }
     }
 
-    @Test func depthIsBounded() {
+    @Test("100,000 nested arrays or objects are refused as nested too deeply")
+    func depthIsBounded() {
         for open in ["[", "{\"a\":"] {
             let error = #expect(throws: JSONError.self) {
                 try JSONProbe.skip(Array(String(repeating: open, count: 100_000).utf8))
@@ -43,7 +52,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [("[", "]"), ("{\"a\":", "}")])
+    @Test("64 levels of nesting are read and 65 are refused", arguments: [("[", "]"), ("{\"a\":", "}")])
     func sixtyFourLevelsAreReadAndNoMore(open: String, close: String) throws {
         func nested(_ levels: Int) -> [UInt8] {
             let inner = open == "[" ? "" : "0"
@@ -58,7 +67,8 @@ import Testing
         try JSONProbe.skip(Array("[".utf8) + nested(63) + Array(",".utf8) + nested(63) + Array("]".utf8))
     }
 
-    @Test func sixteenExtentsAreReadAndNoMore() throws {
+    @Test("arrays of numbers nested 16 deep are read and 17 deep are refused")
+    func sixteenExtentsAreReadAndNoMore() throws {
         func nested(_ levels: Int) -> [UInt8] {
             Array((String(repeating: "[", count: levels) + "1" + String(repeating: "]", count: levels)).utf8)
         }
@@ -67,20 +77,24 @@ import Testing
         #expect(error?.message.contains("deeper than 16") == true)
     }
 
-    @Test(arguments: [
-        "{\"a\":1,\"a\":2}", "{\"a\":1,\"b\":2,\"\\u0061\":3}", "{\"x\":{\"a\":1,\"a\":1}}",
-    ])
+    @Test(
+        "an object with the same member twice is refused",
+        arguments: [
+            "{\"a\":1,\"a\":2}", "{\"a\":1,\"b\":2,\"\\u0061\":3}", "{\"x\":{\"a\":1,\"a\":1}}",
+        ])
     func aMemberThatIsThereTwiceIsRefused(_ text: String) {
         let error = #expect(throws: JSONError.self) { try JSONProbe.skip(Array(text.utf8)) }
         #expect(error?.message.contains("the member \"a\" twice") == true, "\(error?.message ?? "")")
     }
 
-    @Test func theSameNameInAnotherObjectIsAnother() throws {
+    @Test("the same name in different objects is allowed")
+    func theSameNameInAnotherObjectIsAnother() throws {
         try JSONProbe.skip(Array("{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}".utf8))
     }
 
     /// Numbers beyond the first limit are only counted, and beyond the second not read.
-    @Test func numbersPastTheEndAreNotRead() throws {
+    @Test("numbers beyond the wanted count are only counted, and beyond the limit refused")
+    func numbersPastTheEndAreNotRead() throws {
         func read(_ text: String, most: Int, end: Int) -> Result<JSONScanner.NumberArray<Float>, JSONError> {
             Array(text.utf8).withUnsafeBytes { raw in
                 var scanner = JSONScanner(raw)
@@ -105,6 +119,7 @@ import Testing
     }
 
     @Test(
+        "a count is read from whole numbers from 0 to Int.max only",
         arguments: [
             ("7", 7), ("0", 0), ("1e2", 100), ("3.0", 3), ("-1", nil), ("1.5", nil), ("9223372036854775807", Int.max),
             ("9223372036854775808", nil), ("\"7\"", nil), ("null", nil),
@@ -118,6 +133,7 @@ import Testing
     }
 
     @Test(
+        "an Int8 is read from whole numbers in its range only",
         arguments: [
             ("127", 127), ("-128", -128), ("128", nil), ("-129", nil), ("1e2", 100), ("-0", 0), ("1.5", nil),
         ] as [(String, Int8?)])
@@ -130,6 +146,7 @@ import Testing
     }
 
     @Test(
+        "an Int64 is read exactly at the ends of its range and refused beyond",
         arguments: [
             ("-9223372036854775808", Int64.min), ("-9223372036854775809", nil), ("9223372036854775807", .max),
             ("12345678901234567890123", nil),
@@ -142,7 +159,9 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test(arguments: [("18446744073709551615", UInt64.max), ("18446744073709551616", nil)] as [(String, UInt64?)])
+    @Test(
+        "a UInt64 of 20 digits is read exactly or refused",
+        arguments: [("18446744073709551615", UInt64.max), ("18446744073709551616", nil)] as [(String, UInt64?)])
     func integer_ofTwentyDigits_isExactOrRefused(_ text: String, _ expected: UInt64?) {
         let found: UInt64? = Array(text.utf8).withUnsafeBytes { raw in
             var scanner = JSONScanner(raw)
@@ -151,12 +170,14 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test(arguments: [
-        "9007199254740992", "9007199254740993", "-9007199254740993", "1e22", "1e23", "1e-22", "1e-23", "0.1",
-        "123456789012345678901234567890", "12345678901234567890.5", "1.7976931348623157e308", "5e-324", "1e309",
-        // Here the mantissa alone is rounded already, and a quotient of it would be rounded twice.
-        "446673754019253275e-7", "258729301010900985e-14", "407572640541928505e-8", "749522189964053684e-4",
-    ])
+    @Test(
+        "a double is read to the same value as by the standard library",
+        arguments: [
+            "9007199254740992", "9007199254740993", "-9007199254740993", "1e22", "1e23", "1e-22", "1e-23", "0.1",
+            "123456789012345678901234567890", "12345678901234567890.5", "1.7976931348623157e308", "5e-324", "1e309",
+            // Here the mantissa alone is rounded already, and a quotient of it would be rounded twice.
+            "446673754019253275e-7", "258729301010900985e-14", "407572640541928505e-8", "749522189964053684e-4",
+        ])
     func doublesAreWhatTheLibraryReads(_ text: String) {
         let found: Double? = Array(text.utf8).withUnsafeBytes { raw in
             var scanner = JSONScanner(raw)
@@ -166,7 +187,8 @@ import Testing
     }
 
     /// The names of an object's members are kept while it is read: a body of 20 MB has room for four million.
-    @Test func membersAreBounded() throws {
+    @Test("an object of 4,096 members is read, and of 4,097 refused")
+    func membersAreBounded() throws {
         func object(_ count: Int) -> [UInt8] {
             Array(("{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",") + "}").utf8)
         }
@@ -175,28 +197,35 @@ import Testing
         #expect(error?.message.contains("4096 members") == true, "\(error?.message ?? "")")
     }
 
-    @Test(arguments: [
-        ("7", [], 1), ("[1,2,3]", [3], 3), ("[[1,2],[3,4],[5,6]]", [3, 2], 6), ("[]", [0], 0), ("[[],[]]", [2, 0], 0),
-        ("[[[1]]]", [1, 1, 1], 1),
-    ])
+    @Test(
+        "the extents and the count of nested arrays are found",
+        arguments: [
+            ("7", [], 1), ("[1,2,3]", [3], 3), ("[[1,2],[3,4],[5,6]]", [3, 2], 6), ("[]", [0], 0),
+            ("[[],[]]", [2, 0], 0),
+            ("[[[1]]]", [1, 1, 1], 1),
+        ])
     func arraysTellTheirExtents(_ text: String, _ extents: [Int], _ count: Int) throws {
         let found = try JSONProbe.extents(Array(text.utf8))
         #expect(found.extents == extents)
         #expect(found.count == count)
     }
 
-    @Test(arguments: [
-        ("[1,[2]]", "[1]"), ("[[1],2]", "[1]"), ("[[1,2],[3]]", "[1]"), ("[1,\"a\"]", "a string"), ("[null]", "null"),
-        ("[{}]", "an object"), ("[true]", "true or false"), ("[[1,2],[]]", "not regular"),
-        (String(repeating: "[", count: 50), "deeper than 16"), ("[1", "\",\""), ("[1,,2]", "a number"),
-    ])
+    @Test(
+        "irregular arrays and arrays of other values than numbers are refused with a reason",
+        arguments: [
+            ("[1,[2]]", "[1]"), ("[[1],2]", "[1]"), ("[[1,2],[3]]", "[1]"), ("[1,\"a\"]", "a string"),
+            ("[null]", "null"),
+            ("[{}]", "an object"), ("[true]", "true or false"), ("[[1,2],[]]", "not regular"),
+            (String(repeating: "[", count: 50), "deeper than 16"), ("[1", "\",\""), ("[1,,2]", "a number"),
+        ])
     func array_irregular_isRefused(_ text: String, _ words: String) {
         let error = #expect(throws: JSONError.self) { try JSONProbe.extents(Array(text.utf8)) }
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
     /// Every prefix and every change of one byte ends in an answer or an error.
-    @Test func text_cutOrChanged_neverCrashes() {
+    @Test("JSON cut at any length or changed in any byte never crashes the scanner")
+    func text_cutOrChanged_neverCrashes() {
         let text = Array(
             "{\"inputs\":{\"a\":[[1.5,-2e3],[\"\\u00e9\\ud83d\\ude00\",null]],\"b\":{\"b64\":\"AAEC\"}}} ".utf8)
         for length in 0...text.count { _ = try? JSONProbe.skip(Array(text.prefix(length))) }
@@ -211,6 +240,7 @@ import Testing
     }
 
     @Test(
+        "base64 is read with or without padding, line breaks, escapes and a data: URL prefix",
         arguments: [
             ("", []), ("AA==", [0]), ("AAE=", [0, 1]), ("AAEC", [0, 1, 2]), ("AAE", [0, 1]), ("-_8", [0xFB, 0xFF]),
             ("+\\/8=", [0xFB, 0xFF]), ("AA\\nE=", [0, 1]), ("\\r\\nAAE=\\r\\n", [0, 1]), ("AA\\n==\\n", [0]),
@@ -224,17 +254,22 @@ import Testing
         #expect(try JSONProbe.base64(Array("\"\(text)\"".utf8)) == bytes)
     }
 
-    @Test(arguments: [
-        "A", "AA===", "A A=", "AAE*", "====", "AAAAA", "AA\\tE=", "AA\\\\nE=", "AAE=\\\\n", "AA==\\nAA==",
-        "AA\\u0009E=", "AA\\u014bE=", "AA\\u00", "AA\\u00xx", "AA=\\u003d=", "=AAE", "AA=E", "\\u003d\\u003d\\u003d",
-    ])
+    @Test(
+        "a string that is not base64 is refused",
+        arguments: [
+            "A", "AA===", "A A=", "AAE*", "====", "AAAAA", "AA\\tE=", "AA\\\\nE=", "AAE=\\\\n", "AA==\\nAA==",
+            "AA\\u0009E=", "AA\\u014bE=", "AA\\u00", "AA\\u00xx", "AA=\\u003d=", "=AAE", "AA=E",
+            "\\u003d\\u003d\\u003d",
+        ])
     func string_notBase64_isRefused(_ text: String) throws {
         #expect(throws: JSONError.value("found a string that is not base64")) {
             _ = try JSONProbe.base64(Array("\"\(text)\"".utf8))
         }
     }
 
-    @Test(arguments: ["data:image/png,AAE=", "data:image/png;base64,A", "data:image/png;base64", "data:,"])
+    @Test(
+        "a data: URL without valid base64 is refused",
+        arguments: ["data:image/png,AAE=", "data:image/png;base64,A", "data:image/png;base64", "data:,"])
     func noDataURLOfBase64(_ text: String) throws {
         #expect(throws: JSONError.value("found a data: URL that is not base64")) {
             _ = try JSONProbe.base64(Array("\"\(text)\"".utf8))
@@ -242,7 +277,7 @@ import Testing
     }
 
     /// Texts of millions of values: their client may have disconnected.
-    @Test(arguments: ["[0,", "{\"a\":[", "[[1,2],", "[\"x\","])
+    @Test("scanning long JSON ends when its task is cancelled", arguments: ["[0,", "{\"a\":[", "[[1,2],", "[\"x\","])
     func readingEndsWhenTheTaskIsCancelled(_ start: String) async {
         let element = start.last == "[" ? "0," : String(start.dropFirst())
         let text = Array((start + String(repeating: element, count: 10_000)).utf8)

@@ -15,33 +15,40 @@ import Testing
         return try? decoder.decode(JSONValue.self, from: Data(text + [UInt8(ascii: " ")]))
     }
 
-    @Test(arguments: [
-        "1.0", "1e3", "-0", "-0.0", "0x1F", "-0x1F", "+0x1f", "0X1F", "+1", ".5", "5.", "-.5", "+.5", "5.e3",
-        "Infinity",
-        "-Infinity", "+Infinity", "{a:1,a:2}", "{\"a\":1,'a':2}", "'\\x41'", "{ä:1}",
-        "{$a_1:1}", "[1,]", "{a:1,}", "\u{feff}1", "\u{b}1", "\u{c}1", "/**/1", "//\n1", "1//x", "18446744073709551616",
-        "9223372036854775807", "9223372036854775808", "-9223372036854775808", "'\\ud83d\\ude00'", "true",
-        "'a\u{2028}b'",
-        "{\"a\\u0062\":1}", "{true:1}", "{'':1}", "0.1e+5", "1E5", "\"\\'\"", "[1/**/,/**/2]", "{a/**/:/**/1}",
-        "'\u{7f}'", "0e5", "-0x0", "100000000000000000000.0", "123456789012345680.0", "[\"\\/\"]", "1e-5", "1e18",
-        "1e19",
-        "[]", "{}", "[[], {}]", " null ", "\"\\\"\\\\\\b\\f\\n\\r\\t\"", "3.141592653589793238462643", "4.9e-324",
-        "1e-400",
-    ])
+    @Test(
+        "a JSON5 text has the value that Foundation's decoder reads",
+        arguments: [
+            "1.0", "1e3", "-0", "-0.0", "0x1F", "-0x1F", "+0x1f", "0X1F", "+1", ".5", "5.", "-.5", "+.5", "5.e3",
+            "Infinity",
+            "-Infinity", "+Infinity", "{a:1,a:2}", "{\"a\":1,'a':2}", "'\\x41'", "{ä:1}",
+            "{$a_1:1}", "[1,]", "{a:1,}", "\u{feff}1", "\u{b}1", "\u{c}1", "/**/1", "//\n1", "1//x",
+            "18446744073709551616",
+            "9223372036854775807", "9223372036854775808", "-9223372036854775808", "'\\ud83d\\ude00'", "true",
+            "'a\u{2028}b'",
+            "{\"a\\u0062\":1}", "{true:1}", "{'':1}", "0.1e+5", "1E5", "\"\\'\"", "[1/**/,/**/2]", "{a/**/:/**/1}",
+            "'\u{7f}'", "0e5", "-0x0", "100000000000000000000.0", "123456789012345680.0", "[\"\\/\"]", "1e-5", "1e18",
+            "1e19",
+            "[]", "{}", "[[], {}]", " null ", "\"\\\"\\\\\\b\\f\\n\\r\\t\"", "3.141592653589793238462643", "4.9e-324",
+            "1e-400",
+        ])
     func json5Text_hasFoundationsValue(_ text: String) throws {
         let expected = try #require(Self.foundation(Array(text.utf8)))
         #expect(try JSONTree.read(Array(text.utf8), .json5).value == expected)
     }
 
-    @Test(arguments: [
-        "", " ", "01", "-01", "1e", ".", "+", "-", "nan", "'\\q'", "'a\u{1}b'", "'a\nb'", "{1a:1}", "{a-b:1}", "[,]",
-        "{,}",
-        "[1,,2]", "/*", "/* *", "//x", "1e400", "-1e400", "tru", "truex", "undefined", "0x", "0xg", "0x-1", "0b1",
-        "1_0",
-        "- 1", "{\u{301}a:1}", "{a😀:1}", "'\\01'", "'\\u12'", "'\\x4'", "'\\", "'a", "0x10000000000000000", "1/", "1 2",
-        "[1", "{a", "{a:", "{a:1", "{a 1}",
-        "[1}", "]", "++1", "1.2.3", "1e5.5", "--1",
-    ])
+    @Test(
+        "text that is not JSON5 is refused with its line, and Foundation refuses the text too",
+        arguments: [
+            "", " ", "01", "-01", "1e", ".", "+", "-", "nan", "'\\q'", "'a\u{1}b'", "'a\nb'", "{1a:1}", "{a-b:1}",
+            "[,]",
+            "{,}",
+            "[1,,2]", "/*", "/* *", "//x", "1e400", "-1e400", "tru", "truex", "undefined", "0x", "0xg", "0x-1", "0b1",
+            "1_0",
+            "- 1", "{\u{301}a:1}", "{a😀:1}", "'\\01'", "'\\u12'", "'\\x4'", "'\\", "'a", "0x10000000000000000", "1/",
+            "1 2",
+            "[1", "{a", "{a:", "{a:1", "{a 1}",
+            "[1}", "]", "++1", "1.2.3", "1e5.5", "--1",
+        ])
     func textThatIsNotJSON5_isRefusedByBoth(_ text: String) {
         #expect(Self.foundation(Array(text.utf8)) == nil)
         let error = #expect(throws: JSONTextError.self) { try JSONTree.read(Array(text.utf8), .json5) }
@@ -50,7 +57,8 @@ import Testing
 
     /// Seeded changes of one text: the same value, or refused by both. Escapes are not among the letters: those that
     /// stand for half a character, and names with escapes, are read in other ways.
-    @Test func mutations_haveFoundationsValue() throws {
+    @Test("randomly changed JSON5 has Foundation's value or is refused by both")
+    func mutations_haveFoundationsValue() throws {
         let original = Array(
             "{\n  \"name\": 'Näme', // a remark\n  plain: [1, -2.5e3, 0x1F, true, null, .5], /* c */\n  \"deep\": {\"a\": {}},\n}"
                 .utf8)
@@ -80,28 +88,33 @@ import Testing
         #expect(read > 250)
     }
 
-    @Test func stringsEscapes_areThoseOfJSON5() throws {
+    @Test("JSON5 escapes are decoded in JSON5 and refused in JSON")
+    func stringsEscapes_areThoseOfJSON5() throws {
         #expect(try JSONTree.read(Array(#"'\x41\'\/\u00e9'"#.utf8), .json5).value == .string("A'/é"))
         #expect(throws: JSONTextError.self) { try JSONTree.read(Array(#""\x41""#.utf8), .json) }
     }
 
-    @Test(arguments: [
-        "[1,]", "{\"a\":1,}", "{a:1}", "'a'", "/**/1", "0x1F", ".5", "5.", "+1", "NaN", "Infinity", "\u{b}1", "01",
-        "{1:1}",
-    ])
+    @Test(
+        "JSON5 extensions are refused in plain JSON",
+        arguments: [
+            "[1,]", "{\"a\":1,}", "{a:1}", "'a'", "/**/1", "0x1F", ".5", "5.", "+1", "NaN", "Infinity", "\u{b}1", "01",
+            "{1:1}",
+        ])
     func json5Text_isNotJSON(_ text: String) {
         #expect(throws: JSONTextError.self) { try JSONTree.read(Array(text.utf8), .json) }
     }
 
     /// 1.0 may be a version: what programs write keeps its form.
-    @Test func jsonNumbers_keepTheirForm() throws {
+    @Test("JSON numbers keep their form as integer or floating-point")
+    func jsonNumbers_keepTheirForm() throws {
         #expect(
             try JSONTree.read(Array("[1.0, 1, -7e0, 1e19]".utf8), .json).value
                 == .array([.number(1), .integer(1), .number(-7), .number(1e19)]))
         #expect(throws: JSONTextError.self) { try JSONTree.read(Array("1e400".utf8), .json) }
     }
 
-    @Test func memberGivenTwice_isFoundWithItsPlace() throws {
+    @Test("a repeated member name is reported with its line and column")
+    func memberGivenTwice_isFoundWithItsPlace() throws {
         let text = Array("{a: 1,\n 'b': {c: 1, \"\\u0063\": 2}, a: 3}".utf8)
         let tree = try JSONTree.read(text, .json5)
         #expect(tree.repeatedName == "line 2, column 14: \"c\" is given a second time")
@@ -110,7 +123,10 @@ import Testing
         #expect(try JSONTree.read(Array("{a: 1, b: {a: 1}}".utf8), .json5).repeatedName == nil)
     }
 
-    @Test(arguments: [JSONTree.Dialect.json, .json5]) func deepAndLongTexts_areRefused(_ dialect: JSONTree.Dialect)
+    @Test(
+        "65 levels of nesting are read and 66 are refused, in JSON and JSON5",
+        arguments: [JSONTree.Dialect.json, .json5])
+    func deepAndLongTexts_areRefused(_ dialect: JSONTree.Dialect)
         throws
     {
         func nested(_ levels: Int) -> [UInt8] {
@@ -123,16 +139,19 @@ import Testing
         }
     }
 
-    @Test func textOfManyValues_isRefused() {
+    @Test("a text of more than a million values is refused")
+    func textOfManyValues_isRefused() {
         let long =
             Array("[".utf8) + Array(repeatElement(Array("1,".utf8), count: 1_000_000).joined()) + Array("1]".utf8)
         let error = #expect(throws: JSONTextError.self) { try JSONTree.read(long, .json) }
         #expect(error?.reason.contains("expected at most 1000000 values") == true)
     }
 
-    @Test(arguments: [
-        String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian, .utf32BigEndian, .utf16, .utf32,
-    ])
+    @Test(
+        "UTF-16 and UTF-32 texts are read",
+        arguments: [
+            String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian, .utf32BigEndian, .utf16, .utf32,
+        ])
     func otherEncodings_areRead(_ encoding: String.Encoding) throws {
         let data = try #require("{\"a\": 'ü'}".data(using: encoding))
         #expect(try JSONValue.parse(data) == .object(["a": .string("ü")]))

@@ -10,7 +10,8 @@ import Testing
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test func commasStandBetweenAndNowhereElse() {
+    @Test("commas stand between members and between elements, and nowhere else")
+    func commasStandBetweenAndNowhereElse() {
         let written = text { writer in
             writer.object { writer in
                 writer.member("a", 1)
@@ -38,57 +39,68 @@ import Testing
                 + #""i":false,"j":0.5}"#)
     }
 
-    @Test(arguments: [
-        (0.0, "0"), (1.0, "1"), (-2.0, "-2"), (0.1, "0.1"), (999_999_999_999_999, "999999999999999"),
-        (1e15, "1000000000000000.0"),
-        (-1e16, "-1e+16"), (.nan, "null"), (.infinity, "null"), (-.infinity, "null"), (1.5e300, "1.5e+300"),
-    ])
+    @Test(
+        "a double is written in the fewest digits, and NaN and infinity as null",
+        arguments: [
+            (0.0, "0"), (1.0, "1"), (-2.0, "-2"), (0.1, "0.1"), (999_999_999_999_999, "999999999999999"),
+            (1e15, "1000000000000000.0"),
+            (-1e16, "-1e+16"), (.nan, "null"), (.infinity, "null"), (-.infinity, "null"), (1.5e300, "1.5e+300"),
+        ])
     func doublesInTheFewestDigits(_ value: Double, _ expected: String) {
         #expect(text { $0.number(value) } == expected)
     }
 
-    @Test(arguments: [
-        (0.0, "0"), (-0.0, "0"), (0.0004, "0"), (-0.0004, "0"), (0.0005, "0.001"), (-0.0006, "-0.001"), (0.05, "0.05"),
-        (0.1, "0.1"), (0.999_5, "1"), (1.25, "1.25"), (-12.5, "-12.5"), (412.062, "412.062"), (100, "100"),
-        (65_535.109, "65535.109"), (999_999_999_999.999, "999999999999.999"), (1e15, "1000000000000000.0"),
-        (-1e16, "-1e+16"), (.nan, "null"), (.infinity, "null"), (-.infinity, "null"),
-    ])
+    @Test(
+        "a double is written rounded to thousandths, and NaN and infinity as null",
+        arguments: [
+            (0.0, "0"), (-0.0, "0"), (0.0004, "0"), (-0.0004, "0"), (0.0005, "0.001"), (-0.0006, "-0.001"),
+            (0.05, "0.05"),
+            (0.1, "0.1"), (0.999_5, "1"), (1.25, "1.25"), (-12.5, "-12.5"), (412.062, "412.062"), (100, "100"),
+            (65_535.109, "65535.109"), (999_999_999_999.999, "999999999999.999"), (1e15, "1000000000000000.0"),
+            (-1e16, "-1e+16"), (.nan, "null"), (.infinity, "null"), (-.infinity, "null"),
+        ])
     func doublesInThousandths(_ value: Double, _ expected: String) {
         #expect(text { $0.thousandths(value) } == expected)
     }
 
     /// A number is written rounded, in the fewest digits.
-    @Test func thousandthsAreTheFewestDigitsOfTheRoundedNumber() {
+    @Test("a whole number of thousandths is written in the fewest digits")
+    func thousandthsAreTheFewestDigitsOfTheRoundedNumber() {
         for number in -20_000...20_000 {
             let value = Double(number) / 1_000
             #expect(text { $0.thousandths(value) } == text { $0.number(value) })
         }
     }
 
-    @Test(arguments: [
-        (Float(0.1), "0.1"), (16_777_216, "16777216.0"), (9_999_999, "9999999"), (1e7, "10000000.0"), (-3, "-3"),
-        (.nan, "null"), (.infinity, "null"), (-.infinity, "null"), (3.4e38, "3.4e+38"),
-    ])
+    @Test(
+        "a float is written in the fewest digits, and NaN and infinity as null",
+        arguments: [
+            (Float(0.1), "0.1"), (16_777_216, "16777216.0"), (9_999_999, "9999999"), (1e7, "10000000.0"), (-3, "-3"),
+            (.nan, "null"), (.infinity, "null"), (-.infinity, "null"), (3.4e38, "3.4e+38"),
+        ])
     func floatsInTheFewestDigits(_ value: Float, _ expected: String) {
         #expect(text { $0.number(value) } == expected)
     }
 
-    @Test(arguments: [
-        (UInt64(0), "0.000"), (499, "0.000"), (500, "0.001"), (1_234_567, "1.235"), (999_999_499, "999.999"),
-        (999_999_500, "1000.000"), (UInt64.max, "18446744073709.552"),
-    ])
+    @Test(
+        "nanoseconds are written as milliseconds rounded to microseconds",
+        arguments: [
+            (UInt64(0), "0.000"), (499, "0.000"), (500, "0.001"), (1_234_567, "1.235"), (999_999_499, "999.999"),
+            (999_999_500, "1000.000"), (UInt64.max, "18446744073709.552"),
+        ])
     func millisecondsAreRoundedToMicroseconds(_ nanoseconds: UInt64, _ expected: String) {
         #expect(text { $0.milliseconds(nanoseconds) } == expected)
     }
 
-    @Test func integersOfAllTypes() {
+    @Test("the extremes of integer types are written in full")
+    func integersOfAllTypes() {
         #expect(text { $0.integer(Int8.min) } == "-128")
         #expect(text { $0.integer(UInt64.max) } == "18446744073709551615")
         #expect(text { $0.integer(Int.min) } == "-9223372036854775808")
     }
 
     /// Against Foundation's.
-    @Test(arguments: 0..<20)
+    @Test("base64 output equals Foundation's encoding", arguments: 0..<20)
     func base64IsWritten(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 89 &+ 201) }
         let written = text { writer in bytes.withUnsafeBytes { writer.base64($0) } }
@@ -98,7 +110,8 @@ import Testing
 
 /// Values that are read as a whole, and the words about text that is none.
 @Suite struct JSONValueTests {
-    @Test func json5_everyKindOfValue_isParsed() throws {
+    @Test("JSON5 with every kind of value is parsed")
+    func json5_everyKindOfValue_isParsed() throws {
         let text = "{a: [1, -2.5, 'x', true, false, null, {}], /* c */ b: 9223372036854775807,}"
         #expect(
             try JSONValue.parse(Data(text.utf8))
@@ -110,26 +123,28 @@ import Testing
                 ]))
     }
 
-    @Test(arguments: [
-        ("", "line 1, column 1: expected a value, found the end of the file"),
-        ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 3, column 3: expected \",\" or \"}\", found \"\"b\": 2\""),
-        ("[1 2]", "line 1, column 4: expected \",\" or \"]\", found \"2]\""),
-        ("{\"a\" 1}", "line 1, column 6: expected \":\", found \"1}\""),
-        ("hello", "line 1, column 1: expected a value (text must be in quotes), found \"hello\""),
-        (
-            "{\n  listen: localhost\n}",
-            "line 2, column 11: expected a value (text must be in quotes), found \"localhost\""
-        ),
-        ("[-x]", "line 1, column 2: expected a value (text must be in quotes), found \"-x]\""),
-        ("[1] x", "line 1, column 5: expected nothing more, found \"x\""),
-        ("/* a", "line 1, column 1: expected the comment's end, found \"/* a\""),
-        ("[\"a", "line 1, column 4: expected the string's closing quote, found the end of the file"),
-        (
-            "[\"a\n\"]",
-            "line 1, column 4: expected the closing quote of the string that begins at the line's column 2, found \"\""
-        ),
-        ("[1e999]", "line 1, column 2: expected a number within the range of 64-bit floats, found \"1e999]\""),
-    ])
+    @Test(
+        "a mistake in JSON5 is reported with its line and column",
+        arguments: [
+            ("", "line 1, column 1: expected a value, found the end of the file"),
+            ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 3, column 3: expected \",\" or \"}\", found \"\"b\": 2\""),
+            ("[1 2]", "line 1, column 4: expected \",\" or \"]\", found \"2]\""),
+            ("{\"a\" 1}", "line 1, column 6: expected \":\", found \"1}\""),
+            ("hello", "line 1, column 1: expected a value (text must be in quotes), found \"hello\""),
+            (
+                "{\n  listen: localhost\n}",
+                "line 2, column 11: expected a value (text must be in quotes), found \"localhost\""
+            ),
+            ("[-x]", "line 1, column 2: expected a value (text must be in quotes), found \"-x]\""),
+            ("[1] x", "line 1, column 5: expected nothing more, found \"x\""),
+            ("/* a", "line 1, column 1: expected the comment's end, found \"/* a\""),
+            ("[\"a", "line 1, column 4: expected the string's closing quote, found the end of the file"),
+            (
+                "[\"a\n\"]",
+                "line 1, column 4: expected the closing quote of the string that begins at the line's column 2, found \"\""
+            ),
+            ("[1e999]", "line 1, column 2: expected a number within the range of 64-bit floats, found \"1e999]\""),
+        ])
     func aMistakeHasItsPlace(_ text: String, _ expected: String) {
         let error = #expect(throws: JSONTextError.self) { try JSONValue.parse(Data(text.utf8)) }
         #expect(error?.reason == expected)
@@ -139,6 +154,7 @@ import Testing
 /// The name that a person probably meant.
 @Suite struct SpellingTests {
     @Test(
+        "a misspelt name gets the nearest known name as a suggestion, or none",
         arguments: [
             ("listn", "listen"), ("lsiten", "listen"), ("listen", "listen"), ("que", "queue"), ("qqqq", nil), ("", nil),
             ("modelsx", "models"), ("access-log", "access_log"),
@@ -147,14 +163,16 @@ import Testing
         #expect(Spelling.nearest(to: word, among: ["listen", "queue", "models", "access_log"]) == expected)
     }
 
-    @Test func suggestion_twoAsNear_isTheFirstByName() {
+    @Test("of two equally near names the first in alphabetical order is suggested")
+    func suggestion_twoAsNear_isTheFirstByName() {
         #expect(Spelling.nearest(to: "cat", among: ["hat", "bat"]) == "bat")
         #expect(Spelling.hint(for: "cat", among: ["bat"]) == " (did you mean \"bat\"?)")
         #expect(Spelling.hint(for: "elephant", among: ["bat"]) == "")
     }
 
     /// A third of the word, two at least, but not more than half of it.
-    @Test func suggestion_isOfferedWithinAThirdOfTheWord() {
+    @Test("a name is suggested only if it differs from the word in about a third of its letters")
+    func suggestion_isOfferedWithinAThirdOfTheWord() {
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdefxyz"]) == "abcdefxyz")
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdewxyz"]) == nil)
         #expect(Spelling.nearest(to: "abcd", among: ["abxy"]) == "abxy")
@@ -165,7 +183,8 @@ import Testing
         #expect(Spelling.nearest(to: String(repeating: "a", count: 1000), among: ["inputs"]) == nil)
     }
 
-    @Test func capitalsAndDashesDoNotCount() {
+    @Test("suggestions ignore capitals and leading dashes")
+    func capitalsAndDashesDoNotCount() {
         #expect(Spelling.nearest(to: "TOP", among: ["top"]) == "top")
         #expect(Spelling.nearest(to: "Grey", among: ["GRAY"]) == "GRAY")
         #expect(Spelling.nearest(to: "-models", among: ["--models"]) == "--models")

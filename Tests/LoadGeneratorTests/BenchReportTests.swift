@@ -20,12 +20,14 @@ import Testing
         return result
     }
 
-    @Test func aCleanLoadHasNoDoubts() {
+    @Test("a load in which nothing went wrong has no warnings")
+    func aCleanLoadHasNoDoubts() {
         #expect(StepDoubts.about(clean(rate: 1000)) == [])
         #expect(StepDoubts.about(clean(rate: nil)) == [])
     }
 
-    @Test func everyDoubtIsReported() {
+    @Test("each kind of doubt about a measurement is reported")
+    func everyDoubtIsReported() {
         func doubts(_ change: (inout StepResult) -> Void) -> String {
             var result = clean(rate: 1000)
             change(&result)
@@ -59,7 +61,8 @@ import Testing
         return report
     }
 
-    @Test func textHasALineForEachLoad() {
+    @Test("the text report has a line for each load")
+    func textHasALineForEachLoad() {
         let text = report([clean(rate: 100), clean(rate: 1000)]).text
         #expect(text.contains("open loop, connections reused, 1 picture of 12345 KB") == false)
         #expect(text.contains("1 picture of 12.3 KB"))
@@ -68,7 +71,8 @@ import Testing
         #expect(report([clean(rate: nil)]).text.contains("closed loop"))
     }
 
-    @Test func jsonIsReadBack() throws {
+    @Test("the JSON report has loop, URL, rate, statuses, latencies and warnings")
+    func jsonIsReadBack() throws {
         var step = clean(rate: 100)
         step.statuses[503] = 1
         let json = try report([step]).json()
@@ -81,7 +85,7 @@ import Testing
         #expect((object["warnings"] as? [String])?.count == 1)
     }
 
-    @Test(arguments: [1, 2, 5])
+    @Test("the SVG chart is well-formed, and chart and HTML refer to no other files", arguments: [1, 2, 5])
     func thePictureIsWellFormedAndStandsAlone(_ steps: Int) throws {
         let report = report((1...steps).map { clean(rate: Double($0) * 100, count: 200) })
         let svg = LatencyChart(report).svg
@@ -95,13 +99,15 @@ import Testing
         #expect(!html.contains("http-equiv") && !html.contains("<script") && !html.contains("<link"))
     }
 
-    @Test func whatIsNotASuccessIsRefused() {
+    @Test("answers with a status outside 200 to 299 count as refused")
+    func whatIsNotASuccessIsRefused() {
         var answers = StepResult(plan: LoadPlan(loop: .open(rate: 10), connections: 1))
         answers.statuses = [200: 5, 204: 1, 199: 2, 301: 3, 404: 4, 503: 6]
         #expect(answers.refused == 15, "all but 200 to 299")
     }
 
-    @Test func nothingMeasuredCanBeDrawnToo() {
+    @Test("a report without measurements can still be drawn and printed")
+    func nothingMeasuredCanBeDrawnToo() {
         let empty = StepResult(plan: LoadPlan(loop: .open(rate: 10), connections: 1))
         for steps in [[], [empty], [empty, empty]] {
             let report = report(steps)
@@ -110,7 +116,8 @@ import Testing
         }
     }
 
-    @Test func scalesHaveRoundMarksWithinTheirEnds() {
+    @Test("chart scales have round marks and enclose their values")
+    func scalesHaveRoundMarksWithinTheirEnds() {
         for most in [0.3, 1, 7, 99.5, 400, 123_456] {
             let scale = ChartScale.linear(to: most)
             #expect(scale.low == 0 && scale.high >= most && scale.high <= 2 * most + 1e-9, "\(most)")

@@ -2,7 +2,8 @@ import LoadGenerator
 import Testing
 
 @Suite struct LatencyHistogramTests {
-    @Test func everyValueIsInItsBucketAndNoFurtherThanTheBound() {
+    @Test("the upper end of a bucket is at most 1/128 above any of its values")
+    func everyValueIsInItsBucketAndNoFurtherThanTheBound() {
         // Around every power of two, where the buckets' width changes.
         for power in 0..<43 {
             for offset in [-1, 0, 1, 37] {
@@ -16,14 +17,16 @@ import Testing
     }
 
     /// 999 of 1000 values are at most 1: so is the percentile 99.9.
-    @Test(arguments: [1, 2, 10, 41]) func aPercentileThatFallsOnAValueIsThatValue(_ thousands: Int) {
+    @Test("if 999 of 1,000 values are small, the 99.9th percentile is small", arguments: [1, 2, 10, 41])
+    func aPercentileThatFallsOnAValueIsThatValue(_ thousands: Int) {
         var histogram = LatencyHistogram()
         for _ in 0..<thousands * 999 { histogram.record(1) }
         for _ in 0..<thousands { histogram.record(200) }
         #expect(histogram.percentile(99.9) == 1 && histogram.percentile(99.91) == 200)
     }
 
-    @Test func percentilesAreThoseOfTheSortedValues() {
+    @Test("percentiles equal those of the sorted values within 1/128")
+    func percentilesAreThoseOfTheSortedValues() {
         let seed = UInt64.random(in: 1...UInt64.max)
         var state = seed
         var values: [UInt64] = []
@@ -49,19 +52,22 @@ import Testing
         #expect(histogram.percentile(100) == values.last)
     }
 
-    @Test func anEmptyOneHasZeros() {
+    @Test("an empty histogram reports zeros")
+    func anEmptyOneHasZeros() {
         let histogram = LatencyHistogram()
         #expect(histogram.percentile(99) == 0 && histogram.mean == 0 && histogram.greatest == 0)
     }
 
-    @Test func valuesBeyondTheLastBucketKeepTheirMaximum() {
+    @Test("a value beyond the last bucket is kept as the exact maximum")
+    func valuesBeyondTheLastBucketKeepTheirMaximum() {
         var histogram = LatencyHistogram()
         histogram.record(.max / 2)
         histogram.record(5)
         #expect(histogram.greatest == .max / 2 && histogram.least == 5 && histogram.percentile(50) == 5)
     }
 
-    @Test func mergingIsAsRecordingAllInOne() {
+    @Test("merged histograms equal a histogram that recorded all values")
+    func mergingIsAsRecordingAllInOne() {
         var (one, other, all) = (LatencyHistogram(), LatencyHistogram(), LatencyHistogram())
         for value: UInt64 in 1...1000 {
             if value % 3 == 0 { one.record(value * 1000) } else { other.record(value * 1000) }

@@ -20,14 +20,16 @@ import Testing
             loop: loop, connections: connections, seconds: seconds, warmUp: 0, timeout: timeout, keepAlive: keepAlive)
     }
 
-    @Test func everyRequestThatIsDueIsSentAndCountedOnce() async throws {
+    @Test("an open loop sends and counts every due request once")
+    func everyRequestThatIsDueIsSentAndCountedOnce() async throws {
         let result = try await run(plan(.open(rate: 200)), .answer(Self.fine))
         #expect(result.due == 60 && result.sent == 60)
         #expect(result.statuses == [200: 60] && result.failures == [:])
         #expect(result.latency.count == 60 && result.service.count == 60)
     }
 
-    @Test func aClosedLoopKeepsItsConnectionsAndNoMore() async throws {
+    @Test("a closed loop keeps its connections open and opens no more")
+    func aClosedLoopKeepsItsConnectionsAndNoMore() async throws {
         let result = try await run(plan(.closed, connections: 3), .answer(Self.fine))
         #expect(result.opened == 3 && result.peakConnections == 3)
         #expect(result.successes == result.sent && result.due == result.sent && result.sent > 3)
@@ -35,12 +37,14 @@ import Testing
         #expect(result.latency.mean * Double(result.successes) <= 3.3 * 1e9 * (result.measuredSeconds + 1))
     }
 
-    @Test func connectionsAreNewWhereTheyAreNotToBeKept() async throws {
+    @Test("without keep-alive every request has a new connection")
+    func connectionsAreNewWhereTheyAreNotToBeKept() async throws {
         let result = try await run(plan(.open(rate: 100), keepAlive: false), .answer(Self.fine))
         #expect(result.successes == 30 && result.opened == 30)
     }
 
-    @Test func whatStandsStillMakesAllLateThatWereDue() async throws {
+    @Test("a server that stalls adds latency to all requests that were due meanwhile")
+    func whatStandsStillMakesAllLateThatWereDue() async throws {
         // One connection, 100 a second, and the first answer only after 300 ms: thirty requests are due meanwhile.
         let result = try await run(
             plan(.open(rate: 100), connections: 1, seconds: 0.6), .stall(milliseconds: 300, answer: Self.fine))
@@ -51,7 +55,8 @@ import Testing
         #expect(result.service.greatest >= 300_000_000)
     }
 
-    @Test func noAnswerInTimeIsAFailureAndALongLatency() async throws {
+    @Test("a request without an answer in time counts as a failure and a long latency")
+    func noAnswerInTimeIsAFailureAndALongLatency() async throws {
         let result = try await run(plan(.open(rate: 20), timeout: 0.1), .silence)
         // The last may still be waiting when the run is over.
         #expect((result.failures[.timeout] ?? 0) >= 1 && result.failed == 6, "\(result.failures)")
@@ -59,14 +64,16 @@ import Testing
         #expect(result.firstTrouble?.contains("no answer within") == true)
     }
 
-    @Test(arguments: [
-        (ScriptedServer.Behaviour.hangUp, StepResult.Failure.closed, "the server closed the connection"),
-        (
-            .answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), .malformed,
-            "Transfer-Encoding: chunked"
-        ),
-        (.answer("what?\r\n\r\n"), .malformed, "not HTTP/1.1"),
-    ])
+    @Test(
+        "a server that hangs up or sends unusable HTTP is reported with the cause",
+        arguments: [
+            (ScriptedServer.Behaviour.hangUp, StepResult.Failure.closed, "the server closed the connection"),
+            (
+                .answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), .malformed,
+                "Transfer-Encoding: chunked"
+            ),
+            (.answer("what?\r\n\r\n"), .malformed, "not HTTP/1.1"),
+        ])
     func badServersAreNamed(
         _ behaviour: ScriptedServer.Behaviour, _ failure: StepResult.Failure, _ words: String
     ) async throws {
@@ -76,7 +83,8 @@ import Testing
         #expect(result.firstTrouble?.contains(words) == true, "\(result.firstTrouble ?? "")")
     }
 
-    @Test func errorsAreCountedByStatusAndQuoted() async throws {
+    @Test("error answers are counted by status, and the first is quoted")
+    func errorsAreCountedByStatusAndQuoted() async throws {
         let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"
         let result = try await run(plan(.open(rate: 50)), .answer(busy))
         #expect(result.statuses == [503: 15] && result.successes == 0 && result.latency.count == 0)
@@ -84,7 +92,8 @@ import Testing
     }
 
     /// Before anything is measured, too.
-    @Test(arguments: [60.0, 0.0]) func aRunThatIsCancelledEndsEarly(_ warmUp: Double) async throws {
+    @Test("a cancelled run ends early, during the warm-up too", arguments: [60.0, 0.0])
+    func aRunThatIsCancelledEndsEarly(_ warmUp: Double) async throws {
         let server = try ScriptedServer(.answer(Self.fine))
         defer { server.stop() }
         let target = try LoadTarget(parsing: "http://127.0.0.1:\(server.port)/x")
@@ -99,7 +108,8 @@ import Testing
         #expect(warmUp == 0 || result.measuredSeconds == 0 && result.due == 0 && result.generatorCPUSeconds == 0)
     }
 
-    @Test func aServerThatIsNotThereIsNamed() async throws {
+    @Test("a Unix socket that does not exist is reported with its URL")
+    func aServerThatIsNotThereIsNamed() async throws {
         let target = try LoadTarget(parsing: "unix:/nonexistent/ocelli.sock")
         #expect {
             _ = try ServerAddress(of: target)

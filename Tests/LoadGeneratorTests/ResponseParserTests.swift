@@ -18,7 +18,8 @@ import Testing
 
     private let plain = "HTTP/1.1 200 OK\r\nContent-Type: x\r\ncontent-length: 5\r\n\r\nhello"
 
-    @Test func anAnswerIsReadWhereverItIsCut() throws {
+    @Test("a response is read whole wherever its bytes are cut")
+    func anAnswerIsReadWhereverItIsCut() throws {
         for first in 1..<plain.utf8.count {
             for second in [1, 2, 7] {
                 let answer = try parse(plain, pieces: [first, second])
@@ -29,12 +30,14 @@ import Testing
         #expect(single?.bodyCount == 5)
     }
 
-    @Test func nothingIsReportedBeforeTheEnd() throws {
+    @Test("a response is not reported before its last byte")
+    func nothingIsReportedBeforeTheEnd() throws {
         #expect(try parse(String(plain.dropLast())) == nil)
         #expect(try parse("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r") == nil)
     }
 
-    @Test func severalAnswersComeOneAfterAnother() throws {
+    @Test("several responses are read one after another")
+    func severalAnswersComeOneAfterAnother() throws {
         var parser = ResponseParser()
         for _ in 0..<3 {
             let answer = try Array(plain.utf8).withUnsafeBytes { raw throws(LoadError) in try parser.take(raw) }
@@ -43,12 +46,14 @@ import Testing
         }
     }
 
-    @Test func interimAnswersAreSkipped() throws {
+    @Test("interim 1xx responses are skipped")
+    func interimAnswersAreSkipped() throws {
         let answer = try parse("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\nA: b\r\n\r\n" + plain)
         #expect(answer?.status == 200)
     }
 
-    @Test func whetherTheConnectionGoesOn() throws {
+    @Test("HTTP version and Connection field decide whether the connection is kept")
+    func whetherTheConnectionGoesOn() throws {
         func keeps(_ head: String) throws -> Bool? {
             try parse("\(head)\r\nContent-Length: 0\r\n\r\n")?.keepAlive
         }
@@ -57,40 +62,46 @@ import Testing
         #expect(try keeps("HTTP/1.0 200 OK\r\nConnection: keep-alive") == true)
     }
 
-    @Test func whiteSpaceAroundAValueIsNotPartOfIt() throws {
+    @Test("white space around a field value is ignored")
+    func whiteSpaceAroundAValueIsNotPartOfIt() throws {
         #expect(try parse("HTTP/1.1 200 OK\r\nContent-Length:\t2 \t\r\n\r\nok")?.bodyCount == 2)
     }
 
-    @Test func statusesWithoutABodyNeedNoLength() throws {
+    @Test("responses 204 and 304 have no body, with or without Content-Length")
+    func statusesWithoutABodyNeedNoLength() throws {
         #expect(try parse("HTTP/1.1 204 No Content\r\n\r\n")?.status == 204)
         #expect(try parse("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n")?.bodyCount == 0)
     }
 
-    @Test func errorsBringTheBeginningOfTheirBody() throws {
+    @Test("an error response keeps the beginning of its body as an excerpt")
+    func errorsBringTheBeginningOfTheirBody() throws {
         let body = String(repeating: "e", count: 1000)
         let answer = try parse("HTTP/1.1 503 Busy\r\nContent-Length: 1000\r\n\r\n\(body)", pieces: [60, 100])
         #expect(answer?.excerpt.count == ResponseParser.excerptLimit)
         #expect(answer?.bodyCount == 1000)
     }
 
-    @Test(arguments: [
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding: chunked"),
-        ("HTTP/1.1 200 OK\r\n\r\n", "no Content-Length"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "Content-Length is \"-1\""),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "Content-Length is \"2\""),
-        ("HTTP/2 200\r\nContent-Length: 0\r\n\r\n", "not HTTP/1.1"),
-        ("SSH-2.0-OpenSSH\r\n\r\n", "not HTTP/1.1"),
-        ("HTTP/1.1 abc OK\r\n\r\n", "not HTTP/1.1"),
-        ("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "no colon"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab", "1 bytes came after"),
-    ])
+    @Test(
+        "a response that cannot be read is refused with the cause",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding: chunked"),
+            ("HTTP/1.1 200 OK\r\n\r\n", "no Content-Length"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "Content-Length is \"-1\""),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "Content-Length is \"2\""),
+            ("HTTP/2 200\r\nContent-Length: 0\r\n\r\n", "not HTTP/1.1"),
+            ("SSH-2.0-OpenSSH\r\n\r\n", "not HTTP/1.1"),
+            ("HTTP/1.1 abc OK\r\n\r\n", "not HTTP/1.1"),
+            ("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "no colon"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab", "1 bytes came after"),
+        ])
     func whatIsNotReadIsNamed(_ text: String, _ words: String) {
         #expect {
             _ = try parse(text)
         } throws: { "\($0)".contains(words) }
     }
 
-    @Test func aHeadWithoutAnEndIsGivenUp() {
+    @Test("a response head of 70,000 bytes without an end is refused")
+    func aHeadWithoutAnEndIsGivenUp() {
         #expect(throws: LoadError.self) { try parse("HTTP/1.1 200 OK\r\nA: " + String(repeating: "a", count: 70_000)) }
     }
 }

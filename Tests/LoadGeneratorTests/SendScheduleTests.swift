@@ -2,14 +2,17 @@ import LoadGenerator
 import Testing
 
 @Suite struct SendScheduleTests {
-    @Test func requestsAreDueAtAConstantRateWithoutDrift() {
+    @Test("requests are due at a constant rate without drift")
+    func requestsAreDueAtAConstantRateWithoutDrift() {
         let schedule = SendSchedule(start: 1000, rate: 3)
         #expect(schedule.time(of: 0) == 1000)
         #expect(schedule.time(of: 3) == 1_000_001_000)
         #expect(schedule.time(of: 3_000_000) == 1_000_000_000_001_000)
     }
 
-    @Test(arguments: [0.1, 1, 3, 7.7, 333.3, 1e5, 2e5])
+    @Test(
+        "the count of due requests is exact at each request's time and just before",
+        arguments: [0.1, 1, 3, 7.7, 333.3, 1e5, 2e5])
     func dueCountsExactlyThoseWhoseTimeHasCome(_ rate: Double) {
         let schedule = SendSchedule(start: 5_000_000, rate: rate)
         #expect(schedule.due(by: 4_999_999) == 0)
@@ -22,7 +25,8 @@ import Testing
         #expect(schedule.count(before: schedule.start) == 0)
     }
 
-    @Test func ratesAreReadAsTheyAreWritten() throws {
+    @Test("rates are read from lists and ranges, and anything else is refused")
+    func ratesAreReadAsTheyAreWritten() throws {
         #expect(try RateList.parse("50,100,200") == [50, 100, 200])
         #expect(try RateList.parse("10..40/4") == [10, 20, 30, 40])
         #expect(try RateList.parse("10..80").count == 8)

@@ -7,14 +7,16 @@ import Testing
         text.hasSuffix("ms") ? Double(text.dropLast(2)).map { $0 / 1000 } : Double(text.dropLast())
     }
 
-    @Test(arguments: ["p99<50ms", "p99.9 < 2s", "p50<10ms"])
+    @Test("an objective of a percentile and a time is read", arguments: ["p99<50ms", "p99.9 < 2s", "p50<10ms"])
     func percentilesAndTimesAreRead(_ text: String) throws {
         _ = try ServiceObjective(parsing: text, duration: Self.seconds)
     }
 
-    @Test(arguments: [
-        "", "p99", "99<50ms", "p100<50ms", "p0<50ms", "p99<", "p99<x", "p99<50ms<60ms", "p99>50ms", "p99<0ms",
-    ])
+    @Test(
+        "any other objective text is refused with an example",
+        arguments: [
+            "", "p99", "99<50ms", "p100<50ms", "p0<50ms", "p99<", "p99<x", "p99<50ms<60ms", "p99>50ms", "p99<0ms",
+        ])
     func otherTextIsRefusedWithAnExample(_ text: String) {
         let error = #expect(throws: LoadError.self) { try ServiceObjective(parsing: text, duration: Self.seconds) }
         #expect(error?.description.contains("\"p99<50ms\", found \"\(text)\"") == true)
@@ -30,7 +32,8 @@ import Testing
         return step
     }
 
-    @Test func aLoadHoldsByItsPercentileItsAnswersAndItsRate() throws {
+    @Test("a load misses its objective by its percentile, its failures or its rate")
+    func aLoadHoldsByItsPercentileItsAnswersAndItsRate() throws {
         let objective = try ServiceObjective(parsing: "p90<50ms", duration: Self.seconds)
         let quick = [UInt64](repeating: 20, count: 95)
         func objection(_ step: StepResult) -> String? { objective.objection(to: step) }
@@ -46,7 +49,9 @@ import Testing
     }
 
     /// Servers that hold up to a rate: the answer is at most 4% below it, and never above.
-    @Test(arguments: [0.3, 4, 37, 212, 1_000, 9_999, 150_000], [0.25, 1.0, 6])
+    @Test(
+        "the search finds the highest rate that holds, within 5 % and 14 tries",
+        arguments: [0.3, 4, 37, 212, 1_000, 9_999, 150_000], [0.25, 1.0, 6])
     func theSearchFindsTheHighestRateThatHolds(_ limit: Double, _ error: Double) {
         var search = RateSearch(capacity: limit * error)
         var tries = 0
@@ -60,7 +65,8 @@ import Testing
         #expect(tries <= 14)
     }
 
-    @Test func aServerThatNeverHoldsEndsTheSearch() {
+    @Test("the search ends without a rate for a server that never holds")
+    func aServerThatNeverHoldsEndsTheSearch() {
         var search = RateSearch(capacity: 1_000)
         var tries = 0
         while search.next != nil {

@@ -26,7 +26,8 @@ import Testing
         return field(7, graph) + properties.flatMap { field(14, field(1, text($0.0)) + field(2, text($0.1))) }
     }
 
-    @Test func anONNXFileTellsItsPropertiesAndItsLastOperator() {
+    @Test("an ONNX file gives the labels of its metadata and the activation at its end")
+    func anONNXFileTellsItsPropertiesAndItsLastOperator() {
         let file = Self.onnx([("task", "classify"), ("names", "{0: 'a', 1: 'b'}"), ("imgsz", "[32, 32]")])
         let sheet = ONNXReader.read(ByteSource(file), name: "m.onnx")
         #expect(sheet.problems.isEmpty, "\(sheet.problems)")
@@ -56,6 +57,7 @@ import Testing
 
     /// Layers make scores; what softmax made and something changed afterwards may be anything.
     @Test(
+        "the last operators of an ONNX graph tell softmax, raw scores or an unknown ending",
         arguments: [
             ([("Gemm", ["x", "w"], ["y"])], GraphEnding.none),
             ([("MatMul", ["x", "w"], ["a"]), ("Mul", ["a", "ten"], ["y"])], GraphEnding.none),
@@ -84,7 +86,8 @@ import Testing
         #expect(sheet.problems.isEmpty && sheet.ending?.value == ending, "\(sheet)")
     }
 
-    @Test func anONNXFileTellsItsPixels() {
+    @Test("ONNX image metadata gives channel order and pixel range, and an unknown range is a problem")
+    func anONNXFileTellsItsPixels() {
         let file = Self.onnx([("Image.BitmapPixelFormat", "Bgr8"), ("Image.NominalPixelRange", "NominalRange_0_255")])
         let sheet = ONNXReader.read(ByteSource(file), name: "m.onnx")
         #expect(sheet.order?.value == .bgr && sheet.normalization?.value.rescale == 1)
@@ -92,7 +95,8 @@ import Testing
         #expect(wrong.problems.first?.reason.contains("Image.NominalPixelRange: expected NominalRange_0_255") == true)
     }
 
-    @Test func aBrokenONNXFileIsLocated() {
+    @Test("a truncated ONNX file is reported with the byte where reading failed")
+    func aBrokenONNXFileIsLocated() {
         let file = Self.onnx([("task", "classify")])
         for count in [3, 10, file.count - 1] {
             let problems = ONNXReader.read(ByteSource(Array(file.prefix(count))), name: "m.onnx").problems
@@ -100,7 +104,8 @@ import Testing
         }
     }
 
-    @Test func anIRTellsItsModelInfo() {
+    @Test("the model_info of an OpenVINO file gives labels, channel order, normalization and framing")
+    func anIRTellsItsModelInfo() {
         let xml = """
             <?xml version="1.0"?><net name="x"><layers><layer id="0" type="Parameter"/><layer id="1" type="SoftMax"/>
             <layer id="2" type="Result"/></layers><edges><edge from-layer="0" to-layer="1" to-port="0"/>
@@ -118,20 +123,22 @@ import Testing
         #expect(sheet.normalization?.value.mean == [103.53, 116.28, 123.675].map { $0 / 255 })
     }
 
-    @Test(arguments: [
-        ("<net><a", "unterminated tag at byte"), ("<net></layers></net>", "closes \"layers\""),
-        ("<net>", "ends within \"net\""),
-        ("<!DOCTYPE lolz [<!ENTITY a \"b\">]><net/>", "has a document type"), ("<svg/>", "begins with \"svg\""),
-        (String(repeating: "<net>", count: 100_000), "is nested more than 200 deep"),
-        (
-            "<net><rt_info><model_info><scale_values value=\"0\"/></model_info></rt_info></net>",
-            "scale_values: expected numbers"
-        ),
-        (
-            "<net><rt_info><model_info><pad_value value=\"999\"/></model_info></rt_info></net>",
-            "pad_value: expected 0 to 255"
-        ),
-    ])
+    @Test(
+        "a broken OpenVINO file is reported with the place or the key of the mistake",
+        arguments: [
+            ("<net><a", "unterminated tag at byte"), ("<net></layers></net>", "closes \"layers\""),
+            ("<net>", "ends within \"net\""),
+            ("<!DOCTYPE lolz [<!ENTITY a \"b\">]><net/>", "has a document type"), ("<svg/>", "begins with \"svg\""),
+            (String(repeating: "<net>", count: 100_000), "is nested more than 200 deep"),
+            (
+                "<net><rt_info><model_info><scale_values value=\"0\"/></model_info></rt_info></net>",
+                "scale_values: expected numbers"
+            ),
+            (
+                "<net><rt_info><model_info><pad_value value=\"999\"/></model_info></rt_info></net>",
+                "pad_value: expected 0 to 255"
+            ),
+        ])
     func aBrokenIRIsLocated(_ text: String, _ words: String) {
         let problems = OpenVINOReader.read(Array(text.utf8), name: "m.xml").problems.map(\.reason).joined()
         #expect(problems.contains(words), "\(problems)")
@@ -140,10 +147,12 @@ import Testing
     // MARK: TensorFlow
 
     /// The signature's output, through the functions that a model is put into.
-    @Test(arguments: [
-        ("Softmax", GraphEnding.softmax), ("Sigmoid", .sigmoid), ("BiasAdd", GraphEnding.none), ("Exp", nil),
-        ("ConcatV2", nil),
-    ])
+    @Test(
+        "a SavedModel and a frozen graph tell the activation at their end through nested functions",
+        arguments: [
+            ("Softmax", GraphEnding.softmax), ("Sigmoid", .sigmoid), ("BiasAdd", GraphEnding.none), ("Exp", nil),
+            ("ConcatV2", nil),
+        ])
     func aSavedModelTellsWhatItEndsIn(_ operation: String, _ ending: GraphEnding?) {
         let sheet = TensorFlowReader.savedModel(
             ByteSource(FuzzSeeds.savedModel(FuzzSeeds.graph(operation))), name: "saved_model.pb")
@@ -154,7 +163,8 @@ import Testing
         #expect(frozen.ending?.value == ending && frozen.endings.map(\.output) == (ending == nil ? [] : ["id"]))
     }
 
-    @Test func brokenSavedModels() {
+    @Test("a truncated or recursive SavedModel has no known ending")
+    func brokenSavedModels() {
         let whole = FuzzSeeds.savedModel(FuzzSeeds.graph("Softmax"))
         for count in 0..<whole.count {
             #expect(TensorFlowReader.savedModel(ByteSource(Array(whole.prefix(count))), name: "m").ending == nil)
@@ -175,7 +185,9 @@ import Testing
         return [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))
     }
 
-    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    @Test(
+        "the metadata of TensorFlow Lite files give labels, normalization and outputs",
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
     func tfliteMetadataIsWhatTheFileSays() throws {
         let mobilenet = TFLiteReader.read(
             ByteSource(try Self.tflite("import/mobilenet_v1_metadata.tflite")), name: "m.tflite")
@@ -200,7 +212,8 @@ import Testing
         #expect(silent.labels == nil && silent.normalization == nil && silent.problems.isEmpty)
     }
 
-    @Test func aSmallFileWithADeflatedArchive() throws {
+    @Test("a TensorFlow Lite file with deflated labels gives labels, quantization and framing")
+    func aSmallFileWithADeflatedArchive() throws {
         let sheet = TFLiteReader.read(ByteSource(try FuzzSeeds.bytes("tflite")), name: "m.tflite")
         #expect(sheet.problems.isEmpty, "\(sheet.problems)")
         #expect(sheet.labels?.value == ["cat", "dog"] && sheet.ending?.value == .softmax)
@@ -210,7 +223,8 @@ import Testing
 
     /// The labels without a locale count; with translations only, the first. Calibration is not supported, which is
     /// reported.
-    @Test func translatedLabelsThresholdsAndCalibration() throws {
+    @Test("labels without a locale count first, and score calibration is reported as unsupported")
+    func translatedLabelsThresholdsAndCalibration() throws {
         func sheet(_ name: String) throws -> FactSheet {
             let file = SharedData.packageRoot.appendingPathComponent("Tests/ModelFactsTests/Fixtures/\(name)")
             return TFLiteReader.read(ByteSource([UInt8](try Data(contentsOf: file))), name: "m.tflite")
@@ -226,7 +240,8 @@ import Testing
         #expect(calibrated.unsupported.first?.key == "output_tensor_metadata[0].process_units")
     }
 
-    @Test func aFileThatBecomesShorterIsAProblem() {
+    @Test("a file that becomes shorter while being read is reported as a problem")
+    func aFileThatBecomesShorterIsAProblem() {
         for left in [0, 3] {
             let source = ByteSource(count: 4096) { Array(repeating: 0, count: min(left, $0.count)) }
             let problems = TFLiteReader.read(source, name: "m").problems.map(\.reason).joined()
@@ -234,7 +249,8 @@ import Testing
         }
     }
 
-    @Test func aTFLiteFileThatIsNoneIsRefused() {
+    @Test("bytes that are not a TensorFlow Lite file are reported as a problem")
+    func aTFLiteFileThatIsNoneIsRefused() {
         for bytes in [
             [], [UInt8](repeating: 0, count: 7), [UInt8](repeating: 0xFF, count: 64),
             Array("    TFL3".utf8) + [0, 0, 0],
@@ -244,7 +260,8 @@ import Testing
     }
 
     /// Tables that point at themselves, at their neighbours and past the end.
-    @Test func recursiveTablesEnd() {
+    @Test("TensorFlow Lite tables with random or circular offsets end without labels")
+    func recursiveTablesEnd() {
         var random = SplitMix(seed: 18)
         for _ in 0..<2_000 {
             var bytes = [UInt8](repeating: 0, count: 256)
@@ -262,7 +279,8 @@ import Testing
     }
 
     /// A zip archive behind the model whose one file unpacks to far more than it says, or says that it does.
-    @Test func zipBombs() throws {
+    @Test("a label archive that unpacks to too much, or to more than declared, is refused")
+    func zipBombs() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-zip-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -291,7 +309,9 @@ import Testing
     }
 
     /// Seeded changes of every format: nothing crashes. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
-    @Test(arguments: ["onnx", "tflite", "xml", "zip", "savedmodel", "graph"])
+    @Test(
+        "randomly damaged model files are read within bounds and without a crash",
+        arguments: ["onnx", "tflite", "xml", "zip", "savedmodel", "graph"])
     func mutations(_ format: String) throws {
         let runs = ProcessInfo.processInfo.environment["OCELLI_FUZZ_RUNS"].flatMap(Int.init) ?? 300
         let seed = ProcessInfo.processInfo.environment["OCELLI_FUZZ_SEED"].flatMap(UInt64.init) ?? 2_026

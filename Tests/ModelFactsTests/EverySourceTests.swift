@@ -75,7 +75,7 @@ import Testing
             ? text.replacing("dog", with: "fox") : text.replacing("\"image_std\": [0.5", with: "\"image_std\": [0.25")
     }
 
-    @Test(arguments: kinds)
+    @Test("each kind of metadata file alone gives its labels or normalization without a problem", arguments: kinds)
     func alone(_ kind: Kind) {
         let sheet = kind.read(kind.whole, "a")
         #expect(sheet.problems.isEmpty && sheet.disagreements.isEmpty, "\(sheet.problems)")
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Two files of a kind, and one beside every other kind: the first counts, and whether they differ is said.
-    @Test(arguments: kinds)
+    @Test("of two metadata files the first counts, and a difference is reported", arguments: kinds)
     func besideAnother(_ kind: Kind) {
         let first = kind.read(kind.whole, "a"), same = kind.read(kind.whole, "b")
         #expect(FactSheet.merged([first, same]).disagreements.isEmpty)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test(arguments: kinds)
+    @Test("a broken metadata file is reported with its place, and the file beside still counts", arguments: kinds)
     func broken(_ kind: Kind) {
         let sheet = kind.read(kind.broken, "a")
         let reasons = sheet.problems.map { "\($0.source): \($0.reason)" }.joined(separator: "\n")

@@ -29,7 +29,8 @@ import Testing
             [(0, 1, 0), (1, 2, 0), (3, 4, 0), (4, 6, 0), (5, 6, 1), (2, 7, 0), (6, 7, 1), (7, 8, 0)])
     }
 
-    @Test func bothOperandsCount() {
+    @Test("a convolution is an integer layer only if both input and weights have 8 bits")
+    func bothOperandsCount() {
         #expect(Self.convolution() == 1)
         #expect(Self.convolution(quantizer: "levels=\"255\"", weights: "u8", between: "Reshape") == 1)
         #expect(Self.convolution(quantizer: "levels=\"65536\"") == 0, "16 bits")
@@ -38,7 +39,8 @@ import Testing
         #expect(Self.convolution(between: "SoftMax") == 0, "its values are new ones")
     }
 
-    @Test func weightsAloneDoNotCount() {
+    @Test("8-bit weights alone do not make an integer layer")
+    func weightsAloneDoNotCount() {
         let count = Self.layers(
             [
                 ("Parameter", ""), ("Const", "element_type=\"i8\""), ("Convert", ""), ("Const", "element_type=\"f32\""),
@@ -47,7 +49,8 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test func productsOfTwoQuantizedValuesCount() {
+    @Test("a product of two quantized values is an integer layer if a constant scales them")
+    func productsOfTwoQuantizedValuesCount() {
         let layers = [
             ("Parameter", ""), ("FakeQuantize", "levels=\"256\""), ("FakeQuantize", "levels=\"256\""),
             ("Transpose", ""),
@@ -58,14 +61,16 @@ import Testing
         #expect(Self.layers(layers, edges + [(7, 4, 1)]) == 0, "scaled by what is no constant")
     }
 
-    @Test func aGraphThatIsAnEndlessCircleEnds() {
+    @Test("counting integer layers ends on a graph with a cycle")
+    func aGraphThatIsAnEndlessCircleEnds() {
         #expect(
             Self.layers(
                 [("Reshape", ""), ("Reshape", ""), ("MatMul", "")], [(0, 1, 0), (1, 0, 0), (0, 2, 0), (1, 2, 1)]) == 0)
     }
 
     /// A SavedModel's function after training for quantization: Keras puts the layers there.
-    @Test func aSavedModelsFunctionsCount() {
+    @Test("quantized layers in a SavedModel's functions are counted as integer layers")
+    func aSavedModelsFunctionsCount() {
         func node(_ name: String, _ operation: String, _ inputs: String...) -> [UInt8] {
             FuzzSeeds.field(
                 3, FuzzSeeds.text(1, name) + FuzzSeeds.text(2, operation) + inputs.flatMap { FuzzSeeds.text(3, $0) })

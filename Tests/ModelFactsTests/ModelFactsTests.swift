@@ -54,13 +54,15 @@ import Testing
         ),
     ]
 
-    @Test(arguments: framings) func sizes(_ text: String, _ expected: PictureFraming) {
+    @Test("a Hugging Face image processor file gives the resize and crop that transformers does", arguments: framings)
+    func sizes(_ text: String, _ expected: PictureFraming) {
         let sheet = sheet(text)
         #expect(sheet.framing?.value == expected, "\(text)")
         #expect(sheet.problems.isEmpty && sheet.unsupported.isEmpty)
     }
 
-    @Test func theClassIsTheModelsWhereTheFileNamesNone() {
+    @Test("a processor file without a class uses the model type; unknown classes have no defaults")
+    func theClassIsTheModelsWhereTheFileNamesNone() {
         let found = sheet(#"{"size": 224, "do_normalize": true}"#, config: #"{"model_type": "clip"}"#)
         #expect(found.framing?.value == PictureFraming(.shortest(224), crop: FactSize(height: 224, width: 224)))
         #expect(found.normalization?.value.mean == [0.48145466, 0.4578275, 0.40821073])
@@ -82,7 +84,8 @@ import Testing
         #expect(alone.framing == nil && alone.unsupported.count == 2)
     }
 
-    @Test func valuesHaveTheClassesDefaults() {
+    @Test("values missing from an image processor file have the defaults of its class")
+    func valuesHaveTheClassesDefaults() {
         let vit = sheet(#"{"image_processor_type": "ViTImageProcessor", "do_normalize": false}"#)
         #expect(vit.normalization?.value == PictureNormalization())
         let raw = sheet(#"{"image_processor_type": "ViTImageProcessor", "do_rescale": false}"#)
@@ -104,7 +107,8 @@ import Testing
     }
 
     /// The key of each value, and whose default it is.
-    @Test func everyValueHasItsOwnKey() {
+    @Test("every value of an image processor file names its key or the class default")
+    func everyValueHasItsOwnKey() {
         let all = sheet(
             #"{"image_processor_type": "EfficientNetImageProcessor", "size": {"height": 8, "width": 8}, "do_center_crop": true, "crop_size": {"height": 4, "width": 4}, "resample": 2, "rescale_factor": 0.01, "rescale_offset": true, "do_normalize": true, "image_mean": [0, 0, 0], "image_std": [1, 1, 2], "include_top": true, "do_flip_channel_order": false}"#
         )
@@ -131,65 +135,70 @@ import Testing
         #expect(flipped.order?.value == .bgr && flipped.order?.key == "default of MobileViTImageProcessor")
     }
 
-    @Test(arguments: [
-        (#"{"image_processor_type": "ViTImageProcessor", "size": {"longest_edge": 224}}"#, "longest_edge"),
-        (#"{"image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": true}"#, "keep_aspect_ratio"),
-        (#"{"image_processor_type": "CLIPImageProcessor", "do_pad": true}"#, "do_pad"),
-        (#"{"image_processor_type": "GLPNImageProcessor", "do_resize": true, "size_divisor": 32}"#, "size_divisor"),
-        (#"{"image_processor_type": "DetrFeatureExtractor", "size": 800, "max_size": 1333}"#, "max_size"),
-        (#"{"image_processor_type": "CLIPImageProcessor", "do_center_crop": false}"#, "any size"),
-        (#"{"image_processor_type": "RTDetrImageProcessor", "size": 640}"#, "any size"),
-        (
-            #"{"image_processor_type": "ZoeDepthImageProcessor", "size": {"height": 8, "width": 8}, "do_pad": true}"#,
-            "do_pad"
-        ),
-        (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "unknown image processor"),
-        // Its defaults are not known: what it leaves out is not guessed.
-        (
-            #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}}"#,
-            "does not specify \"resample\""
-        ),
-        (
-            #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}, "resample": 2, "do_rescale": true}"#,
-            "does not specify \"do_normalize\""
-        ),
-    ])
+    @Test(
+        "an image processor setting that cannot be followed is reported as unsupported",
+        arguments: [
+            (#"{"image_processor_type": "ViTImageProcessor", "size": {"longest_edge": 224}}"#, "longest_edge"),
+            (#"{"image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": true}"#, "keep_aspect_ratio"),
+            (#"{"image_processor_type": "CLIPImageProcessor", "do_pad": true}"#, "do_pad"),
+            (#"{"image_processor_type": "GLPNImageProcessor", "do_resize": true, "size_divisor": 32}"#, "size_divisor"),
+            (#"{"image_processor_type": "DetrFeatureExtractor", "size": 800, "max_size": 1333}"#, "max_size"),
+            (#"{"image_processor_type": "CLIPImageProcessor", "do_center_crop": false}"#, "any size"),
+            (#"{"image_processor_type": "RTDetrImageProcessor", "size": 640}"#, "any size"),
+            (
+                #"{"image_processor_type": "ZoeDepthImageProcessor", "size": {"height": 8, "width": 8}, "do_pad": true}"#,
+                "do_pad"
+            ),
+            (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "unknown image processor"),
+            // Its defaults are not known: what it leaves out is not guessed.
+            (
+                #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}}"#,
+                "does not specify \"resample\""
+            ),
+            (
+                #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}, "resample": 2, "do_rescale": true}"#,
+                "does not specify \"do_normalize\""
+            ),
+        ])
     func whatCannotBeDoneIsSaid(_ text: String, _ words: String) {
         let found = sheet(text).unsupported.map(\.value).joined()
         #expect(found.contains(words), "\(found)")
     }
 
-    @Test(arguments: [
-        (
-            #"{"image_processor_type": "ViTImageProcessor", "size": -1}"#,
-            "size: expected a side, or [height, width], found the number -1"
-        ),
-        (
-            #"{"image_processor_type": "ViTImageProcessor", "resample": 9}"#,
-            "resample: expected an integer from 0 to 5, found the number 9"
-        ),
-        (
-            #"{"image_processor_type": "ViTImageProcessor", "image_std": [0, 1, 1]}"#,
-            "image_std: expected numbers greater than 0"
-        ),
-        (
-            #"{"image_processor_type": "ViTImageProcessor", "image_mean": [1, 2]}"#,
-            "image_mean: expected a number, or an array of 1 or 3"
-        ),
-        (
-            #"{"image_processor_type": "ConvNextImageProcessor", "size": 224, "crop_pct": 0}"#,
-            "crop_pct: expected a number greater than 0"
-        ),
-        (#"{"size": {"shortest_edge": 224"#, "line 1, column 31"),
-        ("", "line 1, column 1"),
-        (String(repeating: "[", count: 100_000), "nested too deeply"),
-    ])
+    @Test(
+        "a mistake in an image processor file is reported with the file and the key or the line",
+        arguments: [
+            (
+                #"{"image_processor_type": "ViTImageProcessor", "size": -1}"#,
+                "size: expected a side, or [height, width], found the number -1"
+            ),
+            (
+                #"{"image_processor_type": "ViTImageProcessor", "resample": 9}"#,
+                "resample: expected an integer from 0 to 5, found the number 9"
+            ),
+            (
+                #"{"image_processor_type": "ViTImageProcessor", "image_std": [0, 1, 1]}"#,
+                "image_std: expected numbers greater than 0"
+            ),
+            (
+                #"{"image_processor_type": "ViTImageProcessor", "image_mean": [1, 2]}"#,
+                "image_mean: expected a number, or an array of 1 or 3"
+            ),
+            (
+                #"{"image_processor_type": "ConvNextImageProcessor", "size": 224, "crop_pct": 0}"#,
+                "crop_pct: expected a number greater than 0"
+            ),
+            (#"{"size": {"shortest_edge": 224"#, "line 1, column 31"),
+            ("", "line 1, column 1"),
+            (String(repeating: "[", count: 100_000), "nested too deeply"),
+        ])
     func mistakesHaveTheirPlace(_ text: String, _ words: String) {
         let problems = sheet(text).problems.map { "\($0.source): \($0.reason)" }.joined(separator: "\n")
         #expect(problems.contains("preprocessor_config.json") && problems.contains(words), "\(problems)")
     }
 
-    @Test func labelsOfEveryForm() {
+    @Test("labels are read from id2label and label2id, and gaps or repeated numbers are problems")
+    func labelsOfEveryForm() {
         func labels(_ text: String) -> [String]? { HuggingFaceReader.config(Array(text.utf8)).labels?.value }
         #expect(labels(#"{"id2label": {"1": "dog", "0": "cat"}}"#) == ["cat", "dog"])
         #expect(labels(#"{"label2id": {"dog": 1, "cat": 0}}"#) == ["cat", "dog"])
@@ -207,7 +216,8 @@ import Testing
     }
 
     /// 10 MB of names are read, more classes than there can be are not.
-    @Test func manyNames() {
+    @Test("150,000 labels of 10 MB are read, and more than 200,000 are refused")
+    func manyNames() {
         let names = (0..<150_000).map { "\"\($0)\": \"\(String(repeating: "x", count: 55))\"" }.joined(separator: ",")
         let text = Array("{\"id2label\": {\(names)}}".utf8)
         #expect(text.count > 10_000_000)
@@ -228,7 +238,8 @@ import Testing
         TimmReader.config(Array((Self.base + more + "}}").utf8), input: FactSize(height: input, width: input))
     }
 
-    @Test func theModelsInputDecidesBetweenSizes() {
+    @Test("the model's input decides between timm's input size and test input size")
+    func theModelsInputDecidesBetweenSizes() {
         let square = { FactSize(height: $0, width: $0) }
         #expect(
             sheet("", input: 224).framing?.value == PictureFraming(.shortest(248), crop: square(224), floors: false))
@@ -246,7 +257,8 @@ import Testing
         #expect(sheet("", input: 224).normalization?.value.std == [0.229, 0.224, 0.225])
     }
 
-    @Test func everyValueHasItsOwnKey() {
+    @Test("every value of a timm configuration names its key or timm's default")
+    func everyValueHasItsOwnKey() {
         let some = sheet(#", "std": [1, 1, 2]"#, input: 288)
         #expect(some.normalization?.key(of: .mean) == "timm's default")
         #expect(some.normalization?.key(of: .std) == "pretrained_cfg.std")
@@ -257,7 +269,8 @@ import Testing
     }
 
     /// timm's own default.
-    @Test func aConfigurationWithoutASize() {
+    @Test("a timm configuration without a size has timm's default of 224 pixels")
+    func aConfigurationWithoutASize() {
         let text = #"{"architecture": "x", "pretrained_cfg": {"mean": [0.5, 0.5, 0.5]}}"#
         let size = FactSize(height: 224, width: 224)
         let sheet = TimmReader.config(Array(text.utf8))
@@ -266,13 +279,15 @@ import Testing
     }
 
     /// timm itself does it only where it is asked for on the command line.
-    @Test func aBorderIsNotCutOff() {
+    @Test("a timm crop border above 0 is reported as unsupported")
+    func aBorderIsNotCutOff() {
         #expect(sheet(#", "crop_border_pixels": 0"#, input: 224).unsupported.isEmpty)
         let border = sheet(#", "crop_border_pixels": 4"#, input: 224)
         #expect(border.unsupported.map(\.key) == ["pretrained_cfg.crop_border_pixels"])
     }
 
-    @Test func numbersOfWordNetAreReplacedByTheirDescriptions() {
+    @Test("WordNet numbers in timm's labels are replaced by their descriptions")
+    func numbersOfWordNetAreReplacedByTheirDescriptions() {
         let text = """
             {"architecture": "x", "label_names": ["n01440764", "n01443537"], "label_descriptions":
             {"n01440764": "tench, Tinca tinca", "n01443537": "goldfish"}, "pretrained_cfg": {"input_size": [3, 8, 8]}}
@@ -286,7 +301,8 @@ import Testing
         RoboflowReader.environment(Array("{\"PREPROCESSING\": \(preprocessing)\(more)}".utf8))
     }
 
-    @Test func theEnvironmentFile() {
+    @Test("a Roboflow environment file gives framing, input size, labels and channel order")
+    func theEnvironmentFile() {
         let steps =
             #"{"auto-orient": {"enabled": true}, "resize": {"enabled": true, "width": 320, "height": 240, "format": "Stretch to"}}"#
         let object = sheet(steps, #", "CLASS_MAP": {"1": "dog", "0": "cat"}, "MULTICLASS": true"#)
@@ -304,26 +320,30 @@ import Testing
         #expect(white.problems.map(\.reason).joined().contains("one line of the margin may differ"))
     }
 
-    @Test(arguments: [
-        (#"{"resize": {"format": "Fit within"}}"#, "\"Fit within\" is not supported"),
-        (#"{"grayscale": {"enabled": true}}"#, "gray of three channels"),
-        (#"{"contrast": {"enabled": true, "type": "Contrast Stretching"}}"#, "contrast"),
-        (#"{"static-crop": {"enabled": true}}"#, "a fixed part of the picture"),
-        (#""{""#, "PREPROCESSING: is not valid JSON"), ("[]", "PREPROCESSING: expected an object, found"),
-    ])
+    @Test(
+        "a Roboflow preprocessing step that is unsupported or invalid is reported",
+        arguments: [
+            (#"{"resize": {"format": "Fit within"}}"#, "\"Fit within\" is not supported"),
+            (#"{"grayscale": {"enabled": true}}"#, "gray of three channels"),
+            (#"{"contrast": {"enabled": true, "type": "Contrast Stretching"}}"#, "contrast"),
+            (#"{"static-crop": {"enabled": true}}"#, "a fixed part of the picture"),
+            (#""{""#, "PREPROCESSING: is not valid JSON"), ("[]", "PREPROCESSING: expected an object, found"),
+        ])
     func whatCannotBeDoneIsSaid(_ text: String, _ words: String) {
         let found = sheet(text)
         let all = found.unsupported.map(\.value).joined() + found.problems.map(\.reason).joined()
         #expect(all.contains(words), "\(all)")
     }
 
-    @Test func aFileOfAnotherKindSaysNothing() {
+    @Test("an environment.json without Roboflow's keys gives no facts")
+    func aFileOfAnotherKindSaysNothing() {
         #expect(RoboflowReader.environment(Array(#"{"name": "production"}"#.utf8)).isEmpty)
     }
 }
 
 @Suite struct UltralyticsTests {
-    @Test func theYAMLThatExportersWrite() {
+    @Test("the metadata.yaml of an Ultralytics export gives labels, framing, keypoints and description")
+    func theYAMLThatExportersWrite() {
         let text = """
             # a comment
             description: Ultralytics YOLOv8n-cls model trained on /usr/src/a-folder-of-some-length/datasets/imagenet.yaml
@@ -351,7 +371,8 @@ import Testing
         #expect(sheet.details?.value.hasSuffix("imagenet.yaml that goes on in the next line") == true)
     }
 
-    @Test func pythonsNotation() {
+    @Test("Ultralytics properties in Python notation are read, and a broken literal is a problem")
+    func pythonsNotation() {
         let sheet = UltralyticsReader.properties(
             [
                 "task": "detect", "imgsz": "(320, 640)", "stride": "32",
@@ -366,24 +387,27 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        ("names: &a [x]\ntask: *a\n", "line 1: anchors are not supported"),
-        ("task: *a\n", "line 1: aliases are not supported"),
-        ("names: !!python/object x\n", "line 1: tags are not supported"),
-        ("names: |\n  text\n", "line 1: values that begin with \"|\""),
-        ("a: 1\n\tb: 2\n", "line 2: is indented with a tab"),
-        ("a: 1\n---\nb: 2\n", "line 2: a second document"),
-        ("a: 'x\nb: 2\n", "line 1: unterminated value that begins with '"),
-        ("a: [1, 2\nb: ]]\n", "line 1"),
-        ("a: 1\n   b: 2\n", "a mapping is indented below a value"),
-    ])
+    @Test(
+        "unsupported or malformed YAML is reported with what is wrong",
+        arguments: [
+            ("names: &a [x]\ntask: *a\n", "line 1: anchors are not supported"),
+            ("task: *a\n", "line 1: aliases are not supported"),
+            ("names: !!python/object x\n", "line 1: tags are not supported"),
+            ("names: |\n  text\n", "line 1: values that begin with \"|\""),
+            ("a: 1\n\tb: 2\n", "line 2: is indented with a tab"),
+            ("a: 1\n---\nb: 2\n", "line 2: a second document"),
+            ("a: 'x\nb: 2\n", "line 1: unterminated value that begins with '"),
+            ("a: [1, 2\nb: ]]\n", "line 1"),
+            ("a: 1\n   b: 2\n", "a mapping is indented below a value"),
+        ])
     func whatIsNotReadHasItsLine(_ text: String, _ words: String) {
         let problems = UltralyticsReader.yaml(Array(text.utf8)).problems.map(\.reason).joined()
         #expect(problems.contains(words), "\(problems)")
     }
 
     /// Nesting, aliases of aliases and long values cost what their bytes do, or are refused.
-    @Test func bombs() {
+    @Test("deeply nested, aliased or unterminated YAML of great size is refused")
+    func bombs() {
         let deep = (0..<100_000).map { String(repeating: " ", count: $0 % 2_000) + "a:" }.joined(separator: "\n")
         #expect(!UltralyticsReader.yaml(Array(deep.utf8)).problems.isEmpty)
         let flow = "a: " + String(repeating: "[", count: 1_000_000)
@@ -405,7 +429,8 @@ import Testing
         try LabelFile.read(Array(text.utf8), name: name)
     }
 
-    @Test func forms() throws {
+    @Test("label files as text, CSV and JSON are read, and ambiguous or empty files are refused")
+    func forms() throws {
         #expect(try labels("cat\r\ndog\r\n\r\n", "labels.txt") == ["cat", "dog"])
         #expect(try labels("\u{FEFF}cat\ndog", "labels.txt") == ["cat", "dog"])
         #expect(
@@ -429,46 +454,58 @@ import Testing
     }
 
     /// Forms that differ in where the numbers are, and what is between.
-    @Test(arguments: [
-        ("0:cat\n1:dog, hot\n", "labels.txt"), ("0,cat\n1,dog, hot\n", "labels.txt"),
-        ("0 - cat\n1 - dog, hot\n", "labels.txt"), ("0. cat\n1. dog, hot\n", "labels.txt"),
-        ("1) cat\n2) dog, hot\n", "labels.txt"), ("cat 0\ndog, hot 1\n", "categories_places365.txt"),
-        ("cat: 1\ndog, hot: 2\n", "labels.txt"), ("n00000001 cat\nn00000002 dog, hot\n", "synset_words.txt"),
-        ("n00000001,cat\nn00000002,dog, hot\n", "LOC_synset_mapping.txt"), ("label\ncat\n\"dog, hot\"\n", "labels.csv"),
-        ("wnid,name\nn00000001,cat\nn00000002,\"dog, hot\"\n", "classes.csv"),
-        ("index,mid,display_name\n1,/m/1,\"dog, hot\"\n0,/m/0,cat\n", "class_map.csv"),
-        ("1,cat\n2,\"dog, hot\"\n", "labels.csv"), ("id;name\r\n0;cat\r\n1;dog, hot\r\n", "labels.csv"),
-        ("0\tcat\n1\tdog, hot\n", "labels.tsv"), ("{0: 'cat',\n 1: 'dog, hot'}", "imagenet1000_clsidx_to_labels.txt"),
-        (#"{"cat": 0, "dog, hot": 1}"#, "class_indices.json"), (#"{"cat": "0", "dog, hot": "1"}"#, "label2id.json"),
-        (#"[{"id": 2, "name": "dog, hot"}, {"id": 1, "name": "cat"}]"#, "categories.json"),
-        (#"{"categories": [{"name": "cat"}, {"name": "dog, hot"}]}"#, "classes.json"),
-        ("\u{FEFF}" + #"{"1": "dog, hot", "0": "cat"}"#, "id2label.json"),
-        ("\u{FEFF}0 cat\r1 dog, hot\r\r\r", "labels.txt"),
-    ])
+    @Test(
+        "class numbers beside the names in a label file give their order and are removed",
+        arguments: [
+            ("0:cat\n1:dog, hot\n", "labels.txt"), ("0,cat\n1,dog, hot\n", "labels.txt"),
+            ("0 - cat\n1 - dog, hot\n", "labels.txt"), ("0. cat\n1. dog, hot\n", "labels.txt"),
+            ("1) cat\n2) dog, hot\n", "labels.txt"), ("cat 0\ndog, hot 1\n", "categories_places365.txt"),
+            ("cat: 1\ndog, hot: 2\n", "labels.txt"), ("n00000001 cat\nn00000002 dog, hot\n", "synset_words.txt"),
+            ("n00000001,cat\nn00000002,dog, hot\n", "LOC_synset_mapping.txt"),
+            ("label\ncat\n\"dog, hot\"\n", "labels.csv"),
+            ("wnid,name\nn00000001,cat\nn00000002,\"dog, hot\"\n", "classes.csv"),
+            ("index,mid,display_name\n1,/m/1,\"dog, hot\"\n0,/m/0,cat\n", "class_map.csv"),
+            ("1,cat\n2,\"dog, hot\"\n", "labels.csv"), ("id;name\r\n0;cat\r\n1;dog, hot\r\n", "labels.csv"),
+            ("0\tcat\n1\tdog, hot\n", "labels.tsv"),
+            ("{0: 'cat',\n 1: 'dog, hot'}", "imagenet1000_clsidx_to_labels.txt"),
+            (#"{"cat": 0, "dog, hot": 1}"#, "class_indices.json"), (#"{"cat": "0", "dog, hot": "1"}"#, "label2id.json"),
+            (#"[{"id": 2, "name": "dog, hot"}, {"id": 1, "name": "cat"}]"#, "categories.json"),
+            (#"{"categories": [{"name": "cat"}, {"name": "dog, hot"}]}"#, "classes.json"),
+            ("\u{FEFF}" + #"{"1": "dog, hot", "0": "cat"}"#, "id2label.json"),
+            ("\u{FEFF}0 cat\r1 dog, hot\r\r\r", "labels.txt"),
+        ])
     func numbersBesideTheNames(_ text: String, _ name: String) throws {
         #expect(try labels(text, name) == ["cat", "dog, hot"])
         #expect(LabelFile.isUsual(name))
     }
 
     /// Numbers that belong to the names stay.
-    @Test(arguments: [
-        "class 0\nclass 1", "0.5 litres\n1.5 litres", "2 cats\n3 dogs", "0-60 mph\n1-60 mph", "3D\n4D", "cat 1\ndog 3",
-    ])
+    @Test(
+        "numbers that are part of class names stay in the labels",
+        arguments: [
+            "class 0\nclass 1", "0.5 litres\n1.5 litres", "2 cats\n3 dogs", "0-60 mph\n1-60 mph", "3D\n4D",
+            "cat 1\ndog 3",
+        ])
     func numbersInTheNames(_ text: String) throws {
         #expect(try labels(text, "labels.txt") == text.split(separator: "\n").map(String.init))
     }
 
-    @Test(arguments: [
-        "labels_mobilenet_quant_v1_224.txt", "ImageNetLabels.txt", "mobilenet_v1_1.0_224_labels.txt", "coco.names",
-        "imagenet1k_label_list.txt", "imagenet_classes.txt", "my-classes.json", "index_to_name.json",
-    ])
+    @Test(
+        "the usual names of label files are recognized",
+        arguments: [
+            "labels_mobilenet_quant_v1_224.txt", "ImageNetLabels.txt", "mobilenet_v1_1.0_224_labels.txt", "coco.names",
+            "imagenet1k_label_list.txt", "imagenet_classes.txt", "my-classes.json", "index_to_name.json",
+        ])
     func usualNames(_ name: String) { #expect(LabelFile.isUsual(name)) }
 
-    @Test(arguments: ["README.txt", "requirements.txt", "model.json", "relabels.txt", "vocab.txt", "labels.npy"])
+    @Test(
+        "other files are not taken for label files by their names",
+        arguments: ["README.txt", "requirements.txt", "model.json", "relabels.txt", "vocab.txt", "labels.npy"])
     func otherNames(_ name: String) { #expect(!LabelFile.isUsual(name)) }
 
     /// Of torchvision's list: the first, two that share a name, and the last.
-    @Test func imageNet() throws {
+    @Test("the built-in ImageNet labels are torchvision's, and the list of 1,001 begins with background")
+    func imageNet() throws {
         let labels = try #require(ImageNetLabels.named("imagenet-1k"))
         #expect(
             labels.count == 1000 && labels[0] == "tench" && labels[282] == "tiger cat" && labels[999] == "toilet tissue"
@@ -483,7 +520,8 @@ import Testing
         HuggingFaceReader.config(Array(text.utf8), source: source)
     }
 
-    @Test func disagreementsAreReportedAndAgreementsAreNot() {
+    @Test("different labels in two files are reported with the file that wins, equal labels are not")
+    func disagreementsAreReportedAndAgreementsAreNot() {
         let first = config(#"{"id2label": {"0": "cat", "1": "dog"}}"#, "a.json")
         let second = config(#"{"id2label": {"0": "cat", "1": "dog"}}"#, "b.json")
         let third = config(#"{"id2label": {"0": "cat", "1": "fox"}}"#, "c.json")
@@ -498,7 +536,8 @@ import Testing
 
     /// A key counts more than the default of a library, and both more than what is merely
     /// usual: whatever the order.
-    @Test func aConventionYieldsToADefaultAndADefaultToAStatement() {
+    @Test("a stated value wins over a library's default, and a default over a convention")
+    func aConventionYieldsToADefaultAndADefaultToAStatement() {
         func filter(_ value: PictureFilter, _ basis: FactBasis) -> FactSheet {
             var sheet = FactSheet()
             sheet.filter = Fact(value, source: "\(basis)", key: "k", basis: basis)
@@ -519,22 +558,27 @@ import Testing
     }
 
     /// Every reader marks what its source does not say: beside another source that says it, that one counts.
-    @Test(arguments: [
-        ("transformers", HuggingFaceReader.preprocessor(Array(#"{"image_processor_type": "ViTImageProcessor"}"#.utf8))),
-        ("timm", TimmReader.config(Array(#"{"architecture": "x", "pretrained_cfg": {}}"#.utf8))),
-        ("Ultralytics", UltralyticsReader.yaml(Array("task: detect\nimgsz: [64, 64]\n".utf8))),
-        (
-            "Roboflow",
-            RoboflowReader.environment(Array(#"{"PREPROCESSING": {"resize": {"width": 64, "height": 64}}}"#.utf8))
-        ),
-        (
-            "Model API",
-            OpenVINOReader.read(
-                Array(
-                    #"<net><rt_info><model_info><model_type value="ssd"/></model_info></rt_info></net>"#.utf8),
-                name: "m.xml")
-        ),
-    ])
+    @Test(
+        "the defaults of any metadata source yield to what another source states",
+        arguments: [
+            (
+                "transformers",
+                HuggingFaceReader.preprocessor(Array(#"{"image_processor_type": "ViTImageProcessor"}"#.utf8))
+            ),
+            ("timm", TimmReader.config(Array(#"{"architecture": "x", "pretrained_cfg": {}}"#.utf8))),
+            ("Ultralytics", UltralyticsReader.yaml(Array("task: detect\nimgsz: [64, 64]\n".utf8))),
+            (
+                "Roboflow",
+                RoboflowReader.environment(Array(#"{"PREPROCESSING": {"resize": {"width": 64, "height": 64}}}"#.utf8))
+            ),
+            (
+                "Model API",
+                OpenVINOReader.read(
+                    Array(
+                        #"<net><rt_info><model_info><model_type value="ssd"/></model_info></rt_info></net>"#.utf8),
+                    name: "m.xml")
+            ),
+        ])
     func whatASourceDoesNotSayYields(_ name: String, _ usual: FactSheet) {
         var stated = FactSheet()
         stated.filter = Fact(.area, source: "other", key: "filter")
@@ -550,7 +594,8 @@ import Testing
         }
     }
 
-    @Test func statedNormalizationsInTwoNotations_thatGiveTheSame_agree() {
+    @Test("normalizations stated in two notations agree if they give the same values")
+    func statedNormalizationsInTwoNotations_thatGiveTheSame_agree() {
         func sheet(_ source: String, _ rescale: Double, _ std: Double) -> FactSheet {
             var form = PictureNormalization()
             (form.rescale, form.std) = (rescale, [std, std, std])
@@ -562,7 +607,8 @@ import Testing
         #expect(FactSheet.merged([sheet("a", 1 / 255.0, 1), sheet("b", 1, 254)]).disagreements.count == 1)
     }
 
-    @Test func normalizationsThatGiveTheSameAgree() {
+    @Test("Ultralytics' defaults agree with an OpenVINO file that states the same preprocessing")
+    func normalizationsThatGiveTheSameAgree() {
         let yaml = UltralyticsReader.yaml(Array("task: detect\n".utf8))
         let xml = """
             <net><rt_info><model_info><scale_values value="255"/><reverse_input_channels value="YES"/>

@@ -45,7 +45,8 @@ import Testing
         return keys
     }
 
-    @Test func everyKeyThatIsReadIsInTheTable() throws {
+    @Test("every metadata key that a reader asks for is in the table of docs/model-json.md")
+    func everyKeyThatIsReadIsInTheTable() throws {
         let words = try Set(
             Self.table().split(separator: "\n").flatMap { row in
                 try Self.matches(
@@ -61,7 +62,8 @@ import Testing
         #expect(count > 80, "found only \(count) keys: has the form of the readers changed?")
     }
 
-    @Test func everyKeyOfTheTableIsRead() throws {
+    @Test("every key in the table of docs/model-json.md is in the code of the readers")
+    func everyKeyOfTheTableIsRead() throws {
         let rows = try Self.table().split(separator: "\n").dropFirst(2)
         let code = try (Self.sources("Sources/ModelFacts") + Self.sources("Sources/Inference")).map(\.text).joined()
         var unread: [String] = []

@@ -27,7 +27,8 @@ import Testing
         return bytes
     }
 
-    @Test func theGreatestScoreWinsAndTheFirstOfEquals() throws {
+    @Test("each pixel has the class of the greatest score, and of equal scores the first")
+    func theGreatestScoreWinsAndTheFirstOfEquals() throws {
         let first = try map(.classes, [1, 3, 1, 4], [1, 5, 2, 0, 3, 5, 2, 0, 2, 4, 9, .nan], classes: 3)
         #expect(first.values == [1, 0, 2, 0])
         #expect(first.classes == 3 && first.width == 4 && first.height == 1)
@@ -35,19 +36,22 @@ import Testing
         #expect(last.values == first.values && last.width == 4)
     }
 
-    @Test func theThresholdItselfIsEnough() throws {
+    @Test("a score equal to the threshold is enough for a class")
+    func theThresholdItselfIsEnough() throws {
         let logits = try map(.sigmoid, [1, 2, 1, 4], [0, -0.1, -5, 1, -1, -0.1, 3, 1])
         #expect(logits.values == [1, 0, 2, 1] && logits.classes == 3)
         let probabilities = try map(.probabilities, [1, 2, 1, 4], [0.5, 0.4, 0.6, 0, 0.5, 0.6, 0.5, 0.49])
         #expect(probabilities.values == [1, 2, 1, 0])
     }
 
-    @Test func numbersOfNoClassAreNothing() throws {
+    @Test("class indices are rounded, and an index of no class becomes 0")
+    func numbersOfNoClassAreNothing() throws {
         let map = try map(.indices, [1, 1, 1, 6], [0.6, 1.4, 2.4, 3, -1, .nan], classes: 3)
         #expect(map.values == [1, 1, 2, 0, 0, 0])
     }
 
-    @Test func aMapIsLaidOverThePicture() throws {
+    @Test("a class map is scaled to the picture and gives areas and run lengths of each class")
+    func aMapIsLaidOverThePicture() throws {
         let mask = PictureMask(try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3), in: picture())
         #expect((0..<4).map { row($0, of: mask) } == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 2, 2], [0, 0, 2, 2]])
         #expect(try mask.areas() == [8, 4, 4])
@@ -61,7 +65,8 @@ import Testing
         #expect(try all.runLengths(of: [0], most: .max)?[0]?.counts == [0, 16])
     }
 
-    @Test func pixelsThatACropCutOffAreOfNoClass() throws {
+    @Test("pixels that the crop cut off belong to no class")
+    func pixelsThatACropCutOffAreOfNoClass() throws {
         let classes = try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3)
         let mask = PictureMask(classes, in: picture(seen: 1...3))
         #expect(row(0, of: mask) == [255, 1, 0, 255])
@@ -71,7 +76,8 @@ import Testing
         #expect(row(0, of: PictureMask(classes, in: picture(seen: 0.5...3.5))) == [1, 1, 0, 0])
     }
 
-    @Test func moreThan256ClassesHaveTwoBytes() throws {
+    @Test("a mask of more than 256 classes has two bytes per pixel")
+    func moreThan256ClassesHaveTwoBytes() throws {
         func mask(_ classes: Int) throws -> PictureMask {
             let map = try map(.indices, [1, 1, 1, 2], [Float(classes - 1), 1], side: 2, classes: classes)
             return PictureMask(map, in: picture(2))
@@ -82,7 +88,8 @@ import Testing
         #expect(try mask(255).unseen == 255)
     }
 
-    @Test func tooManyRunsAreNotGiven() throws {
+    @Test("run lengths beyond the limit are not given, and cancelling throws")
+    func tooManyRunsAreNotGiven() throws {
         let mask = PictureMask(try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3), in: picture())
         #expect(try mask.runLengths(of: [1], most: 4)?[1]?.area == 4)
         #expect(try mask.runLengths(of: [1], most: 3) == nil)
@@ -92,7 +99,8 @@ import Testing
     }
 
     /// Each length from the third on is a difference, in groups of 5 bits.
-    @Test func lengthsAsTextOfCOCO() throws {
+    @Test("run lengths are written as COCO's compressed text")
+    func lengthsAsTextOfCOCO() throws {
         // 1, 2, 3, 1: the last is a difference of -1.
         let narrow = try map(.indices, [1, 1, 7, 1], [0, 1, 1, 0, 0, 0, 1], side: 7, classes: 2)
         let columns = PictureMap(
@@ -120,7 +128,8 @@ import Testing
         }
     }
 
-    @Test func aMaskEndsAtItsBox() throws {
+    @Test("the mask of a detection ends at its box")
+    func aMaskEndsAtItsBox() throws {
         let ones: [Float] = [1, 1, 1, 1]
         let box = Box(left: 1, top: 0, right: 3, bottom: 2)
         #expect(try mask([1, 1, 2, 2], ones, [1], box: box)?.counts == [4, 2, 2, 2, 6])
@@ -132,7 +141,8 @@ import Testing
         #expect(try mask([1, 1, 2, 2], ones, [-1])?.counts == [16])
     }
 
-    @Test func valuesBetweenCellsAreInterpolated() throws {
+    @Test("mask values between the cells of a prototype are interpolated")
+    func valuesBetweenCellsAreInterpolated() throws {
         // From -1 to 1 between the middles of two cells: the right half, and the lower one.
         #expect(try mask([1, 1, 1, 2], [-1, 1], [1])?.counts == [8, 8])
         #expect(try mask([1, 1, 1, 2], [-1, 1], [-1])?.counts == [0, 8, 8])
@@ -143,7 +153,8 @@ import Testing
         #expect(try mask([1, 1, 2, 1], [-1, 1], [1], threshold: 0.63)?.area == 4)
     }
 
-    @Test func prototypesAreWeightedAndSummed() throws {
+    @Test("prototypes in both axis orders are weighted by the coefficients and summed")
+    func prototypesAreWeightedAndSummed() throws {
         #expect(try mask([1, 3, 1, 2], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
         #expect(try mask([1, 1, 2, 3], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
         // What is not a number is outside.

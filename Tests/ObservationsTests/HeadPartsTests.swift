@@ -33,7 +33,8 @@ import Testing
         }
     }
 
-    @Test func anyOrderOfAxesGivesTheSameBoxes() throws {
+    @Test("every supported order of tensor axes gives the same boxes")
+    func anyOrderOfAxesGivesTheSameBoxes() throws {
         for anchors in [1, 2] {
             var decoding = Self.head()
             decoding.anchors = anchors
@@ -83,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func distributionsThatAreNoNumbersAreNoBoxes() throws {
+    @Test("a box distribution with NaN or infinity gives no box")
+    func distributionsThatAreNoNumbersAreNoBoxes() throws {
         var decoding = Self.head()
         decoding.coding.bins = 3
         var values = [Float](repeating: 0, count: 6 * 14)
@@ -98,7 +100,8 @@ import Testing
         #expect(found.first?.box == Box(left: -1, top: 7, right: 1, bottom: 9))
     }
 
-    @Test func whatDoesNotFitIsRefusedByName() {
+    @Test("tensors that do not fit a head are refused with their name and what was expected")
+    func whatDoesNotFitIsRefusedByName() {
         let head = Self.head()
         #expect(
             Self.message(head, ["output": [[1, 10_000_000, 6]]])
@@ -127,7 +130,8 @@ import Testing
     }
 
     /// Two rows that overlap, and one of another class: the mean of the two, weighted 3 to 1.
-    @Test func weightedSuppressionJoinsBoxes() throws {
+    @Test("weighted suppression joins overlapping boxes of a class to their weighted mean")
+    func weightedSuppressionJoinsBoxes() throws {
         var decoding = BoxDecoding(layout: .corners)
         (decoding.units, decoding.suppression, decoding.threshold) = (.pixels, .weighted, 0.1)
         let decoder = try BoxDecoder(
@@ -145,7 +149,8 @@ import Testing
     }
 
     /// 0.5 and a softmax of 0.75: FastestDet's powers, and the product.
-    @Test func objectnessCountsWithItsPower() throws {
+    @Test("objectness and class score are multiplied, each with its power")
+    func objectnessCountsWithItsPower() throws {
         var decoding = BoxDecoding()
         decoding.tensors = [HeadTensor("output", [.box, .objectness, .scores])]
         decoding.threshold = 0.1
@@ -166,6 +171,7 @@ import Testing
 
     /// Every class of a box whose product with the objectness reaches the threshold, and no other.
     @Test(
+        "a class is found exactly if its score times the objectness reaches the threshold",
         arguments: [ScoreWeights.product, .root, ScoreWeights(objectness: 0.6, classes: 0.4)],
         [ScoreForm.probabilities, .sigmoid])
     func severalClassesBesideAnObjectness(_ weights: ScoreWeights, _ form: ScoreForm) throws {
@@ -199,7 +205,8 @@ import Testing
     }
 
     /// Cells at the edges have fewer neighbours, the next row's first cell is none, and of equals both stay.
-    @Test func aPeakHasNoGreaterNeighbour() throws {
+    @Test("a peak is a cell without a greater neighbour of the same class")
+    func aPeakHasNoGreaterNeighbour() throws {
         var decoding = Self.head()
         (decoding.suppression, decoding.threshold) = (.peaks, 0.1)
         // 3 cells by 2, of class 0: the last of the first row is greater than the first of the second, which is no
@@ -226,7 +233,8 @@ import Testing
     }
 
     /// Cut to the picture of 24 by 16, the two overlap by half.
-    @Test func boxesAreCutBeforeTheySuppressEachOther() throws {
+    @Test("with clipping, boxes are cut to the picture before their overlap is measured")
+    func boxesAreCutBeforeTheySuppressEachOther() throws {
         var decoding = BoxDecoding()
         decoding.tensors = [HeadTensor("output", [.box, .scores])]
         (decoding.form, decoding.threshold, decoding.iou) = (.corners, 0.1, 0.45)
@@ -238,7 +246,8 @@ import Testing
     }
 
     /// An engine may give another shape than it said.
-    @Test func anotherShapeThanPlanned_isRefusedByName() throws {
+    @Test("an output of another shape than planned is refused with its name")
+    func anotherShapeThanPlanned_isRefusedByName() throws {
         let decoder = try BoxDecoder(
             Self.head(), shapes: ["output": [[1, 6, 2, 3]]], width: 24, height: 16, classes: 2)
         for shape in [[1, 6, 2, 2], [1, 6], [0]] {
@@ -251,7 +260,9 @@ import Testing
         #expect(throws: ObservationError.self) { try decoder.detections(in: [:]) }
     }
 
-    @Test(arguments: ["x", "x y x", "x y depth", "", "score", "y z", String(repeating: "x ", count: 20)])
+    @Test(
+        "a keypoint order with unknown words, or without one x and one y, is refused",
+        arguments: ["x", "x y x", "x y depth", "", "score", "y z", String(repeating: "x ", count: 20)])
     func anOrderOfAPointNeedsOneXAndOneY(_ words: String) { #expect(PointOrder(rawValue: words) == nil) }
 }
 
@@ -312,7 +323,8 @@ import Testing
         return head
     }
 
-    @Test func anyPartsWithAnyNumbers_endInFiniteBoxesOrARefusalByName() throws {
+    @Test("random heads and numbers give finite boxes or an error that names the tensor")
+    func anyPartsWithAnyNumbers_endInFiniteBoxesOrARefusalByName() throws {
         let seed = SplitMix.seed(for: "anyPartsWithAnyNumbers")
         var random = SplitMix(seed: seed)
         var decoded = 0, refused = 0
@@ -348,7 +360,8 @@ import Testing
 
     /// Ten million candidates: as many detections as are asked for, the best ones, whose scores were hidden among the
     /// others.
-    @Test func tenMillionCandidates_areBounded() throws {
+    @Test("the best three of ten million candidates are found, and decoding can be cancelled")
+    func tenMillionCandidates_areBounded() throws {
         let rows = 2_000_000, classes = 5
         var head = BoxDecoding()
         (head.multiLabel, head.threshold, head.suppression, head.maxDetections) = (true, 0, .none, 3)

@@ -79,7 +79,10 @@ import Testing
         .retinanet, .fcos, .yolov3Maps, .yolov5Maps, .yolov8Maps, .rtmdet, .fastestdet, .centernet,
     ]
 
-    @Test(arguments: BoxLayout.allCases) func boxesStayFinite(_ layout: BoxLayout) throws {
+    @Test(
+        "NaN, infinity and extreme values in every layout give finite boxes within the picture",
+        arguments: BoxLayout.allCases)
+    func boxesStayFinite(_ layout: BoxLayout) throws {
         let seed = SplitMix.seed(for: "boxesStayFinite(\(layout))")
         var random = SplitMix(seed: seed)
         for _ in 0..<Self.rounds {
@@ -152,7 +155,8 @@ import Testing
         }
     }
 
-    @Test func vectorsOfRubbish() throws {
+    @Test("embeddings with NaN or infinity give class probabilities from 0 to 1")
+    func vectorsOfRubbish() throws {
         let seed = SplitMix.seed(for: "vectorsOfRubbish")
         var random = SplitMix(seed: seed)
         for _ in 0..<Self.rounds {
@@ -178,7 +182,8 @@ import Testing
         }
     }
 
-    @Test func aMillionCandidatesKeepTheBest() throws {
+    @Test("of a million candidates with rising scores the last 300 are kept")
+    func aMillionCandidatesKeepTheBest() throws {
         let count = 1_000_000
         var values = [Float](repeating: 0, count: count * 6)
         for row in 0..<count {
@@ -199,7 +204,8 @@ import Testing
         #expect(best.sorted().first.map { $0 > count - 320 } == true)
     }
 
-    @Test func cancellationEndsIt() throws {
+    @Test("decoding detections throws cancelled when the request is cancelled")
+    func cancellationEndsIt() throws {
         let tensors = OwnedTensors([("output", [1, 7, 8_400], [Float](repeating: 0.9, count: 7 * 8_400))])
         let decoder = try BoxDecoder(
             BoxDecoding(layout: .yolov8), shapes: ["output": [[1, 7, 8_400]]], width: 640, height: 640, classes: 3)
@@ -208,7 +214,8 @@ import Testing
         }
     }
 
-    @Test func masksAndPointsAndVectorsOfRubbish() throws {
+    @Test("masks of NaN and infinity cover every pixel once, and keypoints are finite")
+    func masksAndPointsAndVectorsOfRubbish() throws {
         let seed = SplitMix.seed(for: "masksAndPointsAndVectorsOfRubbish")
         var random = SplitMix(seed: seed)
         let picture = PictureMap(

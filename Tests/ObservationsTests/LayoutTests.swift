@@ -4,7 +4,8 @@ import Testing
 
 /// Detections of decoders against a numpy decoder: Tests/FixtureMakers/make-detector-fixtures wrote both sides.
 @Suite struct LayoutTests {
-    @Test(arguments: try! LayoutFixture.load().cases) func decodesAsTheReference(_ fixture: LayoutFixture.Case) throws {
+    @Test("the detections of every layout equal those of a NumPy decoder", arguments: try! LayoutFixture.load().cases)
+    func decodesAsTheReference(_ fixture: LayoutFixture.Case) throws {
         let file = try LayoutFixture.load()
         let decoder = try fixture.decoder(width: file.width, height: file.height)
         let found = try fixture.withTensors { try decoder.detections(in: $0) }
@@ -18,7 +19,8 @@ import Testing
         }
     }
 
-    @Test func aHigherThresholdAndFewerDetectionsAndOneClass() throws {
+    @Test("the threshold, limit and classes of a request select among the detections")
+    func aHigherThresholdAndFewerDetectionsAndOneClass() throws {
         let file = try LayoutFixture.load()
         let fixture = try #require(file.cases.first { $0.name == "yolov8, rows" })
         let decoder = try fixture.decoder(width: file.width, height: file.height)
@@ -36,7 +38,8 @@ import Testing
     }
 
     /// Models that put out classes as numbers: one of them may stand for nothing.
-    @Test func classNumbersWithoutBackground() throws {
+    @Test("where a model puts out class numbers, the background class is left out")
+    func classNumbersWithoutBackground() throws {
         let rows: [Float] = [0, 0, 10, 10, 0.9, 0, 20, 0, 30, 10, 0.8, 1, 40, 0, 50, 10, 0.7, 2]
         func indices(_ background: BackgroundClass, _ scores: ScoreForm = .probabilities) throws -> [Int] {
             var decoding = BoxDecoding(layout: .endToEnd)
@@ -56,7 +59,8 @@ import Testing
     }
 
     /// Maps of wide pictures, channels last: the one of the largest cells has a single row.
-    @Test func aMapOfOneRowOfCells() throws {
+    @Test("a map with a single row of cells is decoded")
+    func aMapOfOneRowOfCells() throws {
         var decoding = BoxDecoding(layout: .retinanet)
         decoding.scores = .probabilities
         decoding.priors = .grid([PriorBoxes.Level(stride: 32, boxes: [[10, 20], [20, 10]])])
@@ -74,7 +78,8 @@ import Testing
 
     /// SCRFD: two rows in each cell, distances and points from its top left corner in multiples of the stride
     /// (insightface's `distance2bbox` and `distance2kps`, computed by hand).
-    @Test func twoRowsOfACellAndPointsByDistance() throws {
+    @Test("two rows in each cell give boxes and points by distance, as in SCRFD")
+    func twoRowsOfACellAndPointsByDistance() throws {
         var decoding = BoxDecoding(layout: .fcos)
         (decoding.strides, decoding.anchors, decoding.offset) = ([8], 2, 0)
         (decoding.scores, decoding.units, decoding.extras) = (.probabilities, .fractions, 4)
@@ -99,7 +104,8 @@ import Testing
     }
 
     /// As many cells each way as a box has numbers: the scores tell the order of the axes.
-    @Test func aMapWithAsManyCellsAsChannels() throws {
+    @Test("a box map with as many cells as channels takes its axis order from the scores")
+    func aMapWithAsManyCellsAsChannels() throws {
         var decoding = BoxDecoding(layout: .fcos)
         decoding.strides = [8]
         decoding.scores = .probabilities
@@ -118,7 +124,8 @@ import Testing
     }
 
     /// Numbers of classes come from requests.
-    @Test func anyClassNumberCanBeAskedFor() throws {
+    @Test("a request for class numbers that do not exist finds only the existing classes")
+    func anyClassNumberCanBeAskedFor() throws {
         let file = try LayoutFixture.load()
         for name in ["yolov8, rows", "yolo-end-to-end", "ssd, priors given"] {
             let fixture = try #require(file.cases.first { $0.name == name })
@@ -132,7 +139,8 @@ import Testing
         }
     }
 
-    @Test func shapesThatDoNotFitAreNamed() {
+    @Test("shapes that do not fit a layout are refused with the tensor and the expected shape")
+    func shapesThatDoNotFitAreNamed() {
         func message(_ layout: BoxLayout, _ shapes: [String: [[Int]]], classes: Int?) -> String {
             do throws(ObservationError) {
                 _ = try BoxDecoder(BoxDecoding(layout: layout), shapes: shapes, width: 64, height: 64, classes: classes)

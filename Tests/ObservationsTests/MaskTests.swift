@@ -5,7 +5,8 @@ import Testing
 /// Masks of classes, masks and keypoints of single detections against numpy: Tests/FixtureMakers/make-mask-fixtures
 /// wrote both sides.
 @Suite struct MaskTests {
-    @Test(arguments: try! MaskFixture.load().semantic) func masksAreTheGreatestOfScaledScores(
+    @Test("a semantic mask equals NumPy's greatest of the scaled scores", arguments: try! MaskFixture.load().semantic)
+    func masksAreTheGreatestOfScaledScores(
         _ fixture: MaskFixture.Semantic
     ) throws {
         let file = try MaskFixture.load()
@@ -40,7 +41,10 @@ import Testing
         }
     }
 
-    @Test(arguments: try! MaskFixture.load().instances) func masksOfDetectionsAreSumsOfPrototypes(
+    @Test(
+        "the mask of a detection equals NumPy's weighted sum of prototypes",
+        arguments: try! MaskFixture.load().instances)
+    func masksOfDetectionsAreSumsOfPrototypes(
         _ fixture: MaskFixture.Instance
     ) throws {
         let file = try MaskFixture.load()
@@ -74,7 +78,10 @@ import Testing
         #expect(runs.area == found.count { $0 })
     }
 
-    @Test(arguments: try! MaskFixture.load().points) func pointsOfDetectionsFollowTheirClasses(
+    @Test(
+        "the keypoints of detections equal NumPy's, in every order and unit",
+        arguments: try! MaskFixture.load().points)
+    func pointsOfDetectionsFollowTheirClasses(
         _ fixture: MaskFixture.Points
     ) throws {
         let file = try MaskFixture.load()
@@ -111,7 +118,8 @@ import Testing
     }
 
     /// A map of noise: every square has several classes. The work is bounded, and what is counted is what is written.
-    @Test func noiseIsBounded() throws {
+    @Test("a mask of noise has the class of every cell, and decoding can be cancelled")
+    func noiseIsBounded() throws {
         let side = 700
         var values = [Float](repeating: 0, count: 3 * side * side)
         for index in values.indices { values[index] = Float((index &* 2_654_435_761) % 1_013) }

@@ -15,7 +15,8 @@ import Testing
         }
     }
 
-    @Test func coordinatesInTheirOrderAndUnit() throws {
+    @Test("keypoint coordinates are read in the described order and unit")
+    func coordinatesInTheirOrderAndUnit() throws {
         let values: [Float] = [0.5, 0.1, 0.9, 0.25, 1, 0.5]
         #expect(
             try points([1, 2, 3], values, names: 2)
@@ -29,7 +30,8 @@ import Testing
         #expect(bare.last == Keypoint(x: 30, y: 30, confidence: nil))
     }
 
-    @Test func aPointUnderTheThresholdIsNotFound() throws {
+    @Test("a keypoint below the confidence threshold is not found")
+    func aPointUnderTheThresholdIsNotFound() throws {
         let values: [Float] = [0.5, 0.1, 0.5, 0.25, 1, 0.49, .nan, 0, 1, 0, 0, 1.5]
         let found = try points([1, 4, 3], values, names: 4, threshold: 0.5)
         #expect(found.map { $0?.confidence } == [0.5, nil, nil, 1])
@@ -37,7 +39,8 @@ import Testing
         #expect(logits[3].map { $0.confidence.map { $0 > 0.81 && $0 < 0.82 } } == true)
     }
 
-    @Test func peaksLeanTowardsTheirLargerNeighbour() throws {
+    @Test("a heatmap peak is moved towards its larger neighbour")
+    func peaksLeanTowardsTheirLargerNeighbour() throws {
         let values: [Float] = [0, 0.4, 0, 0.1, 0.8, 0.5, 0, 0.2, 0]
         #expect(try points([1, 1, 3, 3], values, names: 1) == [Keypoint(x: 17.5, y: 25, confidence: 0.8)])
         #expect(
@@ -51,7 +54,8 @@ import Testing
         #expect(try points([1, 1, 3, 3], [Float](repeating: .nan, count: 9), names: 1) == [nil])
     }
 
-    @Test func mapsAsTheLastAxis() throws {
+    @Test("heatmaps with the keypoints on the last axis are read")
+    func mapsAsTheLastAxis() throws {
         var values = [Float](repeating: 0, count: 18)
         values[2 * 4] = 0.5
         values[2 * 8 + 1] = 0.6
@@ -67,7 +71,8 @@ import Testing
         embedding.withUnsafeBufferPointer { classes.probabilities($0) }
     }
 
-    @Test func anEmbeddingsLength() {
+    @Test("L2 normalization gives an embedding the length 1, and a zero vector stays zero")
+    func anEmbeddingsLength() {
         func apply(_ normalization: EmbeddingNormalization, _ values: [Float]) -> [Float] {
             values.withUnsafeBufferPointer { normalization.apply($0) }
         }
@@ -76,7 +81,8 @@ import Testing
         #expect(apply(.none, [3, 4]) == [3, 4])
     }
 
-    @Test func theNearestClassIsTheMostProbable() throws {
+    @Test("the class with the nearest vector is the most probable, whatever the lengths")
+    func theNearestClassIsTheMostProbable() throws {
         let classes = try #require(EmbeddingClasses(vectors: [2, 0, 0, 5, -1, 0], dimension: 2, scale: 1))
         #expect(classes.count == 3)
         // Cosines 1, 0 and -1, whatever the lengths.
@@ -91,7 +97,8 @@ import Testing
         }
     }
 
-    @Test func vectorsWithoutDirectionAreNoClasses() {
+    @Test("class vectors of length 0, of a wrong count or with a wrong scale are refused")
+    func vectorsWithoutDirectionAreNoClasses() {
         #expect(EmbeddingClasses(vectors: [1, 0, 0, 0], dimension: 2, scale: 1) == nil)
         #expect(EmbeddingClasses(vectors: [1, 0, 1], dimension: 2, scale: 1) == nil)
         #expect(EmbeddingClasses(vectors: [], dimension: 2, scale: 1) == nil)
@@ -102,7 +109,8 @@ import Testing
 
     // MARK: Places
 
-    @Test func boxesAreCutOffAtThePicture() {
+    @Test("boxes are mapped to the picture and cut off at its edges")
+    func boxesAreCutOffAtThePicture() {
         let map = PictureMap(
             x: AxisMap(scale: 2, origin: -4, length: 10, seen: 0...10),
             y: AxisMap(scale: 0.5, origin: 1, length: 5, seen: 1...5))
@@ -115,7 +123,8 @@ import Testing
         #expect(map.x.tensor(2) == 3)
     }
 
-    @Test func priorsAreCounted() {
+    @Test("prior boxes are counted with cells cut by the edge, up to 4,000,000")
+    func priorsAreCounted() {
         let grid = PriorBoxes.grid([.init(stride: 8, boxes: [[1, 1], [2, 2]]), .init(stride: 16, boxes: [[4, 4]])])
         // The last cell of a side need not be whole.
         #expect(grid.count(width: 33, height: 16) == 5 * 2 * 2 + 3)
@@ -126,7 +135,8 @@ import Testing
         #expect(PriorBoxes.grid([.init(stride: 1, boxes: [[1, 1]])]).count(width: 2_001, height: 2_000) == nil)
     }
 
-    @Test func extentsOfTensors() {
+    @Test("tensor elements are counted, impossible shapes refused and batch axes of 1 removed")
+    func extentsOfTensors() {
         #expect(OutputTensor.count(of: [2, 3]) == 6 && OutputTensor.count(of: []) == 1)
         #expect(OutputTensor.count(of: [-1, 3]) == nil && OutputTensor.count(of: [.max, 2]) == nil)
         #expect(OutputTensor.withoutBatch([1, 1, 3, 4], rank: 3) == [1, 3, 4])
@@ -134,7 +144,8 @@ import Testing
     }
 
     /// More candidates than are held, all equally sure: the first rows stay.
-    @Test func ofEqualCandidatesTheFirstRowsStay() throws {
+    @Test("of candidates with equal confidence the first rows are kept")
+    func ofEqualCandidatesTheFirstRowsStay() throws {
         let count = 30_000
         var values = [Float](repeating: 0.5, count: count * 5)
         for row in 0..<count {
@@ -151,7 +162,8 @@ import Testing
     }
 
     /// Scores in no order: some of those that come late are better than some that are held, though not than all.
-    @Test func theBestCandidatesStayInWhateverOrderTheyCome() throws {
+    @Test("the best 300 candidates are kept whatever their order")
+    func theBestCandidatesStayInWhateverOrderTheyCome() throws {
         let count = 50_000
         var values = [Float](repeating: 0.5, count: count * 5)
         for row in 0..<count {
@@ -168,7 +180,8 @@ import Testing
         #expect(found.map { Int($0.box.left + 0.5) + 1_000 * Int($0.box.top + 0.5) } == Array(best))
     }
 
-    @Test func aScoreOfTheThresholdIsEnough() throws {
+    @Test("a score equal to the threshold is enough for a detection")
+    func aScoreOfTheThresholdIsEnough() throws {
         var decoding = BoxDecoding(layout: .yolov8)
         decoding.threshold = 0.25
         let count = 60
@@ -186,7 +199,8 @@ import Testing
     }
 
     /// A ratio is one of height to width; the area stays.
-    @Test func priorsOfRatios() {
+    @Test("prior boxes of other aspect ratios keep the area")
+    func priorsOfRatios() {
         #expect(
             PriorBoxes.Level.boxes(sizes: [4, 8], ratios: [1, 4, 0.25])
                 == [[4, 4], [8, 8], [2, 8], [4, 16], [8, 2], [16, 4]])
@@ -194,7 +208,8 @@ import Testing
 
     /// Many classes beside a likely background: each of them is found where it is the greatest, in whatever lane it is
     /// read.
-    @Test func theGreatestOfManyClassesIsFound() throws {
+    @Test("each of 37 classes is found where its score is the greatest")
+    func theGreatestOfManyClassesIsFound() throws {
         let classes = 37
         var boxes: [Float] = [], scores: [Float] = []
         for row in 0..<classes {

@@ -25,7 +25,8 @@ import Testing
 
     /// Coordinates and scores of few values: many ties, equal boxes, boxes without area or with their sides the wrong
     /// way round.
-    @Test func agreesWithTheDefinitionOnTenThousandSets() throws {
+    @Test("suppression of ten thousand random sets equals a comparison of all pairs")
+    func agreesWithTheDefinitionOnTenThousandSets() throws {
         let seed = SplitMix.seed(for: "agreesWithTheDefinitionOnTenThousandSets")
         var random = SplitMix(seed: seed)
         for set in 0..<10_000 {

@@ -18,7 +18,8 @@ import Testing
 
     // MARK: Classes
 
-    @Test func theFirstLabelDecides() {
+    @Test("classifications agree if their first labels are equal, whatever the confidences")
+    func theFirstLabelDecides() {
         let cat = classes([("tabby", 0.91), ("lynx", 0.05)])
         #expect(agree(cat, classes([("tabby", 0.2), ("goldfish", 0.19)])))
         let other = Agreement(expected: cat, found: classes([("goldfish", 0.4), ("tabby", 0.39)]))
@@ -28,7 +29,8 @@ import Testing
         #expect(abs(other.difference - 0.485) < 1e-12)
     }
 
-    @Test func twoEmptyAnswersAgreeAndOneDoesNot() {
+    @Test("two empty answers agree; an empty answer and another do not")
+    func twoEmptyAnswersAgreeAndOneDoesNot() {
         #expect(agree(classes([]), classes([])))
         #expect(Agreement(expected: classes([("a", 1)]), found: classes([])).reason == "expected a 1.00, got no class")
         #expect(!agree(classes([]), classes([("a", 1)])))
@@ -36,13 +38,15 @@ import Testing
         #expect(!agree(.boxes([], side: 9), .boxes([box("a", 0, 0, 1, 1)], side: 9)))
     }
 
-    @Test func classesWithoutLabelsAreTheirNumbers() {
+    @Test("classes without labels are compared by their index")
+    func classesWithoutLabelsAreTheirNumbers() {
         func numbered(_ index: Int) -> Answer { .classes([.init(index: index, label: "", confidence: 1)]) }
         #expect(agree(numbered(3), numbered(3)))
         #expect(!agree(numbered(3), numbered(4)))
     }
 
-    @Test func errorsAgreeWithTheSameErrorAlone() {
+    @Test("an error agrees only with an error of the same code")
+    func errorsAgreeWithTheSameErrorAlone() {
         let broken = Answer.failure(code: "invalid_image", message: "it is cut off")
         #expect(agree(broken, .failure(code: "invalid_image", message: "other words")))
         #expect(!agree(broken, .failure(code: "internal", message: "it is cut off")))
@@ -55,7 +59,8 @@ import Testing
     // MARK: Boxes
 
     /// Two squares of 10, moved by 10/3: 66.7 of 133.3 pixels are common, exactly a half.
-    @Test func boxesNeedAnOverlapOfAHalf() {
+    @Test("boxes agree if their labels are equal and their overlap (IoU) is at least one half")
+    func boxesNeedAnOverlapOfAHalf() {
         let square = Answer.boxes([box("cat", 0, 0, 30, 30)], side: 100)
         #expect(agree(square, .boxes([box("cat", 10, 0, 30, 30)], side: 100)), "20*30 of 40*30 is 0.5")
         #expect(!agree(square, .boxes([box("cat", 10.01, 0, 30, 30)], side: 100)))
@@ -63,7 +68,8 @@ import Testing
         #expect(!agree(square, .boxes([box("cat", 0, 0, 30, 30)], side: 101)), "another picture")
     }
 
-    @Test func boxesWithoutAnAreaAgreeWithThemselvesAlone() {
+    @Test("a box without area agrees only with an equal box")
+    func boxesWithoutAnAreaAgreeWithThemselvesAlone() {
         let line = Answer.boxes([box("a", 5, 5, 0, 9)], side: 100)
         #expect(agree(line, line))
         #expect(!agree(line, .boxes([box("a", 5, 5, 0, 8)], side: 100)))
@@ -71,7 +77,8 @@ import Testing
     }
 
     /// Both directions, and one to one: neither a missing box nor one that two claim.
-    @Test func eachBoxHasItsOwn() {
+    @Test("every box needs a partner of its own in the other answer")
+    func eachBoxHasItsOwn() {
         let one = box("a", 0, 0, 30, 30), other = box("a", 1, 0, 30, 30)
         #expect(!agree(.boxes([one], side: 99), .boxes([one, other], side: 99)))
         #expect(!agree(.boxes([one, other], side: 99), .boxes([one], side: 99)))
@@ -82,7 +89,8 @@ import Testing
     }
 
     /// A box whose nearest partner is the only one of another: the pairs have to be exchanged.
-    @Test func pairsAreExchangedWhereThatMakesMore() {
+    @Test("boxes agree if some pairing matches all of them, even if the nearest pairs do not")
+    func pairsAreExchangedWhereThatMakesMore() {
         let left = [box("a", 0, 0, 30, 30), box("a", 9, 0, 30, 30)]
         // The first fits both of the left, the second (moved on) the first... of them only.
         let right = [box("a", 3, 0, 30, 30), box("a", -9, 0, 30, 30)]
@@ -90,7 +98,8 @@ import Testing
     }
 
     /// Against all permutations, for small numbers of boxes.
-    @Test func theMostPairsAreFound() {
+    @Test("box matching succeeds exactly where a search of all pairings does")
+    func theMostPairsAreFound() {
         var random = SplitMix(seed: 7)
         func boxes() -> [Answer.FoundBox] {
             (0..<Int.random(in: 0...5, using: &random)).map { _ in
@@ -123,13 +132,15 @@ import Testing
     }
 
     /// Thousands of equal boxes, as a broken model gives them, take neither stack nor minutes.
-    @Test func manyEqualBoxesEnd() {
+    @Test("two answers of 1,000 equal boxes agree, and 1,000 and 999 boxes do not")
+    func manyEqualBoxesEnd() {
         let many = Array(repeating: box("a", 0, 0, 30, 30), count: 1_000)
         #expect(agree(.boxes(many, side: 99), .boxes(many, side: 99)))
         #expect(!agree(.boxes(many, side: 99), .boxes(Array(many.dropLast()), side: 99)))
     }
 
-    @Test func masksAndPointsOfBoxesCountToo() {
+    @Test("boxes agree only if their masks and their points agree as well")
+    func masksAndPointsOfBoxesCountToo() {
         var masked = box("a", 0, 0, 10, 10)
         masked.mask = RunMask(width: 10, height: 10, counts: [0, 100])
         var less = masked
@@ -148,7 +159,8 @@ import Testing
 
     // MARK: Masks, points, vectors
 
-    @Test func eachClassOfAMaskNeedsAnOverlapOfNineTenths() {
+    @Test("every segment class needs an overlap of 0.9, except a class below 1 % of the picture")
+    func eachClassOfAMaskNeedsAnOverlapOfNineTenths() {
         func mask(_ first: UInt32) -> RunMask { RunMask(width: 100, height: 100, counts: [0, first, 10_000 - first]) }
         let road = Answer.segments([.init(label: "road", mask: mask(1_000))])
         #expect(agree(road, .segments([.init(label: "road", mask: mask(900))])))
@@ -161,7 +173,8 @@ import Testing
         #expect(!agree(.segments([.init(label: "sign", mask: mask(100))]), .segments([])))
     }
 
-    @Test func pointsLieWithinTwoHundredths() {
+    @Test("keypoints agree within 2 % of the picture's longer side")
+    func pointsLieWithinTwoHundredths() {
         func points(_ x: Double) -> Answer { .points([.init(x: 0, y: 0), .init(x: x, y: 4), .init()], side: 250) }
         #expect(agree(points(3), points(3)))
         #expect(agree(points(3), points(8)), "5 of 250 pixels are exactly 0.02")
@@ -174,7 +187,8 @@ import Testing
     }
 
     /// cos(a) of (1, 0) and (cos a, sin a): 0.99 at 0.14154 (numpy).
-    @Test func embeddingsNeedACosine() {
+    @Test("embeddings agree from a cosine similarity of 0.99 on, whatever their norms")
+    func embeddingsNeedACosine() {
         let unit = Answer.embedding([1, 0])
         #expect(agree(unit, .embedding([0.99003, 0.14086])))
         #expect(!agree(unit, .embedding([0.98997, 0.14128])))
@@ -185,7 +199,8 @@ import Testing
         #expect(!agree(unit, .embedding([.nan, 0])) && !agree(.embedding([.infinity, 0]), unit))
     }
 
-    @Test func valuesOfPredictions() {
+    @Test("predicted numbers agree within 1 %, texts if equal, and label scores by the top label")
+    func valuesOfPredictions() {
         func values(_ value: Answer.OutputValue) -> Answer { .values(["y": value]) }
         #expect(agree(values(.number(100)), values(.number(101))))
         #expect(!agree(values(.number(100)), values(.number(101.1))))
@@ -207,24 +222,29 @@ import Testing
 
     /// Texts of pycocotools' format for masks of 5 rows and 7 columns, written by a program of its own (numpy, column
     /// by column).
-    @Test func runLengthsAreReadAsCOCOWritesThem() throws {
+    @Test("COCO's compressed run-length text is decoded into run counts")
+    func runLengthsAreReadAsCOCOWritesThem() throws {
         let mask = try #require(RunMask(width: 7, height: 5, compressed: "63234ONN"))
         #expect(mask.counts == [6, 3, 2, 6, 6, 5, 4, 3])
         let large = try #require(RunMask(width: 11, height: 100, compressed: "`<323fb0O\\]O[2"))
         #expect(large.counts == [400, 3, 2, 6, 600, 5, 4, 80])
     }
 
-    @Test(arguments: ["", "0", "S", "zzzzzzzz", "oooooooo", "\u{7f}", "1", "Z1Z1"])
+    @Test(
+        "damaged run-length text is refused",
+        arguments: ["", "0", "S", "zzzzzzzz", "oooooooo", "\u{7f}", "1", "Z1Z1"])
     func damagedRunLengthsAreRefused(_ text: String) { #expect(RunMask(width: 7, height: 5, compressed: text) == nil) }
 
-    @Test func sizesThatNoPictureHasAreRefused() {
+    @Test("run-length masks of zero, negative or overflowing size are refused")
+    func sizesThatNoPictureHasAreRefused() {
         #expect(RunMask(width: 0, height: 5, compressed: "0") == nil)
         #expect(RunMask(width: .max, height: .max, compressed: "0") == nil)
         #expect(RunMask(width: -3, height: 5, compressed: "0") == nil)
     }
 
     /// Against pixels.
-    @Test func overlapsAreThoseOfPixels() {
+    @Test("area and overlap of run-length masks equal a count pixel by pixel")
+    func overlapsAreThoseOfPixels() {
         var random = SplitMix(seed: 11)
         func mask() -> (RunMask, [Bool]) {
             var pixels: [Bool] = [], counts: [UInt32] = []

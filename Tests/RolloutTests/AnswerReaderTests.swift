@@ -13,7 +13,8 @@ import Testing
     private static let image =
         #""image": {"format": "jpeg", "width": 40, "height": 30, "displayed": {"width": 30, "height": 50}}"#
 
-    @Test func eachRoutesAnswer() throws {
+    @Test("answers of every kind are read: classes, boxes, keypoints, embedding, error, segments, outputs")
+    func eachRoutesAnswer() throws {
         #expect(
             try read(
                 #"{"file": "a.jpg", "classifications": [{"index": 286, "label": "cat", "confidence": 0.804}, {"index": 1, "label": "x", "confidence": 0}]}"#
@@ -48,39 +49,44 @@ import Testing
                 ]))
     }
 
-    @Test(arguments: [
-        ("[]", "expected an object, found an array of 0"),
-        (
-            "{}",
-            "has no answer: expected \"classifications\", \"detections\", \"segments\", \"keypoints\", \"embedding\", \"outputs\" or \"error\""
-        ),
-        (#"{"classifications": {}}"#, "\"classifications\" is not an array"),
-        (#"{"classifications": [1]}"#, "\"classifications\" has the number 1"),
-        (
-            #"{"classifications": [{"index": 1, "label": 5, "confidence": 1}]}"#,
-            "expected text in \"label\", found the number 5"
-        ),
-        (#"{"classifications": [{"index": 1, "label": "a"}]}"#, "expected a number in \"confidence\", found nothing"),
-        (#"{"detections": []}"#, "has no \"image\" with its size"),
-        (#"{"detections": [], "image": {"width": 0, "height": 0}}"#, "has a picture without pixels"),
-        (#"{"detections": [{"label": "a"}], "image": {"width": 1, "height": 1}}"#, "a detection has no \"box\""),
-        (#"{"embedding": [null]}"#, "\"embedding\" has null"),
-        (
-            #"{"segments": [{"index": 2, "label": "a"}], "mask": {"b64": "AAAA"}}"#,
-            "segment \"a\" has no mask: neither run lengths nor pixels of the PNG in \"mask\""
-        ),
-        (#"{"segments": [], "mask": {"b64": "A"}}"#, "\"b64\" is not base64"),
-        (
-            #"{"segments": [{"index": 2, "label": "a", "mask": {"size": [1, 1], "counts": "z"}}]}"#,
-            "a mask is not of the form {\"size\": [height, width], \"counts\": \"…\"}"
-        ),
-        (#"{"outputs": {"y": [[1], [1, 2]]}}"#, "output \"y\" has rows of different lengths"),
-        (#"{"outputs": {"y": [1, [1]]}}"#, "output \"y\" has rows of different lengths"),
-        (#"{"outputs": {"y": [1, "a"]}}"#, "output \"y\" is not an array of numbers"),
-        (#"{"outputs": {"y": [[], [1]]}}"#, "output \"y\" has rows of different lengths"),
-        (#"{"outputs": {"y": {"b64": "AA"}}}"#, "output \"y\" cannot be compared: \"b64\" is \"AA\""),
-        (#"{"outputs": {"y": true}}"#, "output \"y\" cannot be compared: it is true"),
-    ])
+    @Test(
+        "a damaged answer is refused with a reason",
+        arguments: [
+            ("[]", "expected an object, found an array of 0"),
+            (
+                "{}",
+                "has no answer: expected \"classifications\", \"detections\", \"segments\", \"keypoints\", \"embedding\", \"outputs\" or \"error\""
+            ),
+            (#"{"classifications": {}}"#, "\"classifications\" is not an array"),
+            (#"{"classifications": [1]}"#, "\"classifications\" has the number 1"),
+            (
+                #"{"classifications": [{"index": 1, "label": 5, "confidence": 1}]}"#,
+                "expected text in \"label\", found the number 5"
+            ),
+            (
+                #"{"classifications": [{"index": 1, "label": "a"}]}"#,
+                "expected a number in \"confidence\", found nothing"
+            ),
+            (#"{"detections": []}"#, "has no \"image\" with its size"),
+            (#"{"detections": [], "image": {"width": 0, "height": 0}}"#, "has a picture without pixels"),
+            (#"{"detections": [{"label": "a"}], "image": {"width": 1, "height": 1}}"#, "a detection has no \"box\""),
+            (#"{"embedding": [null]}"#, "\"embedding\" has null"),
+            (
+                #"{"segments": [{"index": 2, "label": "a"}], "mask": {"b64": "AAAA"}}"#,
+                "segment \"a\" has no mask: neither run lengths nor pixels of the PNG in \"mask\""
+            ),
+            (#"{"segments": [], "mask": {"b64": "A"}}"#, "\"b64\" is not base64"),
+            (
+                #"{"segments": [{"index": 2, "label": "a", "mask": {"size": [1, 1], "counts": "z"}}]}"#,
+                "a mask is not of the form {\"size\": [height, width], \"counts\": \"…\"}"
+            ),
+            (#"{"outputs": {"y": [[1], [1, 2]]}}"#, "output \"y\" has rows of different lengths"),
+            (#"{"outputs": {"y": [1, [1]]}}"#, "output \"y\" has rows of different lengths"),
+            (#"{"outputs": {"y": [1, "a"]}}"#, "output \"y\" is not an array of numbers"),
+            (#"{"outputs": {"y": [[], [1]]}}"#, "output \"y\" has rows of different lengths"),
+            (#"{"outputs": {"y": {"b64": "AA"}}}"#, "output \"y\" cannot be compared: \"b64\" is \"AA\""),
+            (#"{"outputs": {"y": true}}"#, "output \"y\" cannot be compared: it is true"),
+        ])
     func damagedAnswersAreRefused(_ text: String, _ reason: String) throws {
         do {
             let answer = try read(text)
@@ -90,7 +96,8 @@ import Testing
         }
     }
 
-    @Test func aPNGIsRefusedWhereNobodyReadsIt() throws {
+    @Test("a PNG mask is refused by a reader that has no mask decoder")
+    func aPNGIsRefusedWhereNobodyReadsIt() throws {
         let value = try JSONTree.read(Array(#"{"segments": [], "mask": {"b64": "AAAA"}}"#.utf8), .json).value
         #expect(throws: AnswerReader.Problem("has a mask as a PNG, which cannot be compared here")) {
             try AnswerReader().answer(value)

@@ -8,7 +8,8 @@ import Testing
         .classes(entries.enumerated().map { .init(index: $0, label: $1.0, confidence: $1.1) })
     }
 
-    @Test func classesAreCountedByTheServingAnswer() throws {
+    @Test("comparisons are counted by the first class of the serving version's answer")
+    func classesAreCountedByTheServingAnswer() throws {
         var comparison = Comparison(agreement: 0.98)
         let cat = classes([("cat", 0.9), ("dog", 0.1)]), dog = classes([("dog", 0.6), ("cat", 0.4)])
         comparison.add(id: "1", serving: cat, candidate: cat)
@@ -25,7 +26,8 @@ import Testing
         #expect(abs(difference.mean - 0.05) < 1e-12 && abs(difference.largest - 0.1) < 1e-12)
     }
 
-    @Test func theTenThatDifferMostAreKeptOnce() {
+    @Test("the ten most different pictures are kept, each of them once")
+    func theTenThatDifferMostAreKeptOnce() {
         var comparison = Comparison(agreement: 0.5)
         func add(_ id: Int, _ share: Double) {
             comparison.add(
@@ -42,7 +44,8 @@ import Testing
         #expect(comparison.differences.first?.reason == "expected a 0.50, got c 1.00")
     }
 
-    @Test func errorsOfOneSideAreCounted() {
+    @Test("an error of the candidate alone counts as a failure, and the same error of both as agreement")
+    func errorsOfOneSideAreCounted() {
         var comparison = Comparison(agreement: 0.5)
         let error = ComparableAnswer.failure(code: "internal", message: "x")
         comparison.add(id: "1", serving: classes([("a", 1)]), candidate: error)
@@ -50,7 +53,8 @@ import Testing
         #expect(comparison.failures == 1 && comparison.agreed == 1)
     }
 
-    @Test func classesAreBounded() {
+    @Test("classes beyond the limit are counted together under one name")
+    func classesAreBounded() {
         var comparison = Comparison(agreement: 0.5)
         for number in 0..<3_000 {
             let answer = classes([("\(number)", 1)])
@@ -61,7 +65,8 @@ import Testing
     }
 
     /// A candidate that was only asked while much was running is not slower for it.
-    @Test func timesAreComparedAtEqualOccupancy() throws {
+    @Test("latencies are compared at equal occupancy, from 20 measurements of a version on")
+    func timesAreComparedAtEqualOccupancy() throws {
         var latency = LatencyComparison()
         for _ in 0..<1_000 { latency.add(1_000, occupancy: 1, of: .serving) }
         for _ in 0..<30 { latency.add(3_000, occupancy: 4, of: .serving) }

@@ -68,7 +68,8 @@ import Testing
         ("as fast", .measured(ratio: 1.2, digest: "d3"), [.none, .comparing, .promoted, .rolledBack, .failed]),
     ]
 
-    @Test(arguments: table.indices) func theTable(_ row: Int) {
+    @Test("every event moves a rollout from every state to the state that the table says", arguments: table.indices)
+    func theTable(_ row: Int) {
         let (name, event, next) = Self.table[row]
         for (state, expected) in zip(Machine.State.allCases, next) {
             var machine = Self.machine(state)
@@ -90,7 +91,8 @@ import Testing
         LoadedVersion(number: number, digest: digest ?? "d\(number)", isGood: good)
     }
 
-    @Test func aPromotionMakesTheCandidateServe() {
+    @Test("a promoted candidate serves, until a new plan names the old version")
+    func aPromotionMakesTheCandidateServe() {
         var machine = Self.machine(.comparing)
         let versions = [version("1"), version("2"), version("3")]
         #expect(machine.serving(versions) == 1)
@@ -106,7 +108,8 @@ import Testing
         #expect(machine.serving(versions) == 1)
     }
 
-    @Test func withoutPromoteNothingIsDecided() {
+    @Test("without promote in the plan, only an error of the candidate ends the comparison")
+    func withoutPromoteNothingIsDecided() {
         var machine = Machine()
         _ = machine.handle(.put(Self.plan(promote: false), digests: [:]))
         for decision in SequentialTest.Decision.allCases {
@@ -117,7 +120,8 @@ import Testing
         #expect(machine.state == .rolledBack, "an error is out all the same")
     }
 
-    @Test func theReasonSaysWhatWasExpected() {
+    @Test("the reason for a roll-back says what was measured and what was expected")
+    func theReasonSaysWhatWasExpected() {
         var machine = Self.machine(.comparing)
         let slow = machine.handle(.measured(ratio: 2.004, digest: "d3"))
         #expect(
@@ -132,21 +136,24 @@ import Testing
 
     // MARK: Which version serves
 
-    @Test func withoutAPlanTheHighestGoodVersionServes() {
+    @Test("without a plan the highest version that loaded well serves")
+    func withoutAPlanTheHighestGoodVersionServes() {
         let machine = Machine()
         #expect(machine.serving([version("1"), version("2"), version("3", good: false)]) == 1)
         #expect(machine.serving([version("1", good: false)]) == 0, "the one whose error is told")
         #expect(machine.serving([]) == nil)
     }
 
-    @Test func aNamedVersionServesOrNobodyDoes() {
+    @Test("a plan that names a version lets no other version serve, even if the named version is missing")
+    func aNamedVersionServesOrNobodyDoes() {
         var machine = Machine()
         _ = machine.handle(.put(Self.plan(serve: "2", candidate: nil), digests: [:]))
         #expect(machine.serving([version("1"), version("2", good: false), version("3")]) == 1)
         #expect(machine.serving([version("1"), version("3")]) == nil)
     }
 
-    @Test func aCandidateDoesNotServeUnasked() {
+    @Test("a candidate does not serve as the highest version, neither before nor after its roll-back")
+    func aCandidateDoesNotServeUnasked() {
         var machine = Machine()
         _ = machine.handle(.put(Self.plan(serve: nil), digests: [:]))
         let versions = [version("1"), version("2"), version("3")]
@@ -157,7 +164,8 @@ import Testing
 
     /// A version that was rolled back is known by its files: neither `DELETE` nor another number makes it good, a `PUT`
     /// that names it does.
-    @Test func aVersionThatWasRolledBackIsGoodAgainOnlyWhenAPutNamesIt() {
+    @Test("the files of a rolled-back version serve again only after a PUT that names the version")
+    func aVersionThatWasRolledBackIsGoodAgainOnlyWhenAPutNamesIt() {
         var machine = Machine()
         _ = machine.handle(.put(Self.plan(serve: nil), digests: [:]))
         _ = machine.handle(.candidateErred(reason: "x", digest: "d3"))
@@ -171,7 +179,8 @@ import Testing
         #expect(machine.record.rolledBack == [] && machine.state == .comparing)
     }
 
-    @Test func digestsThatAreRememberedAreBounded() {
+    @Test("only the newest 100 digests of rolled-back versions are remembered")
+    func digestsThatAreRememberedAreBounded() {
         var machine = Machine()
         for number in 0..<300 {
             _ = machine.handle(.put(Self.plan(), digests: [:]))
@@ -183,13 +192,15 @@ import Testing
 
     // MARK: Restarts
 
-    @Test(arguments: Machine.State.allCases) func aRestartFindsTheSameState(_ state: Machine.State) {
+    @Test("a rollout restored from its record is in the same state", arguments: Machine.State.allCases)
+    func aRestartFindsTheSameState(_ state: Machine.State) {
         let machine = Self.machine(state)
         #expect(Machine(machine.record) == machine)
     }
 
     /// A file that was edited by hand is another rollout: what was judged is known by its version.
-    @Test func anotherCandidateInTheFileIsComparedAnew() {
+    @Test("another candidate in an edited record is compared anew; without a candidate the rollout ends")
+    func anotherCandidateInTheFileIsComparedAnew() {
         for state in Machine.State.allCases {
             var record = Self.machine(state).record
             record.plan.candidate = RolloutPlan.Candidate(version: "4")
@@ -204,7 +215,8 @@ import Testing
     /// Random events, with a crash before or after each save: what serves is never what was rolled back, never changes
     /// but by a put, a delete or a promotion, and a process that begins with what was saved is where the one before
     /// was.
-    @Test func randomSequences() throws {
+    @Test("after random events and crashes, no rolled-back version serves and no saved state is lost")
+    func randomSequences() throws {
         let seed = SplitMix.seed(for: "RolloutMachineTests.randomSequences")
         var random = SplitMix(seed: seed)
         for _ in 0..<2_000 {

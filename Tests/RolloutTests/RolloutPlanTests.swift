@@ -8,7 +8,8 @@ import Testing
     private static func plan(_ text: String) throws -> RolloutPlan { try RolloutPlan(value(text)) }
 
     /// The example of the contract, with what only answers have.
-    @Test func theWholeIsRead() throws {
+    @Test("a whole plan is read, and members that only answers have are ignored")
+    func theWholeIsRead() throws {
         let plan = try Self.plan(
             """
             { "serve": "2", "labels": { "stable": "2" }, "candidate": { "version": "3", "share": 0.1, "shadow": 0.05 },
@@ -22,7 +23,8 @@ import Testing
         #expect(plan.versions == ["2", "3"])
     }
 
-    @Test func everythingMayBeLeftOut() throws {
+    @Test("every member of a plan is optional and has a default")
+    func everythingMayBeLeftOut() throws {
         let plan = try Self.plan("{}")
         #expect(plan == RolloutPlan())
         let short = try Self.plan(#"{"candidate": {"version": "3"}, "promote": {}, "serve": null}"#)
@@ -30,40 +32,51 @@ import Testing
         #expect(short.promote?.after == 2_000 && short.promote?.agreement == 0.98 && short.promote?.latency == nil)
     }
 
-    @Test(arguments: [
-        ("[]", "expected an object, found an array of 0"),
-        (#"{"server": "2"}"#, #""server": is not a known member (did you mean "serve"?)"#),
-        (#"{"serve": 2}"#, #""serve": expected text of 1 to 256 bytes, such as "2", found the number 2"#),
-        (#"{"serve": ""}"#, #""serve": expected text of 1 to 256 bytes, such as "2", found """#),
-        (
-            #"{"labels": {"1st": "2"}}"#,
-            #""labels.1st": expected a label that begins with a letter (numbers are versions)"#
-        ),
-        (#"{"labels": {"": "2"}}"#, #""labels": expected a label that begins with a letter (numbers are versions)"#),
-        (#"{"labels": ["a"]}"#, #""labels": expected an object, found an array of 1"#),
-        (#"{"candidate": {}}"#, #""candidate.version": is missing: expected the candidate's version"#),
-        (
-            #"{"candidate": {"version": "3", "share": 1.1}}"#,
-            #""candidate.share": expected a number from 0.0 to 1.0, found 1.1"#
-        ),
-        (#"{"candidate": {"version": "3", "shadow": "a"}}"#, #""candidate.shadow": expected a number, found "a""#),
-        (
-            #"{"candidate": {"version": "3", "sticky": "a b"}}"#,
-            #""candidate.sticky": expected the name of a header field, found "a b""#
-        ),
-        (
-            #"{"candidate": {"version": "3", "shares": 1}}"#,
-            #""candidate.shares": is not a known member (did you mean "share"?)"#
-        ),
-        (#"{"serve": "3", "candidate": {"version": "3"}}"#, #""candidate.version": is also the version that serves"#),
-        (
-            #"{"promote": {"after": 0}}"#,
-            #""promote.after": expected an integer from 1 to 1000000000, found the number 0"#
-        ),
-        (#"{"promote": {"agreement": 0}}"#, #""promote.agreement": expected more than 0"#),
-        (#"{"promote": {"agreement": 98}}"#, #""promote.agreement": expected a number from 0.0 to 1.0, found 98.0"#),
-        (#"{"promote": {"latency": 0}}"#, #""promote.latency": expected a number from 0.01 to 1000.0, found 0.0"#),
-    ])
+    @Test(
+        "a mistake in a plan is refused with the path of the member",
+        arguments: [
+            ("[]", "expected an object, found an array of 0"),
+            (#"{"server": "2"}"#, #""server": is not a known member (did you mean "serve"?)"#),
+            (#"{"serve": 2}"#, #""serve": expected text of 1 to 256 bytes, such as "2", found the number 2"#),
+            (#"{"serve": ""}"#, #""serve": expected text of 1 to 256 bytes, such as "2", found """#),
+            (
+                #"{"labels": {"1st": "2"}}"#,
+                #""labels.1st": expected a label that begins with a letter (numbers are versions)"#
+            ),
+            (
+                #"{"labels": {"": "2"}}"#,
+                #""labels": expected a label that begins with a letter (numbers are versions)"#
+            ),
+            (#"{"labels": ["a"]}"#, #""labels": expected an object, found an array of 1"#),
+            (#"{"candidate": {}}"#, #""candidate.version": is missing: expected the candidate's version"#),
+            (
+                #"{"candidate": {"version": "3", "share": 1.1}}"#,
+                #""candidate.share": expected a number from 0.0 to 1.0, found 1.1"#
+            ),
+            (#"{"candidate": {"version": "3", "shadow": "a"}}"#, #""candidate.shadow": expected a number, found "a""#),
+            (
+                #"{"candidate": {"version": "3", "sticky": "a b"}}"#,
+                #""candidate.sticky": expected the name of a header field, found "a b""#
+            ),
+            (
+                #"{"candidate": {"version": "3", "shares": 1}}"#,
+                #""candidate.shares": is not a known member (did you mean "share"?)"#
+            ),
+            (
+                #"{"serve": "3", "candidate": {"version": "3"}}"#,
+                #""candidate.version": is also the version that serves"#
+            ),
+            (
+                #"{"promote": {"after": 0}}"#,
+                #""promote.after": expected an integer from 1 to 1000000000, found the number 0"#
+            ),
+            (#"{"promote": {"agreement": 0}}"#, #""promote.agreement": expected more than 0"#),
+            (
+                #"{"promote": {"agreement": 98}}"#,
+                #""promote.agreement": expected a number from 0.0 to 1.0, found 98.0"#
+            ),
+            (#"{"promote": {"latency": 0}}"#, #""promote.latency": expected a number from 0.01 to 1000.0, found 0.0"#),
+        ])
     func mistakesNameTheMember(_ text: String, _ message: String) throws {
         do {
             _ = try Self.plan(text)
@@ -73,14 +86,16 @@ import Testing
         }
     }
 
-    @Test func labelsAreBounded() throws {
+    @Test("a plan with more than 100 labels is refused")
+    func labelsAreBounded() throws {
         let labels = (0...100).map { "\"a\($0)\": \"1\"" }.joined(separator: ",")
         #expect(throws: RolloutPlan.Problem(path: "labels", reason: "expected at most 100 labels, found 101")) {
             try Self.plan("{\"labels\": {\(labels)}}")
         }
     }
 
-    @Test func wordsStandForVersions() throws {
+    @Test("the labels stable and candidate stand for versions unless the plan defines them")
+    func wordsStandForVersions() throws {
         let plan = try Self.plan(
             #"{"serve": "2", "candidate": {"version": "3"}, "labels": {"canary": "3", "stable": "1"}}"#)
         func version(_ label: String, _ plan: RolloutPlan) -> String? { plan.version(labelled: label, serving: "9") }
@@ -91,7 +106,8 @@ import Testing
         #expect(version("stable", RolloutPlan()) == "9" && version("candidate", RolloutPlan()) == nil)
     }
 
-    @Test func whatIsWrittenIsReadAgain() throws {
+    @Test("a written rollout record is read back the same, and damaged records are refused")
+    func whatIsWrittenIsReadAgain() throws {
         var record = RolloutMachine.Record()
         record.plan = try Self.plan(
             #"{"serve": "2", "labels": {"a": "1"}, "candidate": {"version": "3", "share": 0.25, "sticky": "X-User"}, "promote": {"latency": 1.5}}"#

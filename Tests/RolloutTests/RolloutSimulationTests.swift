@@ -75,7 +75,10 @@ import Testing
         return (machine.state, 20_000)
     }
 
-    @Test(arguments: Candidate.allCases) func aThousandRollouts(_ candidate: Candidate) {
+    @Test(
+        "a thousand simulated rollouts promote good candidates and roll back spoiled ones in time",
+        arguments: Candidate.allCases)
+    func aThousandRollouts(_ candidate: Candidate) {
         let seed = SplitMix.seed(for: "RolloutSimulationTests.\(candidate.rawValue)")
         var random = SplitMix(seed: seed)
         var states: [RolloutMachine.State: Int] = [:], late = 0, longest = 0

@@ -34,7 +34,9 @@ import Testing
 
     /// Candidates with 20 %, 10 % and 5 % of wrong answers, at a wanted agreement of 0.98. The exact probabilities are
     /// 0.99871, 0.99911 and 0.99399.
-    @Test(arguments: [(0.80, 100, 0.99871), (0.90, 300, 0.99911), (0.95, 1_500, 0.99399)])
+    @Test(
+        "a candidate with 20, 10 or 5 % wrong answers is rejected within 100, 300 or 1,500 pictures",
+        arguments: [(0.80, 100, 0.99871), (0.90, 300, 0.99911), (0.95, 1_500, 0.99399)])
     func aSpoiledCandidateIsFound(_ share: Double, _ pictures: Int, _ exact: Double) {
         for seed in [1, 2, 3] as [UInt64] {
             let found = simulate(true: share, wanted: 0.98, most: pictures, seed: seed).disagrees
@@ -46,7 +48,9 @@ import Testing
     }
 
     /// The agreement that is wanted, and 0.03 below: the exact probabilities of mistakes are from 0 to 0.00394.
-    @Test(arguments: [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0])
+    @Test(
+        "at most 1 % of a thousand simulated decisions are wrong, for any wanted agreement",
+        arguments: [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0])
     func mistakesAreRare(_ wanted: Double) {
         let good = simulate(true: wanted, wanted: wanted, most: 100_000, seed: 4)
         #expect(good.disagrees <= 10 && good.undecided == 0, "\(good.disagrees) false roll-backs")
@@ -59,7 +63,8 @@ import Testing
     }
 
     /// Half way between the two, either decision is right, but there is one.
-    @Test func betweenTheTwoItDecidesTooAfterAWhile() {
+    @Test("a candidate half way between both hypotheses is decided on within 20,000 pictures")
+    func betweenTheTwoItDecidesTooAfterAWhile() {
         let middle = simulate(true: 0.965, wanted: 0.98, most: 20_000, seed: 8)
         #expect(middle.undecided == 0)
         #expect(middle.agrees > 100 && middle.disagrees > 100)
@@ -67,7 +72,8 @@ import Testing
 
     /// Wald's sum by hand: log(0.95/0.98) for one that agrees, log(0.05/0.02) for one that does not, to
     /// ±log(0.996/0.004) = ±5.5175.
-    @Test func theFewestPictures() {
+    @Test("at a wanted agreement of 0.98, 178 agreeing or 7 differing pictures decide")
+    func theFewestPictures() {
         var test = SequentialTest(agreement: 0.98)
         for _ in 0..<177 { test.add(agrees: true) }
         #expect(test.decision == .notYet, "177 * 0.031091 = 5.503")
@@ -80,7 +86,8 @@ import Testing
         #expect(test.decision == .disagrees)
     }
 
-    @Test func aDecisionStaysAndTheCountsGoOn() {
+    @Test("a decision stays the same while the counts go on")
+    func aDecisionStaysAndTheCountsGoOn() {
         var test = SequentialTest(agreement: 0.98)
         for _ in 0..<7 { test.add(agrees: false) }
         for _ in 0..<10_000 { test.add(agrees: true) }
@@ -91,7 +98,8 @@ import Testing
     }
 
     /// If all must agree, one that does not is enough; if next to none must, the first that does is.
-    @Test func theEndsOfTheRange() {
+    @Test("a wanted agreement of 1 is refuted by one difference, and of 0.03 confirmed by one agreement")
+    func theEndsOfTheRange() {
         var all = SequentialTest(agreement: 1)
         for _ in 0..<100 { all.add(agrees: true) }
         #expect(all.decision == .notYet)

@@ -14,25 +14,29 @@ import Testing
     }
 
     /// Fowler, Noll and Vo's own test vectors (FNV-1a, 64 bits).
-    @Test func theNumberIsFNV() {
+    @Test("the number of a sender is the FNV-1a hash of the published test vectors")
+    func theNumberIsFNV() {
         #expect(StickyShare.number("".utf8) == 0xCBF2_9CE4_8422_2325)
         #expect(StickyShare.number("a".utf8) == 0xAF63_DC4C_8601_EC8C)
         #expect(StickyShare.number("foobar".utf8) == 0x8594_4171_F739_67E8)
     }
 
-    @Test(arguments: [0, 0.01, 0.1, 0.5, 0.9, 1]) func asManyAsTheShareSays(_ share: Double) {
+    @Test("the number of chosen senders matches the share", arguments: [0, 0.01, 0.1, 0.5, 0.9, 1])
+    func asManyAsTheShareSays(_ share: Double) {
         let count = Double(chosen(share, candidate: candidate).count)
         // Four standard deviations of 20,000 draws.
         let deviation = (20_000 * share * (1 - share)).squareRoot()
         #expect(abs(count - 20_000 * share) <= 4 * deviation, "\(count)")
     }
 
-    @Test func aLargerShareKeepsWhoWasInASmallerOne() {
+    @Test("a larger share keeps every sender of a smaller share")
+    func aLargerShareKeepsWhoWasInASmallerOne() {
         let small = chosen(0.1, candidate: candidate), large = chosen(0.3, candidate: candidate)
         #expect(small.isSubset(of: large) && small.count < large.count)
     }
 
-    @Test func anotherCandidateHasOthers() {
+    @Test("the share of another candidate has mostly other senders")
+    func anotherCandidateHasOthers() {
         let one = chosen(0.1, candidate: candidate)
         let other = chosen(0.1, candidate: StickyShare.number("m\u{0}3".utf8))
         // A tenth of a tenth, by chance.
@@ -60,7 +64,8 @@ import Testing
         }
     }
 
-    @Test func anErrorOfTheCandidateAloneIsOut() {
+    @Test("an error of the candidate where the serving version answers is a verdict, even without promote")
+    func anErrorOfTheCandidateAloneIsOut() {
         var comparison = Comparison(agreement: 0.98)
         comparison.add(id: "a", serving: .failure(code: "x", message: "s"), candidate: label("a"))
         comparison.add(
@@ -73,7 +78,8 @@ import Testing
         }
     }
 
-    @Test func aPromotionWaitsForItsNumberAndItsTime() {
+    @Test("a promotion waits for enough pictures and for a latency ratio within its limit")
+    func aPromotionWaitsForItsNumberAndItsTime() {
         var comparison = Comparison(agreement: 0.5)
         for number in 0..<200 { comparison.add(id: "\(number)", serving: label("a"), candidate: label("a")) }
         #expect(comparison.decision == .agrees)
@@ -89,7 +95,8 @@ import Testing
         #expect(comparison.verdict(for: without, digest: nil) == nil)
     }
 
-    @Test func oneThatIsSlowBeyondChanceIsOut() {
+    @Test("a candidate that is slower than allowed beyond chance gets a latency verdict")
+    func oneThatIsSlowBeyondChanceIsOut() {
         var comparison = Comparison(agreement: 0.98)
         times(&comparison, [1_000, 1_100], [2_000, 2_200], count: 20)
         guard case .measured(let ratio, _)? = comparison.verdict(for: plan(), digest: nil) else {

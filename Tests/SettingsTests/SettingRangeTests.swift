@@ -13,7 +13,10 @@ import Testing
         return [byFlag.problems == [], byFile.problems == []]
     }
 
-    @Test(arguments: SettingsTable.all.map(\.name)) func theEndsOfItsRangeAreTaken(_ name: String) throws {
+    @Test(
+        "the ends of a setting's range are accepted and values beyond refused, by flag and by file",
+        arguments: SettingsTable.all.map(\.name))
+    func theEndsOfItsRangeAreTaken(_ name: String) throws {
         let setting = try #require(SettingsTable.setting(named: name))
         let inside: [String], outside: [String]
         switch setting.kind {
@@ -33,7 +36,8 @@ import Testing
     }
 
     /// A setting of each kind that has one.
-    @Test func automaticIsAWordOfSomeSettingsOnly() {
+    @Test("the word auto is accepted exactly by the settings that have an automatic value")
+    func automaticIsAWordOfSomeSettingsOnly() {
         for setting in SettingsTable.all {
             let isAutomatic =
                 switch setting.kind {
@@ -45,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func value_everyForm_isParsedOrRefused() {
+    @Test("booleans, lists, choices and integers are parsed from text or refused")
+    func value_everyForm_isParsedOrRefused() {
         for text in ["true", "yes", "on", "1"] { #expect(SettingKind.bool.value(of: text) == .bool(true)) }
         for text in ["false", "no", "off", "0"] { #expect(SettingKind.bool.value(of: text) == .bool(false)) }
         #expect(SettingKind.bool.value(of: "TRUE?") == nil)
@@ -60,7 +65,8 @@ import Testing
         #expect(SettingKind.integer(1...9).value(of: "3.0") == nil)
     }
 
-    @Test func aListsFlagMayComeSeveralTimes() throws {
+    @Test("a list flag given again adds to the list or replaces it, and a file replaces the list")
+    func aListsFlagMayComeSeveralTimes() throws {
         let models = try #require(SettingsTable.setting(named: "models"))
         var loader = SettingsLoader()
         loader.set(models, text: "a,b", origin: "flag")
@@ -78,7 +84,8 @@ import Testing
     }
 
     /// Text where the file could have a number: amounts and times are often written so, and numbers by mistake.
-    @Test func numbersInQuotes() {
+    @Test("sizes and times may be quoted in the file, integers and booleans may not")
+    func numbersInQuotes() {
         func problems(_ json: String) -> Int {
             var loader = SettingsLoader()
             loader.load(json5: Data(json.utf8), from: "file")
@@ -93,25 +100,31 @@ import Testing
         #expect(problems("{ top: 3.5 }") == 1)
     }
 
-    @Test(arguments: [
-        (0, "0B"), (1_023, "1023B"), (1_024, "1KiB"), (1_536, "1.5KiB"), (1 << 20, "1MiB"),
-        ((1 << 20) - 1, "1024.0KiB"),
-        (3 << 30, "3GiB"), (1 << 40, "1TiB"),
-    ])
+    @Test(
+        "an amount of memory is written with its largest unit",
+        arguments: [
+            (0, "0B"), (1_023, "1023B"), (1_024, "1KiB"), (1_536, "1.5KiB"), (1 << 20, "1MiB"),
+            ((1 << 20) - 1, "1024.0KiB"),
+            (3 << 30, "3GiB"), (1 << 40, "1TiB"),
+        ])
     func amountsOfMemory(_ count: Int, _ text: String) {
         #expect(Units.bytes(count) == text)
     }
 
-    @Test(arguments: [
-        (0, "0s"), (0.001, "1ms"), (0.25, "250ms"), (1, "1s"), (1.5, "1.5s"), (90, "90s"), (119, "119s"), (120, "2m"),
-        (150, "150s"), (3_540, "59m"), (3_600, "1h"), (5_400, "90m"), (86_400, "24h"),
-    ])
+    @Test(
+        "a duration is written with its unit and read back the same",
+        arguments: [
+            (0, "0s"), (0.001, "1ms"), (0.25, "250ms"), (1, "1s"), (1.5, "1.5s"), (90, "90s"), (119, "119s"),
+            (120, "2m"),
+            (150, "150s"), (3_540, "59m"), (3_600, "1h"), (5_400, "90m"), (86_400, "24h"),
+        ])
     func duration_writtenAndParsed_isTheSame(_ seconds: Double, _ text: String) {
         #expect(Units.duration(seconds) == text)
         #expect(Units.parseDuration(text) == seconds)
     }
 
-    @Test func amountsAtTheirBorders() {
+    @Test("sizes and durations at the borders of their ranges are parsed or refused")
+    func amountsAtTheirBorders() {
         #expect(Units.parseBytes("4194303TiB") == 4_194_303 << 40)
         #expect(Units.parseBytes("4194304TiB") == nil)
         #expect(Units.parseBytes(" 2 MB ") == nil && Units.parseBytes(" 2 MB") == 2_000_000)
@@ -121,7 +134,8 @@ import Testing
         #expect(Units.parseDuration("1.5 m") == 90 && Units.parseDuration("infs") == nil)
     }
 
-    @Test func numbersWithFixedPlaces() {
+    @Test("numbers are written rounded to fixed decimal places")
+    func numbersWithFixedPlaces() {
         #expect(Units.decimal(-0.04, places: 1) == "0.0")
         #expect(Units.decimal(2.5, places: 0) == "3" && Units.decimal(-2.5, places: 0) == "-3")
         #expect(Units.decimal(0.05, places: 3) == "0.050" && Units.decimal(9.9996, places: 3) == "10.000")
@@ -129,7 +143,8 @@ import Testing
         #expect(Units.decimal(1e16, places: 1) == "1e+16" && Units.decimal(.infinity, places: 1) == "inf")
     }
 
-    @Test func theDocumentMarksWhatNeedsARestart() throws {
+    @Test("the settings document marks exactly the settings that need a restart")
+    func theDocumentMarksWhatNeedsARestart() throws {
         let lines = SettingsDocument.markdown.split(separator: "\n")
         for setting in SettingsTable.all {
             let line = try #require(lines.first { $0.hasPrefix("| `\(setting.name)`") })

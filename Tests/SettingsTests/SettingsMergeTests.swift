@@ -3,13 +3,15 @@ import Testing
 
 /// The settings that a reload applies, and those that it leaves for a restart.
 @Suite struct SettingsMergeTests {
-    @Test func sameSettingsChangeNothing() {
+    @Test("a reload of the same settings changes nothing")
+    func sameSettingsChangeNothing() {
         let (settings, ignored) = SettingsTable.merge(Settings(), into: Settings())
         #expect(settings == Settings())
         #expect(ignored == [])
     }
 
-    @Test func theRestIsTakenAndWhatNeedsARestartIsNamed() {
+    @Test("a reload applies the other settings and names those that need a restart")
+    func theRestIsTakenAndWhatNeedsARestartIsNamed() {
         var new = Settings()
         new.top = 3
         new.maxHeader = 7_000
@@ -24,7 +26,10 @@ import Testing
     }
 
     /// Each setting is either taken or named; none is dropped without a word.
-    @Test(arguments: SettingsTable.all.map(\.name)) func eachIsTakenOrNamed(_ name: String) throws {
+    @Test(
+        "a changed setting is either applied by a reload or named as needing a restart",
+        arguments: SettingsTable.all.map(\.name))
+    func eachIsTakenOrNamed(_ name: String) throws {
         let setting = try #require(SettingsTable.setting(named: name))
         var new = Settings()
         let other: SettingValue =

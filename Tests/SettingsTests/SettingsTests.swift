@@ -11,14 +11,15 @@ import Testing
         return loader.problems
     }
 
-    @Test func namesAreUniqueAndInOneSpelling() {
+    @Test("the names of settings are unique and of lower-case letters and underscores")
+    func namesAreUniqueAndInOneSpelling() {
         let names = SettingsTable.all.map(\.name)
         #expect(Set(names).count == names.count)
         #expect(names.allSatisfy { $0.allSatisfy { $0.isLowercase || $0 == "_" } })
     }
 
     /// Each setting can be set to another value than its default, by the file, a flag's text and the table itself.
-    @Test(arguments: SettingsTable.all.map(\.name))
+    @Test("each setting can be set by flag, environment variable and file", arguments: SettingsTable.all.map(\.name))
     func setting_everySource_setsItsValue(name: String) throws {
         let setting = try #require(SettingsTable.setting(named: name))
         let text: String
@@ -48,7 +49,8 @@ import Testing
         #expect(setting.get(byFile.settings) != setting.get(Settings()))
     }
 
-    @Test func mistakesInTheFileAreAllNamed() {
+    @Test("every mistake in the settings file is reported with what was expected")
+    func mistakesInTheFileAreAllNamed() {
         #expect(problems("{ max_bodi: 1 }") == ["test: \"max_bodi\" is not a setting (did you mean \"max_body\"?)"])
         #expect(problems("{ top: \"many\", listen: 7 }").count == 2)
         #expect(problems("{ top: 0 }").first?.contains("from 1 to") == true)
@@ -62,7 +64,8 @@ import Testing
 
     /// Variables that Kubernetes gives every process beside a service called `ocelli` are not meant for anybody;
     /// misspelt settings are.
-    @Test func aServiceLinkIsNotASetting() {
+    @Test("the variables of a Kubernetes service called ocelli are not taken for settings")
+    func aServiceLinkIsNotASetting() {
         func problems(_ environment: [String: String]) -> [String] {
             var loader = SettingsLoader()
             loader.load(environment: environment)
@@ -84,7 +87,8 @@ import Testing
 
     /// Images, charts and harnesses have variables of their own under the prefix: they must not keep the daemon from
     /// starting.
-    @Test func anUnknownVariableIsAWarningThatNamesTheNearest() {
+    @Test("an unknown OCELLI_ variable is a warning that suggests the nearest setting")
+    func anUnknownVariableIsAWarningThatNamesTheNearest() {
         var loader = SettingsLoader()
         loader.load(environment: ["OCELLI_TOPP": "3", "OCELLI_IMAGE_TAG": "1.2", "OCELLI_TOP": "4", "HOME": "/"])
         #expect(loader.problems == [] && loader.settings.top == 4)
@@ -96,7 +100,8 @@ import Testing
     }
 
     /// The names of settings in other servers.
-    @Test func aNameOfAnotherServerNamesTheSetting() {
+    @Test("a setting's name in another server gets a hint to the setting of Ocelli")
+    func aNameOfAnotherServerNamesTheSetting() {
         var loader = SettingsLoader()
         loader.load(json5: Data("{ port: 9000, model_store: 'x' }".utf8), from: "file")
         loader.load(environment: [
@@ -119,7 +124,8 @@ import Testing
         #expect(OtherNames.setting(for: "--HTTP-Port")?.name == "listen" && OtherNames.setting(for: "--") == nil)
     }
 
-    @Test func theDocumentedFileIsTheTables() throws {
+    @Test("config/ocelli.json5 is the generated text and has the default settings")
+    func theDocumentedFileIsTheTables() throws {
         let file = SharedData.packageRoot.appendingPathComponent("config/ocelli.json5")
         let text = try String(contentsOf: file, encoding: .utf8)
         #expect(text == ConfigurationText.json5, "run: .build/release/ocelli help config > config/ocelli.json5")
@@ -129,7 +135,8 @@ import Testing
         #expect(loader.settings == Settings())
     }
 
-    @Test func amountsAndTimesAsPeopleWriteThem() {
+    @Test("sizes and durations are parsed and written with their units")
+    func amountsAndTimesAsPeopleWriteThem() {
         #expect(Units.parseBytes("20MiB") == 20 << 20)
         #expect(Units.parseBytes("1.5 KiB") == 1536)
         #expect(Units.parseBytes("10KB") == 10_000)

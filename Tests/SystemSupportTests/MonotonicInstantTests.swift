@@ -5,7 +5,8 @@ import Testing
 @Suite struct MonotonicInstantTests {
     private func at(_ nanoseconds: UInt64) -> MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds) }
 
-    @Test func instant_movedBeyondItsRange_saturates() {
+    @Test("an instant moved beyond its range stays at the end of the range")
+    func instant_movedBeyondItsRange_saturates() {
         #expect(at(5) + .nanoseconds(7) == at(12))
         #expect(at(5) - .nanoseconds(2) == at(3))
         #expect(at(5) - .nanoseconds(5) == at(0))
@@ -18,7 +19,8 @@ import Testing
         #expect(at(0) + .seconds(Int64.max) == at(UInt64(Int64.max)))
     }
 
-    @Test func theTimeBetweenTwoSaturates() {
+    @Test("the time between two instants stays within the range of a duration")
+    func theTimeBetweenTwoSaturates() {
         #expect(at(10) - at(3) == .nanoseconds(7))
         #expect(at(3) - at(10) == .nanoseconds(-7))
         #expect(at(3).duration(to: at(3)) == .zero)
@@ -26,14 +28,16 @@ import Testing
         #expect(at(0) - at(.max) == .nanoseconds(-Int64.max))
     }
 
-    @Test func nanosecondsSinceALaterInstantAreNone() {
+    @Test("the nanoseconds since a later instant are 0")
+    func nanosecondsSinceALaterInstantAreNone() {
         #expect(at(10).nanoseconds(since: at(3)) == 7)
         #expect(at(3).nanoseconds(since: at(3)) == 0)
         #expect(at(3).nanoseconds(since: at(4)) == 0)
         #expect(at(.max).nanoseconds(since: at(0)) == .max)
     }
 
-    @Test func instantsAreOrdered() {
+    @Test("instants are ordered by their time")
+    func instantsAreOrdered() {
         #expect(at(1) < at(2))
         #expect(!(at(2) < at(2)))
     }
@@ -46,17 +50,19 @@ import Testing
         (.nanoseconds(-Int64.max) - .nanoseconds(5), .min), (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
     ]
 
-    @Test(arguments: durations)
+    @Test("a duration in nanoseconds is cut to whole ones and stays within 64 bits", arguments: durations)
     func durationsAsNanoseconds(duration: Duration, expected: Int64) {
         #expect(duration.saturatedNanoseconds == expected)
     }
 
-    @Test func countsOfNanosecondsSaturate() {
+    @Test("a count of nanoseconds beyond the range becomes the longest duration")
+    func countsOfNanosecondsSaturate() {
         #expect(Duration.nanoseconds(clamping: 7) == .nanoseconds(7))
         #expect(Duration.nanoseconds(clamping: .max) == .nanoseconds(Int64.max))
     }
 
-    @Test func clock_sleepUntilAnInstant_returnsAfterIt() async throws {
+    @Test("sleeping until an instant ends after the instant, and cancelling the task ends the sleep")
+    func clock_sleepUntilAnInstant_returnsAfterIt() async throws {
         let clock = MonotonicClock.system
         let before = clock.now()
         try await clock.sleep(before + .milliseconds(5))

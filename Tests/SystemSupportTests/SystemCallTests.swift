@@ -39,7 +39,8 @@ import Testing
         return address
     }
 
-    @Test func theNumberOfTheProcessorSaysWhatItHas() {
+    @Test("the instruction set bits of the processor agree with the check for VNNI")
+    func theNumberOfTheProcessorSaysWhatItHas() {
         #if arch(x86_64)
             let has = { (bit: UInt64) in csys_instructions() >> bit & 1 == 1 }
             #expect((has(7) && has(8) || has(11)) == (csys_has_vnni() == 1) && has(0))
@@ -49,7 +50,8 @@ import Testing
 
     // MARK: Sockets
 
-    @Test func aSocketFileIsNeverWiderThanAskedFor() throws {
+    @Test("a Unix socket file has the mode that was asked for, and its path is taken only once")
+    func aSocketFileIsNeverWiderThanAskedFor() throws {
         let folder = try Folder()
         let path = folder.path + "/socket"
         let before = umask(0)
@@ -62,7 +64,8 @@ import Testing
         #expect(csys_listen_unix(path, 0o600, 8) == -EADDRINUSE)
     }
 
-    @Test func aSocketFileThatNobodyListensOnIsToldFromABusyOne() throws {
+    @Test("a socket file that no process listens on is told from a busy socket")
+    func aSocketFileThatNobodyListensOnIsToldFromABusyOne() throws {
         let folder = try Folder()
         let path = folder.path + "/socket"
         let descriptor = csys_listen_unix(path, 0o600, 0)
@@ -78,14 +81,17 @@ import Testing
         #expect(csys_unix_probe(path) == -ECONNREFUSED && csys_unix_probe(path + "x") == -ENOENT)
     }
 
-    @Test(arguments: [(107, true), (108, false), (109, false), (0, false)])
+    @Test(
+        "a Unix socket path may have 1 to 107 bytes",
+        arguments: [(107, true), (108, false), (109, false), (0, false)])
     func aPathHasTheRoomThatTheKernelGivesIt(length: Int, fits: Bool) {
         let path = String(repeating: "/", count: length)
         #expect((csys_unix_probe(path) == -ENAMETOOLONG) == !fits)
         #expect((csys_listen_unix(path, 0o600, 1) == -ENAMETOOLONG) == !fits)
     }
 
-    @Test func onlyAListeningStreamSocketListens() throws {
+    @Test("new sockets, datagram sockets and files are not taken for listening sockets")
+    func onlyAListeningStreamSocketListens() throws {
         let fresh = csys_socket(AF_INET)
         let datagrams = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         let file = csys_open_reserve()
@@ -94,7 +100,8 @@ import Testing
         #expect(csys_is_listening(file) == -ENOTSOCK)
     }
 
-    @Test func anAddressIsTakenOnceWhateverItIsSharedWith() throws {
+    @Test("a TCP address is shared by listeners of one process, and otherwise taken only once")
+    func anAddressIsTakenOnceWhateverItIsSharedWith() throws {
         let first = csys_listen_tcp("127.0.0.1", 0, 8, CSYS_SHARING_FIRST)
         try #require(first >= 0)
         let address = local(first)
@@ -111,7 +118,8 @@ import Testing
         #expect(csys_listen_tcp("no.such.host.invalid", 0, 8, CSYS_SHARING_NONE) == -ENOENT)
     }
 
-    @Test func everyAddressIsIPv4Too() throws {
+    @Test("a listener on every address accepts IPv4 connections as well")
+    func everyAddressIsIPv4Too() throws {
         let listener = csys_listen_tcp(nil, 0, 8, CSYS_SHARING_NONE)
         try #require(listener >= 0)
         defer { csys_close(listener) }
@@ -126,10 +134,12 @@ import Testing
         csys_close(accepted)
     }
 
-    @Test(arguments: [
-        ("127.0.0.1", true), ("127.255.0.9", true), ("126.0.0.1", false), ("10.0.0.127", false), ("::1", true),
-        ("::ffff:127.3.0.1", true), ("::ffff:10.0.0.1", false), ("::2", false), ("fe80::7f00:1", false),
-    ])
+    @Test(
+        "loopback addresses are those of 127.0.0.0/8 and ::1, also as mapped IPv6 addresses",
+        arguments: [
+            ("127.0.0.1", true), ("127.255.0.9", true), ("126.0.0.1", false), ("10.0.0.127", false), ("::1", true),
+            ("::ffff:127.3.0.1", true), ("::ffff:10.0.0.1", false), ("::2", false), ("fe80::7f00:1", false),
+        ])
     func loopbackIsThisHostAlone(host: String, expected: Bool) {
         var address = csys_address()
         withUnsafeMutablePointer(to: &address.storage) { storage in
@@ -150,7 +160,8 @@ import Testing
         #expect(text(address) == (mapped ?? (host.contains(":") ? "[\(host)]" : host)) + ":0")
     }
 
-    @Test func bytesAreThrownAwayOnSocketsOfAnyFamily() throws {
+    @Test("unread bytes are discarded on Unix and TCP sockets")
+    func bytesAreThrownAwayOnSocketsOfAnyFamily() throws {
         for family in [AF_UNIX, AF_INET] {
             let (one, other) = try pair(family)
             defer { for descriptor in [one, other] { csys_close(descriptor) } }
@@ -165,7 +176,8 @@ import Testing
         }
     }
 
-    @Test func newConnectionsAreKeptOutAndBegunOnesAreNot() throws {
+    @Test("stopping handshakes keeps new connections out, and existing connections go on")
+    func newConnectionsAreKeptOutAndBegunOnesAreNot() throws {
         let listener = csys_listen_tcp("127.0.0.1", 0, 8, CSYS_SHARING_NONE)
         try #require(listener >= 0)
         defer { csys_close(listener) }
@@ -201,7 +213,8 @@ import Testing
 
     // MARK: Files, memory, time
 
-    @Test func anOwnerIsANumberThatExists() throws {
+    @Test("changing a file's owner refuses numbers out of range and unknown names")
+    func anOwnerIsANumberThatExists() throws {
         let folder = try Folder()
         let path = folder.path + "/file"
         close(creat(path, 0o600))
@@ -213,7 +226,8 @@ import Testing
         #expect(csys_chown(path, String(repeating: "a", count: 64)) == -EINVAL)
     }
 
-    @Test func memoryMovesWithItsContentsAndHasNoHugePages() throws {
+    @Test("remapped memory keeps its contents and is marked to have no huge pages")
+    func memoryMovesWithItsContentsAndHasNoHugePages() throws {
         let size = 8 << 20
         let base = try #require(csys_map(size))
         base.storeBytes(of: 7, as: UInt8.self)
@@ -235,7 +249,8 @@ import Testing
         #expect(flags?.contains(" nh") == true, "\(flags ?? "no mapping")")
     }
 
-    @Test func aTimerGoesOffAtItsTimeAndNotAfterIt() throws {
+    @Test("a timer set to a past time fires at once, and a timer set to 0 does not fire")
+    func aTimerGoesOffAtItsTimeAndNotAfterIt() throws {
         let timer = csys_timerfd()
         defer { csys_close(timer) }
         // Ten seconds ago is now; as a duration it would be the time since the machine was started.
@@ -247,7 +262,8 @@ import Testing
 
     // MARK: Threads and processes
 
-    @Test func aThreadsOwnFaultsAreNotBlocked() async throws {
+    @Test("a system thread blocks signals such as SIGTERM, but not the faults of its own code")
+    func aThreadsOwnFaultsAreNotBlocked() async throws {
         let blocked = Guarded<[Int32]?>(nil)
         try SystemThread.start("faults") {
             var mask = sigset_t()
@@ -276,7 +292,8 @@ import Testing
         return (String(decoding: text, as: UTF8.self), signal, status)
     }
 
-    @Test func aChildHasNeitherSignalsBlockedNorATerminalAndItsEndIsTold() throws {
+    @Test("a child process has no blocked signals and its own group, and its end is told")
+    func aChildHasNeitherSignalsBlockedNorATerminalAndItsEndIsTold() throws {
         let blocked: [Int32] = [SIGUSR1, SIGALRM]
         #expect(csys_signals_block(blocked, 2) == 0)
         defer { _ = csys_signals_unblock(blocked, 2) }
@@ -292,7 +309,8 @@ import Testing
         #expect(csys_kill_group(1) == 0 && csys_kill_group(0) == 0 && csys_kill_group(-1) == 0, "never everybody")
     }
 
-    @Test func signalsAreReadFromTheirDescriptor() throws {
+    @Test("a blocked signal is read once from its descriptor")
+    func signalsAreReadFromTheirDescriptor() throws {
         let signals: [Int32] = [SIGUSR2]
         #expect(csys_signals_block(signals, 1) == 0)
         defer { _ = csys_signals_unblock(signals, 1) }

@@ -7,7 +7,8 @@ import Testing
 
 /// Threads, locks and the words for what the system refuses.
 @Suite(.timeLimit(.minutes(1))) struct SystemTests {
-    @Test func aThreadRunsUnderItsNameWithSignalsBlocked() async throws {
+    @Test("a system thread runs under its name, cut to 15 bytes, with signals blocked")
+    func aThreadRunsUnderItsNameWithSignalsBlocked() async throws {
         let seen = Guarded<(name: String, blocks: Bool)?>(nil)
         try Self.withoutBlockedSignals {
             try SystemThread.start("ocelli-test-thread") {
@@ -33,7 +34,8 @@ import Testing
         try body()
     }
 
-    @Test func oneAtATimeIsBehindALock() async throws {
+    @Test("a lock lets only one thread in at a time")
+    func oneAtATimeIsBehindALock() async throws {
         let count = Guarded(0)
         let inside = Atomic(0)
         let overlaps = Atomic(0)
@@ -59,12 +61,14 @@ import Testing
         #expect(overlaps.load(ordering: .relaxed) == 0)
     }
 
-    @Test func errorsHaveTheSystemsWordsAndTheNumber() {
+    @Test("a system error has the system's words and its number")
+    func errorsHaveTheSystemsWordsAndTheNumber() {
         #expect(SystemError("bind", number: EADDRINUSE).message == "bind: Address already in use (98)")
         #expect(SystemError.words(ENOENT) == "No such file or directory")
     }
 
-    @Test func aFileThatCannotBeReadSaysWhy() throws {
+    @Test("the reason why a file cannot be read is told")
+    func aFileThatCannotBeReadSaysWhy() throws {
         let folder = "/tmp/ocelli-unreadable-\(getpid())"
         try #require(mkdir(folder, 0o700) == 0)
         defer { rmdir(folder) }

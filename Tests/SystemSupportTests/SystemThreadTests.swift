@@ -8,7 +8,8 @@ import Testing
     }
 
     /// The limit of a group that counts threads is tested with a real one: OperationsTests.
-    @Test(arguments: [0, 1, 40, 256, 1000]) func threadsThatCanBeStartedAreGoneAfterwards(count: Int) {
+    @Test("checking that threads can be started leaves no threads behind", arguments: [0, 1, 40, 256, 1000])
+    func threadsThatCanBeStartedAreGoneAfterwards(count: Int) {
         let before = Self.threads
         #expect(SystemThread.canStart(count))
         // Those of other tests come and go.
