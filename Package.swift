@@ -97,8 +97,6 @@ let package = Package(
             swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         // A new version of a model proves itself: whether answers agree, and what follows.
         .target(name: "Rollout", dependencies: ["JSON"], swiftSettings: strict),
-        // Answers that are known already: given again, or shared while they are computed.
-        .target(name: "SharedAnswers", dependencies: ["SystemSupport"], swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
@@ -114,7 +112,7 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations", "Rollout", "Settings", "SharedAnswers", "SystemSupport", "Teaching",
+                "Observations", "Rollout", "Settings", "SystemSupport", "Teaching",
             ],
             // One binary: the page is part of it.
             resources: [
@@ -255,9 +253,6 @@ let package = Package(
             name: "TeachingTests", dependencies: ["FileFormats", "Teaching", "TeachingProbe", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "RolloutTests", dependencies: ["JSON", "Rollout", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "SharedAnswersTests", dependencies: ["SharedAnswers", "SystemSupport", "TestSupport"],
-            swiftSettings: strict),
         .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -18,7 +18,8 @@ struct SharedAnswersTests {
         return text.split(separator: "\n").first { $0.hasPrefix(name) }.flatMap { Int($0.dropFirst(name.count)) } ?? -1
     }
 
-    @Test func everyKindOfAnswerIsGivenAgain() throws {
+    @Test("with answer_cache on, every route gives a kept answer again, with the second request's own id and total")
+    func everyKindOfAnswerIsGivenAgain() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -63,7 +64,8 @@ struct SharedAnswersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func aReloadWithOtherSettingsMissesAndSoDoesAnotherVersion() throws {
+    @Test("after a new version serves, or an old one again, a kept answer of the other version is not given")
+    func aReloadWithOtherSettingsMissesAndSoDoesAnotherVersion() throws {
         let models = try RolloutTests.Models(["1"])
         let daemon = try Daemon(["--models", models.folder.path] + Self.on)
         func ask() throws -> String {
@@ -83,7 +85,8 @@ struct SharedAnswersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func whatATaughtModelHasLearnedSinceIsAnswered() throws {
+    @Test("an example that a taught model learns, or a new model of its name, ends its kept answers")
+    func whatATaughtModelHasLearnedSinceIsAnswered() throws {
         let taught = try TaughtDaemon(Self.on)
         try taught.create(method: "nearest_mean")
         let pictures = [CancellationPicture.png(width: 40, height: 30), CancellationPicture.png(width: 31, height: 77)]
@@ -102,7 +105,8 @@ struct SharedAnswersTests {
         #expect(try ask().topLabel == "three", "another model of the same name")
     }
 
-    @Test func holdersOfDifferentTokensNeverShare() throws {
+    @Test("holders of different tokens never get each other's kept answers")
+    func holdersOfDifferentTokensNeverShare() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let tokens = ["first-token-0123456789", "second-token-0123456789", "third-token-0123456789"]
@@ -123,7 +127,8 @@ struct SharedAnswersTests {
     /// A picture that takes a tenth of a second to decode, asked for by many at once.
     private static let slow = CancellationPicture.png(width: 60_000, height: 1_000)
 
-    @Test func tenThousandAbortsCancelNothingForAnother() throws {
+    @Test("clients that abort shared requests cancel nothing for the one that stays")
+    func tenThousandAbortsCancelNothingForAnother() throws {
         var random = SplitMix(seed: SplitMix.seed(for: "SharedAnswersTests.aborts"))
         let daemon = try Daemon([
             "--access-log=false", "--overload-target", "0", "--max-connections", "500", "--max-total-body", "256MiB",
@@ -157,7 +162,8 @@ struct SharedAnswersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func thePageHasATagAndIsNotSentAgain() throws {
+    @Test("GET / and /openapi.json have an ETag, and If-None-Match with it gives 304")
+    func thePageHasATagAndIsNotSentAgain() throws {
         let daemon = try Daemon([])
         for path in ["/", "/openapi.json"] {
             let first = try Curl.run(daemon.url + path)

@@ -1,4 +1,4 @@
-import SharedAnswers
+import InferenceService
 import SystemSupport
 import TestSupport
 import Testing

@@ -5,7 +5,6 @@ internal import HTTPWire
 internal import Inference
 internal import JSON
 internal import Settings
-internal import SharedAnswers
 internal import SystemSupport
 internal import Teaching
 

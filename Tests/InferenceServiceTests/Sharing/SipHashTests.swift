@@ -1,4 +1,4 @@
-import SharedAnswers
+import InferenceService
 import Testing
 
 /// SipHash against OpenSSL's (`openssl mac -macopt hexkey:KEY -macopt size:16 SIPHASH`).

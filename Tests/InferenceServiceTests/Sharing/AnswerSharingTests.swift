@@ -1,4 +1,4 @@
-import SharedAnswers
+import InferenceService
 import Synchronization
 import SystemSupport
 import TestSupport
