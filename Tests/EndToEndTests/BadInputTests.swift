@@ -116,7 +116,7 @@ struct BadInputTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("a body of 40 MB is refused with 413, with and without Expect and in chunks")
+    @Test("a body of 40 MB is refused with 413, with and without Expect and in chunks, and by its head alone")
     func aBodyOverTheLimitIsRefusedBeforeItIsSent() throws {
         let daemon = try Daemon()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-40MB-\(getpid()).bin")
@@ -125,6 +125,14 @@ struct BadInputTests {
         for arguments in [[], ["-H", "Expect:"], ["-H", "Transfer-Encoding: chunked"]] {
             let answer = try Curl.post(file, to: daemon.url + "/v1/classify", arguments)
             try expect(answer, 413, "body_too_large", mentions: ["20", "(max_body)"], from: daemon)
+        }
+        // No byte of the body is sent.
+        for field in ["", "Expect: 100-continue\r\n"] {
+            let client = try RawClient(daemon.url)
+            try client.send(
+                "POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: \(40 << 20)\r\n\(field)\r\n")
+            let refused = try client.response()
+            #expect(refused.status == 413 && refused.text.contains("body_too_large"), "\(field)\(refused.text)")
         }
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }

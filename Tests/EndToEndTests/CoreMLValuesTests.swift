@@ -31,8 +31,8 @@ struct CoreMLValuesTests {
         let items = try CoreMLFixtures.predict(
             daemon, name,
             "{\"items\": [{\"goal\": 1, \"backersCount\": 2, \"duration\": 3}, {\"goal\": 1, \"backersCount\": 2}]}")
-        let results = try #require(items.json["results"] as? [[String: Any]] ?? [items.json])
-        #expect(items.status == 400 || results.count == 2)
+        #expect(items.status == 400 && items.code == "invalid_input", "\(items.text)")
+        #expect(items.error.contains("item 2: input \"duration\": is missing"), "\(items.text)")
         let missing = try CoreMLFixtures.predict(daemon, name, "{\"goal\": 1, \"duration\": 3}")
         #expect(missing.status == 400)
         #expect(missing.error.contains("\"backersCount\": is missing"), "\(missing.text)")

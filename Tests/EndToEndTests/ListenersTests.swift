@@ -102,7 +102,9 @@ struct ListenersTests {
         let own = try RawClient(port: port)
         try own.send(Self.proxyHeader(version, local: true) + Self.request("GET", "/readyz"))
         #expect(try own.response().status == 200)
-        #expect(daemon.waitForLog("127.0.0.1:") && !daemon.log.contains("203.0.113.7:4660 GET /readyz"))
+        #expect(daemon.waitForLog(" GET /readyz 200"), "\(daemon.log)")
+        let line = daemon.log.split(separator: "\n").first { $0.contains(" GET /readyz 200") } ?? ""
+        #expect(line.contains(" 127.0.0.1:") && !line.contains("203.0.113.7"), "\(line)")
         #expect(daemon.stop() == 0)
     }
 

@@ -96,14 +96,25 @@ struct ProxyFilesTests {
         return all
     }
 
+    private static func has(_ name: String) -> Bool {
+        FileManager.default.isExecutableFile(atPath: "/usr/sbin/\(name)")
+    }
+
     @Test(
-        "config/nginx.conf and haproxy.cfg refuse metrics and repository routes in each spelling",
-        arguments: ["nginx", "haproxy"])
-    func operatorsRoutesAreClosedInEverySpelling(_ name: String) throws {
-        guard FileManager.default.isExecutableFile(atPath: "/usr/sbin/\(name)") else {
-            print("skipped: \(name) is not installed")
-            return
-        }
+        "config/nginx.conf refuses metrics and repository routes in each spelling",
+        .enabled(if: Self.has("nginx"), "nginx is not installed"))
+    func operatorsRoutesAreClosedInEverySpellingByNginx() throws {
+        try expectOperatorsRoutesAreClosed("nginx")
+    }
+
+    @Test(
+        "config/haproxy.cfg refuses metrics and repository routes in each spelling",
+        .enabled(if: Self.has("haproxy"), "haproxy is not installed"))
+    func operatorsRoutesAreClosedInEverySpellingByHAProxy() throws {
+        try expectOperatorsRoutesAreClosed("haproxy")
+    }
+
+    private func expectOperatorsRoutesAreClosed(_ name: String) throws {
         // The proxy is to refuse, not the daemon.
         let daemon = try Daemon(["--repository-control", "all"])
         let proxy = try Proxy(name, before: daemon)

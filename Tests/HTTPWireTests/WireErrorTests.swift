@@ -29,16 +29,14 @@ import Testing
         #expect(error?.status == .badRequest)
     }
 
-    @Test("wire errors made by the layer above are equal only with the same label")
+    @Test("the layer above makes wire errors of its own, which are equal only with the same code, message and label")
     func theLayerAboveMakesItsOwn() {
-        let error = WireError(
-            .requestTimeout, message: "too slow", label: "slow_headers")
-        #expect(
-            error
-                == WireError(
-                    .requestTimeout, message: "too slow", label: "slow_headers"))
-        #expect(
-            error
-                != WireError(.requestTimeout, message: "too slow", label: "slow_body"))
+        let error = WireError(.requestTimeout, message: "too slow", label: "slow_headers")
+        #expect(error.status.code == 408 && error.code.rawValue == "request_timeout")
+        #expect(error.message == "too slow" && error.label == "slow_headers")
+        #expect(error == WireError(.requestTimeout, message: "too slow", label: "slow_headers"))
+        #expect(error != WireError(.requestTimeout, message: "too slow", label: "slow_body"))
+        #expect(error != WireError(.requestTimeout, message: "slower", label: "slow_headers"))
+        #expect(error != WireError(.overloaded, message: "too slow", label: "slow_headers"))
     }
 }

@@ -17,14 +17,17 @@ import Testing
         #expect(try JSONDecoder().decode(PreprocessingReport.self, from: text) == report)
     }
 
-    @Test("explain reports the center crop of a tall picture in pixels of the picture")
-    func aCropIsReportedInPixelsOfTheUprightPicture() throws {
+    /// The second picture has 41 x 60 pixels in its file, which EXIF turns to 60 x 41.
+    @Test(
+        "explain reports the center crop of a picture in pixels of the upright picture",
+        arguments: [("tall.png", 0, 28), ("orientation-6.png", 9.5, 0)] as [(String, Double, Double)])
+    func aCropIsReportedInPixelsOfTheUprightPicture(_ name: String, left: Double, top: Double) throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 10, height: 10))
-        let report = try Fixtures.bytes("tall.png").withUnsafeBytes { try pipeline.explain($0) }
+        let report = try Fixtures.bytes(name).withUnsafeBytes { try pipeline.explain($0) }
         let crop = try #require(report.steps.first { $0.operation == "crop" })
         #expect(
             crop.parameters == [
-                "left": .number(0), "top": .number(28), "width": .number(41), "height": .number(41),
+                "left": .number(left), "top": .number(top), "width": .number(41), "height": .number(41),
             ])
     }
 

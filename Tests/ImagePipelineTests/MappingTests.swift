@@ -37,9 +37,15 @@ import Testing
         #expect(stored == PictureMapping(width: 430, height: 512, spec: spec))
     }
 
-    /// A marked pixel is found in the tensor where the mapping says.
-    @Test("a bright pixel appears in the tensor where the mapping says", arguments: 1...40 as ClosedRange<UInt64>)
-    func theMappingIsWhereThePixelsGo(_ seed: UInt64) throws {
+    @Test("a bright pixel appears in the tensor where the mapping says, for most of 40 random specs")
+    func theMappingIsWhereThePixelsGo() throws {
+        let seeds: ClosedRange<UInt64> = 1...40
+        let checked = try seeds.filter { try checksAMark($0) }
+        #expect(checked.count >= 30, "only \(checked)")
+    }
+
+    /// Looks for a marked pixel in the tensor where the mapping says; false if every pixel is too near to an edge.
+    private func checksAMark(_ seed: UInt64) throws -> Bool {
         var random = SplitMix(seed: seed)
         var spec = ImageTensorSpec(
             width: Int.random(in: 20...60, using: &random), height: Int.random(in: 20...60, using: &random),
@@ -49,14 +55,24 @@ import Testing
         spec.alignment = FitAlignment.allCases.randomElement(using: &random) ?? .center
         if Bool.random(using: &random) { spec.resizeShorterSide = Int.random(in: 15...70, using: &random) }
         let (width, height) = (Int.random(in: 8...30, using: &random), Int.random(in: 8...30, using: &random))
-        let mark = (x: Int.random(in: 0..<width, using: &random), y: Int.random(in: 0..<height, using: &random))
+        let mapping = PictureMapping(width: width, height: height, spec: spec)
+        // A mark near an edge is smeared or cut off there: only in the middle is its place known from its sum.
+        let reach = 2 * max(mapping.x.scale, mapping.y.scale) + 2
+        func middle(_ axis: PictureMapping.Axis, _ length: Int, of size: Int) -> [Int] {
+            (0..<length).filter { index in
+                let place = axis.forward(Double(index) + 0.5)
+                return index > 1 && index < length - 2 && place > reach && place < Double(size) - reach
+            }
+        }
+        guard let markX = middle(mapping.x, width, of: spec.width).randomElement(using: &random),
+            let markY = middle(mapping.y, height, of: spec.height).randomElement(using: &random)
+        else { return false }
         var pixels = [UInt8](repeating: 0, count: width * height)
-        pixels[mark.y * width + mark.x] = 255
+        pixels[markY * width + markX] = 255
         let picture = try pixels.withUnsafeBytes {
             try PixelReconstruction(width: width, height: height, channelOrder: .gray).png($0)
         }
         let tensor = try ImagePipeline(spec: spec).tensor(picture)
-        let mapping = PictureMapping(width: width, height: height, spec: spec)
         var (sum, x, y) = (0.0, 0.0, 0.0)
         for (index, level) in tensor.enumerated() {
             sum += Double(level)
@@ -64,15 +80,11 @@ import Testing
             y += Double(level) * (Double(index / spec.width) + 0.5)
         }
         let (expectedX, expectedY) = (
-            mapping.x.forward(Double(mark.x) + 0.5), mapping.y.forward(Double(mark.y) + 0.5)
+            mapping.x.forward(Double(markX) + 0.5), mapping.y.forward(Double(markY) + 0.5)
         )
-        // A mark near an edge is smeared or cut off there: only the middle can be known from its sum.
-        let reach = 2 * max(mapping.x.scale, mapping.y.scale) + 2
-        guard expectedX > reach, expectedX < Double(spec.width) - reach, mark.x > 1, mark.x < width - 2,
-            expectedY > reach, expectedY < Double(spec.height) - reach, mark.y > 1, mark.y < height - 2
-        else { return }
         #expect(abs(x / sum - expectedX) < 0.5 && abs(y / sum - expectedY) < 0.5, "seed \(seed)")
-        #expect(abs(mapping.x.inverse(expectedX) - Double(mark.x) - 0.5) < 1e-9, "seed \(seed)")
+        #expect(abs(mapping.x.inverse(expectedX) - Double(markX) - 0.5) < 1e-9, "seed \(seed)")
+        return true
     }
 
     @Test("normalized values equal NumPy's float32 results bit for bit")

@@ -37,14 +37,20 @@ import Testing
         #expect(limiter.judge("a", at: 7) == .leaveOut)
     }
 
-    @Test("100,000 different keys all pass, and a key that repeats is still limited")
+    @Test("256 keys are remembered: one more forgets all, every new key passes, and repeats are still limited")
     func whatIsRememberedIsBounded() {
         var limiter = LineLimiter()
         // As many keys as an attacker cares to make up: each passes, none is forgotten wrongly for long.
         for turn in 0..<100_000 { #expect(limiter.judge("key \(turn)", at: 1) == .write(suppressed: 0)) }
-        #expect(MemoryLayout<LineLimiter>.size <= 16)
         for _ in 0..<LineLimiter.burst { _ = limiter.judge("again", at: 2) }
         #expect(limiter.judge("again", at: 3) == .leaveOut)
+
+        limiter = LineLimiter()
+        for _ in 0..<LineLimiter.burst { _ = limiter.judge("first", at: 1) }
+        for turn in 2...256 { #expect(limiter.judge("key \(turn)", at: 1) == .write(suppressed: 0)) }
+        #expect(limiter.judge("first", at: 2) == .leaveOut, "of 256 keys none is forgotten")
+        #expect(limiter.judge("key 257", at: 2) == .write(suppressed: 0))
+        #expect(limiter.judge("first", at: 3) == .write(suppressed: 0), "of 257 keys only the last is remembered")
     }
 
     @Test("a clock that wraps around does not trap")

@@ -369,11 +369,26 @@ import Testing
         let compilation = try #require(json["compilation"] as? String)
         #expect(compilation.hasSuffix("extensions \(Processor.instructions)"), "\(compilation)")
         let engine = try OpenVINOEngine.shared().version
-        let names = ["exact", "the processor has no VNNI"].map { integers in
-            ExportKey(
-                path: place.model, folder: "", circumstances: "\(OcelliVersion.number)\n\(engine)\n\(integers)")?.name
+        func names(_ ocelli: String, _ engine: String) -> [String] {
+            ["exact", "the processor has no VNNI"].compactMap { integers in
+                ExportKey(path: place.model, folder: "", circumstances: "\(ocelli)\n\(engine)\n\(integers)")?.name
+            }
         }
-        #expect(names.contains(String(URL(filePath: try place.blob).lastPathComponent.prefix(32))))
+        let path = try place.blob
+        let name = String(URL(filePath: path).lastPathComponent.prefix(32))
+        #expect(names(OcelliVersion.number, engine).contains(name))
+        for others in [names(OcelliVersion.number + "1", engine), names(OcelliVersion.number, engine + "1")] {
+            #expect(others.count == 2 && !others.contains(name))
+        }
+        // The same file from a processor of other instructions.
+        #expect(try place.read().compile(place.options()).loadedFromCache)
+        var parts = try Parts(path)
+        let own = "extensions \(Processor.instructions)", text = String(decoding: parts.json, as: UTF8.self)
+        try #require(text.contains(own))
+        parts.json = Data(text.replacing(own, with: "extensions of another").utf8)
+        try parts.sealed().write(to: URL(filePath: path))
+        #expect(isExported(try place.read()), "its ports are known all the same")
+        #expect(try !place.read().compile(place.options()).loadedFromCache)
     }
 
     @Test("a cache key covers the contents of all files of a model, and is absent where a file is left out")

@@ -160,16 +160,20 @@ import Testing
 
     @Test("a synchronous prediction returns the model's output")
     func theSynchronousPredictionIsTheSame() async throws {
-        let (model, _) = try await load(FakeEngine())
+        let answer: [Float] = [4, 3, 2, 1]
+        let (model, _) = try await load(FakeEngine(answer: answer.withUnsafeBytes { [UInt8]($0) }))
         let input = try input
-        let count = await withCheckedContinuation { continuation in
+        let values: [Double]? = await withCheckedContinuation { continuation in
             // Its own thread: it blocks.
             DispatchQueue.global().async {
                 let result = try? model.prediction(from: input)
-                continuation.resume(returning: result?.featureNames.count)
+                guard case .multiArray(let array)? = result?.featureValue(for: "y") else {
+                    return continuation.resume(returning: nil)
+                }
+                continuation.resume(returning: array.doubles)
             }
         }
-        #expect(count == 1)
+        #expect(values == [4, 3, 2, 1])
     }
 
     @Test("streams of predictions give failures as results, drop failures, or end at the first failure")

@@ -32,9 +32,11 @@ import Testing
             guard float.isFinite else { continue }
             // Shortest, as 64-bit (17 digits), and cut.
             for text in ["\(float)", "\(Double(float) * 1.000000001)", String("\(Double(float))".prefix(14))] {
-                guard let expected = Float(text), expected.isFinite else { continue }
-                guard let read = try? floats(text).first else { continue }
-                #expect(read.bitPattern == expected.bitPattern, "\(text): \(read), seed \(seed)")
+                // One that is cut at its point is a number for the library alone.
+                guard text.last != ".", let expected = Float(text), expected.isFinite else { continue }
+                let read = try? floats(text).first
+                let found = read.map { "\($0)" } ?? "refused"
+                #expect(read?.bitPattern == expected.bitPattern, "\(text): \(found), seed \(seed)")
             }
         }
     }

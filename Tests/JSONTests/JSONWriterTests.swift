@@ -170,8 +170,8 @@ import Testing
         #expect(Spelling.hint(for: "elephant", among: ["bat"]) == "")
     }
 
-    /// A third of the word, two at least, but not more than half of it.
-    @Test("a name is suggested only if it differs from the word in about a third of its letters")
+    /// One letter, always; else a third of the word, two letters at least, but not more than half of the longer one.
+    @Test("a name is suggested only if one letter, or about a third of the word, differs")
     func suggestion_isOfferedWithinAThirdOfTheWord() {
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdefxyz"]) == "abcdefxyz")
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdewxyz"]) == nil)

@@ -64,9 +64,11 @@ import Testing
     @Test("the text report has a line for each load")
     func textHasALineForEachLoad() {
         let text = report([clean(rate: 100), clean(rate: 1000)]).text
-        #expect(text.contains("open loop, connections reused, 1 picture of 12345 KB") == false)
-        #expect(text.contains("1 picture of 12.3 KB"))
-        #expect(text.contains("      100.0      100.0") && text.contains("       1000       1000"), "\(text)")
+        #expect(text.contains("open loop, connections reused, 1 picture of 12.3 KB, 10.0 s each"), "\(text)")
+        let rows = text.split(separator: "\n").filter { $0.hasSuffix("  none") }
+        #expect(rows.count == 2, "\(text)")
+        #expect(rows.first?.hasPrefix("      100.0      100.0 ") == true, "\(text)")
+        #expect(rows.last?.hasPrefix("       1000       1000 ") == true, "\(text)")
         #expect(!text.contains("Warning"))
         #expect(report([clean(rate: nil)]).text.contains("closed loop"))
     }

@@ -253,7 +253,7 @@ import Testing
     func aTimerGoesOffAtItsTimeAndNotAfterIt() throws {
         let timer = csys_timerfd()
         defer { csys_close(timer) }
-        // Ten seconds ago is now; as a duration it would be the time since the machine was started.
+        // A millisecond ago is now; as a duration it would be the time since the machine was started.
         #expect(csys_timerfd_set(timer, csys_monotonic() - 1_000_000) == 0)
         #expect(csys_wait_readable(timer, 500) == 1)
         #expect(csys_timerfd_set(timer, 0) == 0 && csys_wait_readable(timer, 10) == 0)

@@ -117,14 +117,20 @@ import Testing
 
     @Test("resizing to an overload target of zero turns overload detection off")
     func resizingToAnotherTargetChangesTheDetector() {
-        var machine = LimiterStateMachine<Int>(
-            configuration: LimiterConfiguration(limit: 1, overloadTarget: .seconds(1)))
-        let now = MonotonicInstant(nanoseconds: 1_000_000_000)
-        _ = machine.resize(to: LimiterConfiguration(limit: 1, overloadTarget: .zero), at: now)
-        for _ in 0..<2000 { _ = machine.arrive(at: now, deadline: nil) }
-        let later = now + .seconds(1)
-        for _ in 0..<2000 { _ = machine.arrive(at: later, deadline: nil) }
-        #expect(!machine.isOverloaded)
+        // Three bursts that find the queue full over 250 ms.
+        func isOverloaded(resizedTo target: Duration) -> Bool {
+            var machine = LimiterStateMachine<Int>(
+                configuration: LimiterConfiguration(limit: 1, overloadTarget: .seconds(1)))
+            let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+            _ = machine.resize(to: LimiterConfiguration(limit: 1, overloadTarget: target), at: start)
+            for millisecond in [0, 125, 250] {
+                let now = start + .milliseconds(millisecond)
+                for _ in 0..<2000 { _ = machine.arrive(at: now, deadline: nil) }
+            }
+            return machine.isOverloaded
+        }
+        #expect(isOverloaded(resizedTo: .seconds(2)))
+        #expect(!isOverloaded(resizedTo: .zero))
     }
 
     @Test("a queue found full over 250 ms is overload; a shorter time or a longer gap is not")
