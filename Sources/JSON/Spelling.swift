@@ -5,8 +5,8 @@ package enum Spelling {
         nearest(to: word, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
     }
 
-    /// The name that is nearest to `word` in any case, or nil when none is near: one letter may differ always, otherwise
-    /// a third of them, two at least, but not more than half. The dashes before flags do not count.
+    /// The name that is nearest to `word` in any case, or nil when none is near: one letter may differ always,
+    /// otherwise a third of them, two at least, but not more than half. The dashes before flags do not count.
     package static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         let letters = letters(of: word)
         let ranked = names.map { (name: $0, distance: distance(letters, Self.letters(of: $0))) }

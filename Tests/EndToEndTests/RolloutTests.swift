@@ -238,8 +238,10 @@ struct RolloutTests {
             try Curl.run(daemon.url + "/metrics").text.contains(
                 "ocelli_rollout_state{model=\"ten\",state=\"rolled_back\"} 1\n"))
         // Neither a deletion nor a restart makes it good; a put that names it does.
-        #expect(
-            try Curl.run(daemon.url + "/v1/models/ten/rollout", ["-X", "DELETE"]).json["serving"] as? String == "1")
+        let gone = try Curl.run(daemon.url + "/v1/models/ten/rollout", ["-X", "DELETE"]).json
+        #expect(gone["serving"] as? String == "1" && gone["state"] as? String == "none")
+        #expect(gone["compared"] as? Int == 0, "no candidate is compared any more: \(gone)")
+        #expect((gone["differences"] as? [Any])?.isEmpty == true)
         kill(daemon.pid, SIGKILL)
         let again = try Daemon(["--models", models.folder.path])
         #expect(try Self.version(again) == "1")

@@ -157,6 +157,8 @@ package final class ModelRollout: Sendable {
                 if isSaved { state.saved = machine.record }
                 state.problem = nil
                 if actions.contains(.beginComparing) { state.comparison = Self.comparison(of: machine) }
+                // A plan without a candidate says nothing of an earlier one.
+                if machine.state == .none { state.comparison = nil }
             }
             for case .report(let sentence) in actions { sentences.append(sentence) }
             return sentences
