@@ -148,7 +148,9 @@ package struct RolloutMachine: Sendable, Hashable {
         record.reason = nil
         record.state = plan.candidate == nil ? .none : .comparing
         record.judged = plan.candidate?.version
-        let words = plan.candidate.map { "version \($0.version) is compared" } ?? "no version is compared"
+        let words =
+            plan.candidate.map { "version \($0.version) is compared" }
+            ?? plan.serve.map { "version \($0) serves, and none is compared" } ?? "no version is compared"
         return [.save] + (wasComparing ? [.endComparing] : []) + (plan.candidate == nil ? [] : [.beginComparing])
             + [.report(words)]
     }

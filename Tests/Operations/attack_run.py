@@ -77,7 +77,7 @@ def upload(size):
     picture = png(28, 28, comment=size)
     pieces = [picture[at : at + 65_536] for at in range(0, len(picture), 65_536)]
     body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
-    return b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+    return b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nCache-Control: no-store\r\nTransfer-Encoding: chunked\r\n\r\n" + body
 
 
 def measure(port, seconds, attack):

@@ -27,10 +27,10 @@ class Answer:
 
 
 def request(method, path, body=b"", fields=()):
-    """The bytes of a request."""
+    """The bytes of a request, which shares no answer with an equal one: each is to cost what it costs."""
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
     if body or method == "POST":
-        head += f"Content-Length: {len(body)}\r\n"
+        head += f"Cache-Control: no-store\r\nContent-Length: {len(body)}\r\n"
     for name, value in fields:
         head += f"{name}: {value}\r\n"
     return head.encode() + b"\r\n" + body
