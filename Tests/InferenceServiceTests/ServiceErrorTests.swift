@@ -21,6 +21,17 @@ import Testing
         if let wait = error.retryAfter { #expect(wait >= 1, sourceLocation: sourceLocation) }
     }
 
+    @Test("an error is the request's own where its body or model is wrong, not for want of room, time or the engine")
+    func isOfTheRequest() {
+        for (code, expected) in [
+            (ErrorCode.invalidImage, true), (.invalidInput, true), (.badRequest, true), (.modelNotFound, true),
+            (.overloaded, false), (.deadlineExceeded, false), (.internal, false), (.tooManyRequests, false),
+            (.requestTimeout, false),
+        ] {
+            #expect(ServiceError(code, "x").isOfTheRequest == expected, "\(code)")
+        }
+    }
+
     /// The cases of an error, without their values: the compiler asks for a new case here, and a test for its line in
     /// the table.
     private enum PictureCase: CaseIterable {

@@ -56,6 +56,8 @@ public final class HTTPBody: @unchecked Sendable {
 
     /// Gives the memory back before the last reference is gone. Only for who alone reads it: afterwards it is empty.
     package func letGo() {
+        // Nothing is written where there is nothing to give back: `empty` is everybody's.
+        guard base != nil else { return }
         free()
         (base, count, capacity, charged, resident) = (nil, 0, 0, 0, 0)
     }

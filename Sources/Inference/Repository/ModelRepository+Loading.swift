@@ -101,6 +101,7 @@ extension ModelRepository {
                 _ = try await load(item)
             } catch {
                 await loadHighestGood(of: item.name)
+                await renewPipelines { $0.contains(item.name) }
                 throw error
             }
             await renewPipelines { $0.contains(item.name) }

@@ -12,32 +12,42 @@ package struct ClientIdentity: Sendable, Hashable {
     package let number: UInt64
     /// The same in every process, for what must not change with a restart.
     package let sticky: UInt64
+    /// As ``number``, but of the whole address: for answers, whose time would tell a neighbour what another has sent.
+    package let sender: UInt64
 
     /// - Parameters:
     ///   - address: `192.0.2.1`, `192.0.2.1:4242`, `[2001:db8::1]:4242`, or `unix`.
     ///   - byToken: whether the token of the request has been accepted.
     package init(_ address: String, head: RequestHead, byToken: Bool) {
-        var hasher = Hasher()
+        var hasher = Hasher(), whole = Hasher()
         if byToken, let token = head.value(of: "authorization") {
             hasher.combine(token)
+            whole.combine(token)
             sticky = StickyShare.number(token.utf8)
         } else {
             let bytes = Self.significant(address)
             hasher.combine(bytes: bytes)
+            whole.combine(bytes: Array(Self.host(address)))
             sticky = StickyShare.number(bytes)
         }
         number = UInt64(bitPattern: Int64(hasher.finalize()))
+        sender = UInt64(bitPattern: Int64(whole.finalize()))
+    }
+
+    /// An address without its port.
+    private static func host(_ address: String) -> Substring.UTF8View {
+        let colon = UInt8(ascii: ":")
+        let host = address[...].utf8
+        if host.first == UInt8(ascii: "[") { return host.dropFirst().prefix { $0 != UInt8(ascii: "]") } }
+        if let end = host.firstIndex(of: colon), !host[host.index(after: end)...].contains(colon) {
+            return host[..<end]
+        }
+        return host
     }
 
     /// The bytes of an address that count.
     static func significant(_ address: String) -> [UInt8] {
-        let colon = UInt8(ascii: ":")
-        var host = address.utf8[...]
-        if host.first == UInt8(ascii: "[") {
-            host = host.dropFirst().prefix { $0 != UInt8(ascii: "]") }
-        } else if let end = host.firstIndex(of: colon), !host[host.index(after: end)...].contains(colon) {
-            host = host[..<end]
-        }
+        let colon = UInt8(ascii: ":"), host = host(address)
         guard host.contains(colon) else { return Array(host) }
         var binary = in6_addr()
         guard

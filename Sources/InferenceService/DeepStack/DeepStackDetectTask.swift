@@ -77,12 +77,14 @@ struct DeepStackDetectTask: PredictionTask {
 enum DeepStackTimes {
     /// Members of an object that is open: CodeProject.AI's in whole milliseconds, DeepStack's `duration` in seconds.
     static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
-        func milliseconds(_ nanoseconds: UInt64) -> Int { Int(clamping: (nanoseconds &+ 500_000) / 1_000_000) }
         writer.member("inferenceMs", milliseconds(times.inference))
         writer.member("processMs", milliseconds(times.decode &+ times.inference &+ times.postprocess))
-        writer.member("analysisRoundTripMs", milliseconds(total))
-        writer.key("duration")
-        writer.number(Double(total / 1_000) / 1_000_000)
+        for (key, value) in [("analysisRoundTripMs", OwnValue.wholeMilliseconds), ("duration", .seconds)] {
+            writer.key(key)
+            writer.blank(value.rawValue) { value.write(total: total, to: &$0) }
+        }
         writer.member("code", 200)
     }
+
+    private static func milliseconds(_ nanoseconds: UInt64) -> Int { OwnValue.wholeMilliseconds(nanoseconds) }
 }

@@ -45,6 +45,10 @@ package struct ServiceError: Error, Sendable {
 
     // MARK: The mapping
 
+    /// True if the same request gets the same error at any other time: for what it holds, not for what the daemon is
+    /// doing.
+    package var isOfTheRequest: Bool { (400..<500).contains(status.code) && ![408, 429].contains(status.code) }
+
     package init(_ error: InferenceError) {
         let message = error.message
         switch error {

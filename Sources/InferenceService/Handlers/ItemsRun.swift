@@ -33,7 +33,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return negotiated(
             request.response(
                 written.bytes, type: written.type, times: written.times, encode: written.encode,
-                topLabel: written.topLabel, blanks: written.blanks, shadow: written.shadow))
+                topLabel: written.topLabel, blanks: written.blanks, isWhole: written.isWhole, shadow: written.shadow))
     }
 
     private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
@@ -53,6 +53,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         let times: StageTimes
         let encode: UInt64
         let topLabel: String?
+        let isWhole: Bool
         let shadow: ShadowWork?
     }
 
@@ -96,7 +97,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         job.count(output, in: metrics)
         return Written(
             type: type, bytes: bytes, blanks: blanks, times: output.times, encode: encode,
-            topLabel: job.topLabel(of: output),
+            topLabel: job.topLabel(of: output), isWhole: job.isWhole(output),
             shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
     }
 
@@ -139,7 +140,14 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return negotiated(
             request.response(
                 body, type: joined ?? "application/json", times: sum, encode: encode, blanks: text?.blanks ?? [],
-                isWhole: !outcomes.contains(where: \.isFailure), shadow: shadow))
+                isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow))
+    }
+
+    private static func isWhole(_ outcome: ItemOutcome<Written>) -> Bool {
+        switch outcome.result {
+        case .success(let item): item.isWhole
+        case .failure(let error): error.isOfTheRequest
+        }
     }
 
     private func list(_ outcomes: [ItemOutcome<Written>], _ sum: StageTimes, at now: MonotonicInstant) -> JSONWriter {

@@ -64,11 +64,15 @@ protocol PredictionTask: Sendable {
 
     /// The label of the answer for the access line; nil for none.
     func topLabel(of output: Output) -> String?
+    /// False if a part of an output, such as a stage of a pipeline, failed for no fault of the request: the next one
+    /// may fare better.
+    func isWhole(_ output: Output) -> Bool
     /// Counts the content of an output.
     func count(_ output: Output, in metrics: ServiceMetrics)
 }
 
 extension PredictionTask {
+    func isWhole(_ output: Output) -> Bool { true }
     static var takesLists: Bool { true }
     static var answersTaughtModels: Bool { false }
     static func fits(_ model: Model, _ query: Query) -> Bool { true }

@@ -70,8 +70,8 @@ struct RunRequest: Sendable {
         var response = HTTPResponse(
             status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
         response.note = RequestNote(
-            model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel, blanks: blanks,
-            isWhole: isWhole, afterwards: afterwards(shadow))
+            model: name, times: times, recv: receiving, encode: encode, device: model.device, topLabel: topLabel,
+            blanks: blanks, isWhole: isWhole, afterwards: afterwards(shadow))
         return response
     }
 }

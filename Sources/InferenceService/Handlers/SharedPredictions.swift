@@ -24,13 +24,14 @@ final class SharedPredictions: Sendable {
         func letGo() { body.letGo() }
 
         static func == (left: Content, right: Content) -> Bool {
-            left.body.count == right.body.count
-                && left.body.withUnsafeBytes { left in
-                    right.body.withUnsafeBytes { right in
-                        guard let a = left.baseAddress, let b = right.baseAddress else { return left.isEmpty }
-                        return memcmp(a, b, left.count) == 0
+            left.body === right.body
+                || left.body.count == right.body.count
+                    && left.body.withUnsafeBytes { left in
+                        right.body.withUnsafeBytes { right in
+                            guard let a = left.baseAddress, let b = right.baseAddress else { return left.isEmpty }
+                            return memcmp(a, b, left.count) == 0
+                        }
                     }
-                }
         }
     }
 
@@ -63,6 +64,8 @@ final class SharedPredictions: Sendable {
         let settings: Settings
         let settingsNumber: UInt64
         let client: ClientIdentity
+        /// True if a query's `timeout_ms` counts.
+        let readsQuery: Bool
 
         /// The answer to a prediction.
         /// - Parameters:
@@ -71,8 +74,9 @@ final class SharedPredictions: Sendable {
         func answer(
             to request: inout HTTPRequest, by choice: ModelChoice, compute: @escaping ModelChoice.Work
         ) async throws(ServiceError) -> HTTPResponse {
-            guard !Self.isRefused(request.head), let identity = Identity(choice) else {
-                return try await compute(request, choice)
+            let isExplained = readsQuery && (request.head.target.query?.contains("explain") ?? false)
+            guard !isExplained, !Self.isRefused(request.head), let identity = Identity(choice) else {
+                return shared.marked(try await compute(request, choice))
             }
             return try await shared.answer(to: &request, by: choice, identity, self, compute: compute)
         }
@@ -91,6 +95,7 @@ final class SharedPredictions: Sendable {
     /// The model that answers: its files as they were loaded, with all stages of a pipeline; and of a taught one, what
     /// it learned.
     private struct Identity: Equatable, Sendable {
+        /// 0 where the model is loaded first: whoever waits with it gets the same.
         let model: UInt64
         var taught: UInt64 = 0
         var version = 0
@@ -98,13 +103,12 @@ final class SharedPredictions: Sendable {
         var threshold: Float?
         var digest = ""
 
-        /// Nil where that is not known before the answer is: where the model is loaded first, or of an earlier version
-        /// of a taught one.
+        /// Nil where that is not known before the answer is: of a taught model whose embedder is loaded first, and of
+        /// an earlier version of one.
         init?(_ choice: ModelChoice) {
-            guard let ready = choice.ready else { return nil }
-            model = ready.number
+            model = choice.ready?.number ?? 0
             guard let models = choice.taught else { return }
-            guard choice.version == nil, let found = models.model(choice.name) else { return nil }
+            guard model != 0, choice.version == nil, let found = models.model(choice.name) else { return nil }
             let view = found.view
             guard let head = view.head else { return nil }
             taught = found.number
@@ -132,13 +136,16 @@ final class SharedPredictions: Sendable {
         let key = key(of: request, choice, identity, scope, whole: keeps)
         let asked = request
         let reply = await sharing.answer(
-            key, Content(body: request.body), deadline: Self.deadline(of: request, scope.settings), Self.failures
+            key, Content(body: request.body), deadline: Self.deadline(of: request, scope), Self.failures
         ) { content in
             do throws(ServiceError) {
                 let response = try await compute(asked.holding(content.body), choice)
                 // What was replaced meanwhile may have answered it.
                 let use = Identity(choice) == identity ? Self.use(of: response) : .own
-                return .success(.init(Self.others(response), own: response, use: use))
+                // A key of some of the bytes finds nothing that is kept, and neither does that of a model to come.
+                let mayKeep = keeps && identity.model != 0
+                return .success(
+                    .init(Self.others(response), own: response, use: !mayKeep && use != .own ? .shared : use))
             } catch {
                 return .failure(error)
             }
@@ -146,10 +153,18 @@ final class SharedPredictions: Sendable {
         request = asked.holding(reply.content.body)
         var response = try reply.outcome.get()
         switch reply.origin {
-        case .computed: if keeps { response.fields.append(("Cache-Status", "ocelli; fwd=miss")) }
+        case .computed: response = marked(response)
         case .joined: response = Self.own(response, of: asked, cache: "collapsed", "ocelli; fwd=miss; collapsed")
         case .hit: response = Self.own(response, of: asked, cache: "hit", "ocelli; hit")
         }
+        return response
+    }
+
+    /// An answer that was not shared, which says so where answers are kept.
+    private func marked(_ response: HTTPResponse) -> HTTPResponse {
+        guard sharing.keeps else { return response }
+        var response = response
+        response.fields.append(("Cache-Status", "ocelli; fwd=miss"))
         return response
     }
 
@@ -159,15 +174,16 @@ final class SharedPredictions: Sendable {
 
     /// Until when a request waits for another's answer. A time that its body says is in the other's body too: that one
     /// ends by it.
-    private static func deadline(of request: HTTPRequest, _ settings: Settings) -> MonotonicInstant {
-        let parameters = (try? RequestParameter.all(request.head.target, form: [])) ?? []
+    private static func deadline(of request: HTTPRequest, _ scope: Scope) -> MonotonicInstant {
+        let settings = scope.settings
+        let parameters = scope.readsQuery ? (try? RequestParameter.all(request.head.target, form: [])) ?? [] : []
         if let asked = parameters.last(where: { $0.name == "timeout_ms" }).flatMap({ Int($0.value) }) {
             return request.deadline(asked, settings: settings)
         }
-        let saysNothing = (request.head.value(of: "content-type") ?? "").lowercased().hasPrefix("image/")
+        let type = (request.head.value(of: "content-type") ?? "").lowercased()
+        let saysMore = type.contains("json") || type.hasPrefix("multipart/") || !scope.readsQuery
         return request.bodyReceived
-            + .seconds(
-                saysNothing ? settings.deadline : max(settings.deadline, settings.maxDeadline))
+            + .seconds(saysMore ? max(settings.deadline, settings.maxDeadline) : settings.deadline)
     }
 
     // MARK: Keys
@@ -177,8 +193,9 @@ final class SharedPredictions: Sendable {
         "accept", "content-type", "content-encoding", "inference-header-content-length",
         "x-amzn-sagemaker-custom-attributes",
     ]
-    /// The bytes at both ends of a body that tell it from others where bodies are compared anyway.
-    private static let sample = 512
+    /// The bytes at both ends of a body, and at places between, that tell it from others where bodies are compared
+    /// anyway.
+    private static let sample = 512, places = 16, bytesAtPlace = 64
 
     /// - Parameter whole: whether the key stands for the whole body; otherwise equal keys are compared by their bodies.
     private func key(
@@ -186,10 +203,11 @@ final class SharedPredictions: Sendable {
     ) -> SipHash.Key {
         var hash = SipHash(key: key)
         hash.update(whole ? 1 : 0)
-        hash.update(scope.client.number)
+        hash.update(scope.client.sender)
         hash.update(scope.settingsNumber)
         identity.add(to: &hash)
         hash.update(choice.name)
+        hash.update(choice.version ?? "")
         hash.update(request.head.method.rawValue)
         hash.update(request.head.target.raw)
         for field in Self.fields {
@@ -204,6 +222,10 @@ final class SharedPredictions: Sendable {
             } else {
                 hash.update(UnsafeRawBufferPointer(rebasing: bytes.prefix(Self.sample)))
                 hash.update(UnsafeRawBufferPointer(rebasing: bytes.suffix(Self.sample)))
+                for place in 1..<Self.places {
+                    let rest = bytes.dropFirst(bytes.count / Self.places * place)
+                    hash.update(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.bytesAtPlace)))
+                }
             }
         }
         return hash.finish()
@@ -214,9 +236,11 @@ final class SharedPredictions: Sendable {
     /// The use of an answer beside the request that it was computed for.
     private static func use(of response: HTTPResponse) -> AnswerUse {
         guard response.status == .ok, !(response.note is UnsharedNote), !response.closeConnection else { return .own }
-        guard (response.note as? RequestNote)?.isWhole ?? true else { return .shared }
+        let note = response.note as? RequestNote
+        guard note?.isWhole ?? true else { return .own }
         let fields = response.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
-        return .kept(size: response.body.count + fields + 512)
+        let blanks = (note?.blanks.count ?? 0) * MemoryLayout<JSONWriter.Blank>.stride
+        return .kept(size: response.body.capacity + blanks + fields + 512)
     }
 
     /// An answer without what is its own request's: the work that begins when it was sent.
@@ -237,13 +261,13 @@ final class SharedPredictions: Sendable {
             response.body = JSONWriter.filled(response.body, note.blanks) { name, writer in
                 switch OwnValue(rawValue: name) {
                 case .requestID: writer.string(request.requestID)
-                case .total: writer.milliseconds(total)
+                case let value?: value.write(total: total, to: &writer)
                 case nil: writer.null()
                 }
             }
             let receiving = request.bodyReceived.nanoseconds(since: request.headReceived)
             response.note = note.shared(recv: receiving, cache: cache)
-            let timing = ServerTiming.text(note.times, recv: receiving, encode: note.encode)
+            let timing = ServerTiming.text(note.times, recv: receiving, encode: note.encode, device: note.device)
             response.fields = response.fields.map { $0.name == "Server-Timing" ? ($0.name, timing) : $0 }
         }
         response.fields.append(("Cache-Status", status))

@@ -234,8 +234,8 @@ struct MetricsPage {
         let name = "ocelli_shared_answers_total"
         text.family(
             name, .counter,
-            "Predictions by how they were answered: hit (a kept answer), collapsed (the answer of an equal request at the same "
-                + "time), miss (computed).")
+            "Predictions by how they were answered: hit (a kept answer), collapsed (waited for that of an equal request), "
+                + "miss (computed).")
         for (result, count) in [("hit", shared.hits), ("collapsed", shared.collapsed), ("miss", shared.misses)] {
             text.sample(name, [("result", result)], count)
         }

@@ -10,6 +10,8 @@ package final class RequestNote: Sendable {
     /// Nanoseconds of receiving the request and of writing the answer.
     let recv: UInt64
     let encode: UInt64
+    /// The device of the inference; empty where there was none.
+    let device: String
     /// The best class of the picture; logged only when that is asked for.
     let topLabel: String?
     /// The places in the answer whose values are this request's alone (`OwnValue`).
@@ -24,7 +26,7 @@ package final class RequestNote: Sendable {
 
     // Wide: a record, in the order of its fields.
     package init(
-        model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil,
+        model: String, times: StageTimes, recv: UInt64, encode: UInt64, device: String = "", topLabel: String? = nil,
         blanks: [JSONWriter.Blank] = [], isWhole: Bool = true, cache: String? = nil,
         afterwards: (@Sendable () -> Void)? = nil
     ) {
@@ -33,6 +35,7 @@ package final class RequestNote: Sendable {
         self.times = times
         self.recv = recv
         self.encode = encode
+        self.device = device
         self.topLabel = topLabel
         self.blanks = blanks
         self.isWhole = isWhole
@@ -42,7 +45,7 @@ package final class RequestNote: Sendable {
     /// The note of another request that is answered alike: nothing begins when it was sent.
     func shared(recv: UInt64, cache: String?) -> RequestNote {
         RequestNote(
-            model: model, times: times, recv: recv, encode: encode, topLabel: topLabel, blanks: blanks,
+            model: model, times: times, recv: recv, encode: encode, device: device, topLabel: topLabel, blanks: blanks,
             isWhole: isWhole, cache: cache)
     }
 }

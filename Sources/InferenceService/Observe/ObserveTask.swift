@@ -237,6 +237,24 @@ struct ObserveTask: PredictionTask {
         }
     }
 
+    func isWhole(_ output: Output) -> Bool {
+        let failures = output.result.pipeline?.stages.contains { $0.failures > 0 } ?? false
+        return !failures || Self.isWhole(output.result)
+    }
+
+    private static func isWhole(_ result: ObservationResult) -> Bool {
+        guard case .detections(let found) = result.content else { return true }
+        return found.allSatisfy { one in
+            one.stages.allSatisfy { stage in
+                switch stage.outcome {
+                case .classes: true
+                case .observed(let result, _): isWhole(result)
+                case .failed(let error): ServiceError(error).isOfTheRequest
+                }
+            }
+        }
+    }
+
     func count(_ output: Output, in metrics: ServiceMetrics) {
         metrics.found(output.result.count, task: query.request.task, model: run.name)
         if let note = output.result.pipeline { metrics.record(note, model: run.name) }

@@ -10,15 +10,11 @@ enum Page {
     /// - Parameter teaches: whether the daemon has a folder for taught models: the part for teaching is shown then.
     static func response(teaches: Bool) -> HTTPResponse {
         let nonce = fixedWidth(csys_random()) + fixedWidth(csys_random())
-        let policy = [
-            "default-src 'none'", "script-src 'nonce-\(nonce)'", "style-src 'nonce-\(nonce)'", "img-src blob: data:",
-            "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-        ]
         return HTTPResponse(
             status: .ok,
             fields: [
                 ("Content-Type", "text/html; charset=utf-8"),
-                ("Content-Security-Policy", policy.joined(separator: "; ")),
+                ("Content-Security-Policy", policy(nonce)),
                 ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
                 // Kept with its nonce, and asked for again each time: the answer is often 304.
                 ("Cache-Control", "private, no-cache"),
@@ -26,8 +22,15 @@ enum Page {
             body: Array((teaches ? teaching : parts).joined(separator: nonce.utf8)))
     }
 
-    /// The page without its nonce, which differs each time.
-    static func content(teaches: Bool) -> some Sequence<UInt8> { (teaches ? teaching : parts).joined() }
+    private static func policy(_ nonce: String) -> String {
+        [
+            "default-src 'none'", "script-src 'nonce-\(nonce)'", "style-src 'nonce-\(nonce)'", "img-src blob: data:",
+            "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        ].joined(separator: "; ")
+    }
+
+    /// The page and its policy without the nonce, which differs each time.
+    static func content(teaches: Bool) -> [UInt8] { (teaches ? teaching : parts).joined() + Array(policy("").utf8) }
 
     /// The same length for all, so that HEAD tells the length that GET will have.
     private static func fixedWidth(_ number: UInt64) -> String {

@@ -34,7 +34,8 @@ extension Service {
     private static func signaturePredict(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let choice = try choose(call, version: try version(call))
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await choice.answer(request, sharing(call)) { (request, choice) async throws(ServiceError) in
+            try await choice.answer(request, sharing(call, readsQuery: false)) {
+                (request, choice) async throws(ServiceError) in
                 try await predictHandler(call).respond(to: request, choice)
             }
         }
@@ -90,7 +91,8 @@ extension Service {
             try InvocationHandler.defaultName(repository, call.live.settings)
         }
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await choice.answer(request, sharing(call)) { (request, choice) async throws(ServiceError) in
+            try await choice.answer(request, sharing(call, readsQuery: false)) {
+                (request, choice) async throws(ServiceError) in
                 try await InvocationHandler(
                     repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
                 )

@@ -169,7 +169,8 @@ extension Service {
                 try Job.defaultName(query, in: repository, settings)
             }
             return call.service.accept(call) { (request) async throws(ServiceError) in
-                try await choice.answer(request, sharing(call)) { (request, choice) async throws(ServiceError) in
+                let sharing = sharing(call, readsQuery: true)
+                return try await choice.answer(request, sharing) { (request, choice) async throws(ServiceError) in
                     try await PredictionRunner<Job>(
                         repository: call.service.repository, settings: settings, metrics: call.service.metrics
                     )
@@ -259,7 +260,8 @@ extension Service {
     private static func infer(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let choice = try choose(call)
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await choice.answer(request, sharing(call)) { (request, choice) async throws(ServiceError) in
+            try await choice.answer(request, sharing(call, readsQuery: false)) {
+                (request, choice) async throws(ServiceError) in
                 try await InferHandler(
                     repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
                 )

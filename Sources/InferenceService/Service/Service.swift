@@ -213,10 +213,12 @@ package final class Service: HTTPResponder {
     }
 
     /// The requests that may share a prediction's answer; nil where it is for its request alone.
-    static func sharing(_ call: Call) -> SharedPredictions.Scope? {
+    /// - Parameter readsQuery: whether a query's parameters count.
+    static func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
         guard let client = call.client else { return nil }
         return SharedPredictions.Scope(
-            shared: call.service.shared, settings: call.live.settings, settingsNumber: call.live.number, client: client)
+            shared: call.service.shared, settings: call.live.settings, settingsNumber: call.live.number, client: client,
+            readsQuery: readsQuery)
     }
 
     /// Throws if the daemon is draining or a model that has to be ready is not.

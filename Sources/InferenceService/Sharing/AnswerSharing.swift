@@ -77,11 +77,10 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
 
     private enum Ending: Sendable {
         case outcome(Outcome, Origin)
-        /// The work for another request failed: ask again, with the content of that one.
-        case again(Content)
-        /// Nothing is shared: compute it.
+        /// Nothing is shared, or the work for another request failed: compute it.
         case alone(Content)
-        case cancelled
+        /// - Parameter work: that is cancelled with it, because nobody else waits for it.
+        case cancelled(Task<Void, Never>?)
         case late
     }
 
@@ -129,8 +128,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
 
     /// An answer: a finished one, one that is being computed for another, or a new one.
     ///
-    /// A failure is the request's own alone: of those that waited for it, one computes it again, and the others wait
-    /// for that.
+    /// A failure is the request's own alone: those that waited for it compute their own.
     /// - Parameters:
     ///   - deadline: until when it waits for another's; the work knows its own.
     ///   - work: computes the answer; cancelled when nobody waits for it.
@@ -138,37 +136,32 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         _ key: SipHash.Key, _ content: Content, deadline: MonotonicInstant? = nil, _ failures: Failures,
         work: @escaping Work
     ) async -> Reply {
-        var content = content
-        var isOwn = true
-        while true {
-            let member = state.withLock { state in
-                state.lastMember &+= 1
-                return state.lastMember
+        let member = state.withLock { state in
+            state.lastMember &+= 1
+            return state.lastMember
+        }
+        let ending = await withTaskCancellationHandler {
+            await withCheckedContinuation { (waiter: Waiter) in
+                begin(key, content, member, deadline, waiter, work: work)
             }
-            let asked = content, mayLetGo = isOwn
-            let ending = await withTaskCancellationHandler {
-                await withCheckedContinuation { (waiter: Waiter) in
-                    begin(key, asked, mayLetGo: mayLetGo, member, deadline, waiter, work: work)
-                }
-            } onCancel: {
-                leave(member, .cancelled)
-            }
-            switch ending {
-            case .outcome(let outcome, let origin): return Reply(outcome: outcome, origin: origin, content: content)
-            case .cancelled: return Reply(outcome: .failure(failures.cancelled), origin: .computed, content: content)
-            case .late: return Reply(outcome: .failure(failures.late), origin: .computed, content: content)
-            case .alone(let content):
-                return Reply(outcome: await work(content).map(\.own), origin: .computed, content: content)
-            case .again(let other):
-                content = other
-                isOwn = false
-            }
+        } onCancel: {
+            leave(member) { .cancelled($0) }
+        }
+        switch ending {
+        case .outcome(let outcome, let origin): return Reply(outcome: outcome, origin: origin, content: content)
+        case .cancelled(let work):
+            // Its place among the client's requests is taken until the engine has stopped.
+            await work?.value
+            return Reply(outcome: .failure(failures.cancelled), origin: .computed, content: content)
+        case .late: return Reply(outcome: .failure(failures.late), origin: .computed, content: content)
+        case .alone(let content):
+            return Reply(outcome: await work(content).map(\.own), origin: .computed, content: content)
         }
     }
 
     private func begin(
-        _ key: SipHash.Key, _ content: Content, mayLetGo: Bool, _ member: UInt64, _ deadline: MonotonicInstant?,
-        _ waiter: Waiter, work: @escaping Work
+        _ key: SipHash.Key, _ content: Content, _ member: UInt64, _ deadline: MonotonicInstant?, _ waiter: Waiter,
+        work: @escaping Work
     ) {
         let now = clock.now()
         var compared: (run: Machine.Run, isEqual: Bool)?
@@ -189,12 +182,12 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
                 return arrival
             }
             switch arrival {
-            case nil: waiter.resume(returning: .cancelled)
+            case nil: waiter.resume(returning: .cancelled(nil))
             case .hit(let answer): waiter.resume(returning: .outcome(.success(answer), .hit))
             case .alone: waiter.resume(returning: .alone(content))
             case .leads(let run): start(run, content, work)
             case .joins:
-                if mayLetGo { content.letGo() }
+                content.letGo()
                 if let deadline { watch(member, deadline) }
             case .compare(let run, let other):
                 // Without the lock: they may be long.
@@ -221,7 +214,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
             while clock.now() < deadline {
                 guard (try? await clock.sleep(deadline)) != nil else { return }
             }
-            self.leave(member, .late)
+            self.leave(member) { _ in .late }
         }
         let isWanted = state.withLock { state in
             guard state.runs[member] != nil else { return false }
@@ -231,16 +224,19 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         if !isWanted { timer.cancel() }
     }
 
-    private func leave(_ member: UInt64, _ ending: Ending) {
-        let left = state.withLock { state -> (waiter: Waiter?, ended: [Task<Void, Never>?]) in
-            guard let run = state.runs.removeValue(forKey: member) else { return (nil, []) }
+    /// Ends a wait.
+    /// - Parameter ending: how, by the work that is cancelled with it; nil where others wait for that.
+    private func leave(_ member: UInt64, _ ending: (Task<Void, Never>?) -> Ending) {
+        let left = state.withLock { state -> (waiter: Waiter?, timer: Task<Void, Never>?, work: Task<Void, Never>?) in
+            guard let run = state.runs.removeValue(forKey: member) else { return (nil, nil, nil) }
             let timer = state.timers.removeValue(forKey: member)
             let waiter = state.works[run]?.waiters.removeValue(forKey: member)
-            guard state.machine.leave(run) else { return (waiter, [timer]) }
-            return (waiter, [timer, state.works.removeValue(forKey: run)?.task])
+            guard state.machine.leave(run) else { return (waiter, timer, nil) }
+            return (waiter, timer, state.works.removeValue(forKey: run)?.task)
         }
-        for task in left.ended { task?.cancel() }
-        left.waiter?.resume(returning: ending)
+        left.timer?.cancel()
+        left.work?.cancel()
+        left.waiter?.resume(returning: ending(left.work))
     }
 
     private func end(_ run: Machine.Run, _ result: Result<Product, Failure>) {
@@ -267,7 +263,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
                     returning: product.use == .own
                         ? .alone(work.content) : .outcome(.success(product.answer), .joined))
             case (.failure(let error), true): waiter.resume(returning: .outcome(.failure(error), .computed))
-            case (.failure, false): waiter.resume(returning: .again(work.content))
+            case (.failure, false): waiter.resume(returning: .alone(work.content))
             }
         }
     }

@@ -65,7 +65,7 @@ package enum ClassificationWriter {
                 writer.milliseconds(times.postprocess)
             }
             writer.key("total")
-            writer.blank(OwnValue.total.rawValue) { $0.milliseconds(total) }
+            writer.blank(OwnValue.total.rawValue) { OwnValue.total.write(total: total, to: &$0) }
             guard !times.stages.isEmpty else { return }
             writer.key("stages")
             writer.object { writer in

@@ -1,4 +1,21 @@
+internal import JSON
+
 /// The values in an answer that are each request's own, whoever else is answered alike.
 enum OwnValue: Int {
-    case requestID, total
+    case requestID
+    /// The time of the whole request: in milliseconds, in whole ones, and in seconds.
+    case total, wholeMilliseconds, seconds
+
+    /// Writes the time of the whole request, in nanoseconds, in this one's unit.
+    func write(total: UInt64, to writer: inout JSONWriter) {
+        switch self {
+        case .requestID: writer.null()
+        case .total: writer.milliseconds(total)
+        case .wholeMilliseconds: writer.integer(Self.wholeMilliseconds(total))
+        case .seconds: writer.number(Double(total / 1_000) / 1_000_000)
+        }
+    }
+
+    /// Nanoseconds as the nearest whole milliseconds.
+    static func wholeMilliseconds(_ nanoseconds: UInt64) -> Int { Int(clamping: (nanoseconds &+ 500_000) / 1_000_000) }
 }
