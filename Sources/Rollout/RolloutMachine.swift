@@ -35,6 +35,13 @@ package struct RolloutMachine: Sendable, Hashable {
         package var rolledBack: [String] = []
 
         package init() {}
+
+        /// Adds digests of versions that were rolled back before those that it has: who edits a file does not make good
+        /// what was rolled back.
+        package mutating func remember(_ earlier: [String]) {
+            let all = earlier.filter { !rolledBack.contains($0) } + rolledBack
+            rolledBack = Array(all.suffix(RolloutMachine.mostRolledBack))
+        }
     }
 
     package enum Event: Sendable {

@@ -21,6 +21,23 @@ import Testing
         #expect(differs5)
     }
 
+    @Test("a version whose goldens differed twice counts as broken for good, whatever is ready")
+    func aVersionThatDiffersTwiceIsBrokenForGood() {
+        var watch = GoldenWatch()
+        _ = watch.differs(Self.cats)
+        _ = watch.differs(Self.dogs)
+        _ = watch.differs(Self.cats)
+        for ready in [[Self.cats, Self.dogs], [Self.dogs], []] as [Set<GoldenWatch.Version>] {
+            for _ in 0..<2 {
+                let broken = watch.broken(ready: ready)
+                #expect(broken == Self.cats, "\(ready)")
+            }
+        }
+        watch.reloadFailed(Self.cats)
+        let broken = watch.broken(ready: [Self.cats, Self.dogs])
+        #expect(broken == Self.cats, "that it is ready again makes good a failed load alone")
+    }
+
     @Test("a version whose reload failed counts as broken until the version is ready again")
     func aVersionThatCannotBeLoadedAgainIsBrokenUntilItIs() {
         var watch = GoldenWatch()

@@ -173,6 +173,45 @@ import Testing
         #expect(try await answering(Self.repository(folder, state: state.url.path)) == "2")
     }
 
+    /// A folder of the kernel, in which root cannot make files either.
+    private static let forReadingAlone = "/sys/kernel"
+
+    @Test(
+        "a rollout that cannot be written beside its model is kept in state_dir, for root too, or refused without",
+        .enabled(if: FileManager.default.fileExists(atPath: forReadingAlone), "there is no /sys/kernel"))
+    func whatCannotBeWrittenBesideIsKeptElsewhere() throws {
+        let state = try TemporaryFolder()
+        var record = RolloutMachine.Record()
+        record.plan = Self.plan(serve: "1")
+        let file = RolloutFile(model: "m", place: Self.forReadingAlone, stateFolder: state.url.path)
+        try file.write(record)
+        #expect(FileManager.default.fileExists(atPath: state.url.path + "/rollouts/m.json"))
+        #expect(try file.read().get() == record)
+        let refusal = #expect(throws: RolloutFile.Problem.self) {
+            try RolloutFile(model: "m", place: Self.forReadingAlone, stateFolder: nil).write(record)
+        }
+        #expect(refusal?.message.contains("there is no folder for what the daemon keeps (state_dir)") == true)
+    }
+
+    @Test("a file that the operator writes does not make good what state_dir says was rolled back; a write beside does")
+    func theOperatorsFileIsReadWithWhatWasRolledBack() throws {
+        let folder = try TemporaryFolder(), state = try TemporaryFolder()
+        var record = RolloutMachine.Record()
+        record.plan = Self.plan(serve: "1")
+        record.rolledBack = ["a", "b"]
+        try RolloutFile(model: "m", place: nil, stateFolder: state.url.path).write(record)
+        let file = RolloutFile(model: "m", place: folder.url.path, stateFolder: state.url.path)
+        try folder.write(["rollout.json": "{serve: '2', rolled_back: ['b', 'c']}"])
+        let found = try file.read().get()
+        #expect(found?.plan.serve == "2" && found?.rolledBack == ["a", "b", "c"])
+        // The daemon's own file, which a put has made: the one in state_dir is of no more use.
+        record.rolledBack = ["c"]
+        try file.write(record)
+        #expect(try file.read().get() == record)
+        try FileManager.default.removeItem(atPath: folder.url.path + "/rollout.json")
+        #expect(try file.read().get() == nil)
+    }
+
     @Test("a rollout.json with a mistake stops its model, or leaves the plan before in effect")
     func aFileWithAMistakeIsNotPassedOver() async throws {
         let folder = try Self.folder(["1", "2"])
@@ -217,5 +256,54 @@ import Testing
         #expect(try await answering(again) == "3")
         try await again.deleteRollout(of: "m")
         #expect(try await answering(again) == "3", "a put has named it")
+    }
+
+    // MARK: Candidates
+
+    /// The state of the rollout, once it is the one expected, or after a while: what the daemon finds out by itself is
+    /// noted beside its work.
+    private func state(
+        _ repository: ModelRepository, expecting state: RolloutMachine.State
+    ) async throws -> RolloutMachine.State {
+        for _ in 0..<2_000 {
+            if try repository.rolloutStatus(of: "m").view.machine.state == state { break }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return try repository.rolloutStatus(of: "m").view.machine.state
+    }
+
+    /// Makes version 2 the candidate, and has it rolled back.
+    private func rollBack(_ repository: ModelRepository) async throws {
+        try await Self.set(Self.plan(candidate: "2"), repository)
+        repository.candidateErred(of: "m", candidate: "2", reason: "a test says so")
+        #expect(try await state(repository, expecting: .rolledBack) == .rolledBack)
+    }
+
+    @Test(
+        "what was rolled back stays so after an edit of rollout.json and a restart, until a put names it",
+        arguments: ["{}", "{labels: {x: '2'}}", nil])
+    func anEditAndARestartForgetNoRollBack(_ text: String?) async throws {
+        let folder = try Self.folder(["1", "2"])
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        try await rollBack(repository)
+        let file = folder.url.appendingPathComponent("m/rollout.json")
+        if let text {
+            try Data(text.utf8).write(to: file)
+        } else {
+            try FileManager.default.removeItem(at: file)
+        }
+        try repository.discover()
+        #expect(try await answering(repository) == "1")
+        let again = try Self.repository(folder)
+        await again.loadEager()
+        #expect(try await answering(again) == "1")
+        let labels = try again.rolloutStatus(of: "m").view.machine.plan.labels
+        #expect(labels == (text?.contains("labels") == true ? ["x": "2"] : [:]), "the rest of the edit counts")
+        try await Self.set(Self.plan(serve: "2"), again)
+        try await again.deleteRollout(of: "m")
+        let last = try Self.repository(folder)
+        await last.loadEager()
+        #expect(try await answering(last) == "2", "a put has named it")
     }
 }

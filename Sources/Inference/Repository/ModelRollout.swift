@@ -100,30 +100,45 @@ package final class ModelRollout: Sendable {
     /// - Returns: the sentence for the log; nil if nothing has changed.
     func read(_ file: RolloutFile) -> String? {
         changing.withLock { _ in
-            let result = file.read()
-            return state.withLock { state in
-                state.file = file
-                switch result {
-                case .failure(let problem):
-                    let isNew = state.complaint != problem.message
-                    state.complaint = problem.message
-                    if !state.isRead { state.problem = problem.message }
-                    return isNew
-                        ? "\(problem.message); \(state.isRead ? "what was read before counts" : "no version serves")"
-                        : nil
-                case .success(let record):
-                    let wasProblem = state.complaint != nil
-                    (state.problem, state.complaint, state.isRead) = (nil, nil, true)
-                    guard record != state.saved else { return wasProblem ? "\(RolloutFile.name) is read" : nil }
-                    var next = record ?? RolloutMachine.Record()
-                    // Who edits the file does not make good what was rolled back.
-                    next.rolledBack =
-                        state.machine.record.rolledBack.filter { !next.rolledBack.contains($0) } + next.rolledBack
-                    state.saved = record
-                    state.machine = RolloutMachine(next)
-                    state.comparison = Self.comparison(of: state.machine)
-                    return record == nil ? "\(RolloutFile.name) is gone" : "\(RolloutFile.name) is read"
-                }
+            let taken = take(file.read(), of: file)
+            guard let sentence = taken.sentence, let lacking = taken.lacking else { return taken.sentence }
+            do throws(RolloutFile.Problem) {
+                try file.write(lacking)
+            } catch {
+                return "\(sentence), without what was rolled back, which a restart forgets: \(error.message)"
+            }
+            state.withLock { $0.saved = lacking }
+            return sentence
+        }
+    }
+
+    /// Lets the content of a file count.
+    /// - Returns: the sentence for the log, and the record that is to be written where the file lacks versions that
+    ///   were rolled back.
+    private func take(
+        _ result: Result<RolloutMachine.Record?, RolloutFile.Problem>, of file: RolloutFile
+    ) -> (sentence: String?, lacking: RolloutMachine.Record?) {
+        state.withLock { state in
+            state.file = file
+            switch result {
+            case .failure(let problem):
+                let isNew = state.complaint != problem.message
+                state.complaint = problem.message
+                if !state.isRead { state.problem = problem.message }
+                let effect = state.isRead ? "what was read before counts" : "no version serves"
+                return (isNew ? "\(problem.message); \(effect)" : nil, nil)
+            case .success(let record):
+                let wasProblem = state.complaint != nil
+                (state.problem, state.complaint, state.isRead) = (nil, nil, true)
+                guard record != state.saved else { return (wasProblem ? "\(RolloutFile.name) is read" : nil, nil) }
+                var next = record ?? RolloutMachine.Record()
+                next.remember(state.machine.record.rolledBack)
+                let isWhole = next.rolledBack == record?.rolledBack ?? []
+                state.saved = record
+                state.machine = RolloutMachine(next)
+                state.comparison = Self.comparison(of: state.machine)
+                let sentence = record == nil ? "\(RolloutFile.name) is gone" : "\(RolloutFile.name) is read"
+                return (sentence, isWhole ? nil : state.machine.record)
             }
         }
     }

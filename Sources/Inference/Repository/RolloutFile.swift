@@ -8,7 +8,7 @@ internal import SystemSupport
 /// to, a file of the folder `state_dir`. All of it blocks.
 ///
 /// A file in `state_dir` counts as long as the file beside the versions is the one that it replaced: an operator who
-/// writes another one is obeyed.
+/// writes another one is obeyed. What it says was rolled back counts in any case.
 package struct RolloutFile: Sendable, Hashable {
     static let name = "rollout.json"
     /// The largest file that is read, in bytes.
@@ -50,12 +50,18 @@ package struct RolloutFile: Sendable, Hashable {
     package func read() -> Result<RolloutMachine.Record?, Problem> {
         Result { () throws(Problem) in
             let written = try beside.flatMap { (path) throws(Problem) in try Self.contents(of: path) }
+            var rolledBack: [String] = []
             if let kept, let data = try Self.contents(of: kept) {
                 let (record, over) = try Self.record(data, at: kept)
                 if over == Self.digest(of: written) { return record }
+                rolledBack = record.rolledBack
             }
-            guard let beside, let written else { return nil }
-            return try Self.record(written, at: beside).record
+            var record: RolloutMachine.Record?
+            if let beside, let written { record = try Self.record(written, at: beside).record }
+            guard !rolledBack.isEmpty else { return record }
+            var whole = record ?? RolloutMachine.Record()
+            whole.remember(rolledBack)
+            return whole
         }
     }
 
@@ -97,7 +103,11 @@ package struct RolloutFile: Sendable, Hashable {
         var obstacle: String?
         if let beside {
             let code = Self.replace(beside, with: record.text())
-            guard code != 0 else { return }
+            guard code != 0 else {
+                // It knows what was rolled back, and what is good again.
+                if let kept { unlink(kept) }
+                return
+            }
             obstacle = "\(beside) cannot be written: \(FileFailure(code: code).reason)"
             // Only where the folder is not for writing: on a full disk the file of before still counts.
             guard [EACCES, EPERM, EROFS].contains(code) else { throw Problem(message: obstacle ?? "") }

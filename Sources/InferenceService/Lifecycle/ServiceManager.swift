@@ -7,13 +7,13 @@ internal import SystemSupport
 /// Messages are datagrams of `NAME=value` lines to the socket in `$NOTIFY_SOCKET`. If it is not set, nothing is
 /// sent; if sending fails, the daemon continues: it works with and without a service manager. It does not wait long
 /// if the receiver does not read its queue.
-struct ServiceManager: Sendable {
+package struct ServiceManager: Sendable {
     /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
     private let socketPath: String?
     /// The longest time between two notifications of the watchdog; nil if there is no watchdog.
     let watchdogInterval: Duration?
 
-    init(environment: [String: String]) {
+    package init(environment: [String: String]) {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
         let isMine = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
         let microseconds = environment["WATCHDOG_USEC"].flatMap { Int64($0) } ?? 0

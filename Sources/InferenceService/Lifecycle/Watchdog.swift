@@ -1,5 +1,5 @@
 internal import FlowControl
-internal import Inference
+package import Inference
 internal import Synchronization
 
 /// Feeds the service manager's watchdog, and only when a prediction has just been made: a process that accepts
@@ -8,18 +8,18 @@ internal import Synchronization
 /// A model whose streams differ is reloaded with one stream: a restart would help no more, and would end all requests.
 ///
 /// A model whose answer to one of its goldens differs is taken out of service and loaded again; only if it cannot be,
-/// or differs again, is the watchdog not fed (``GoldenWatch``).
+/// or differs again, is the watchdog not fed (``GoldenWatch``): in the latter case never again.
 ///
 /// The canary runs on zeros, beside the limiter of its model and not through it: a daemon that is merely busy is not
 /// restarted for it.
-struct Watchdog: Sendable {
+package struct Watchdog: Sendable {
     let manager: ServiceManager
     let repository: ModelRepository
     let metrics: ServiceMetrics
     let log: Log
     private let goldens = Goldens()
 
-    init(manager: ServiceManager, repository: ModelRepository, metrics: ServiceMetrics, log: Log) {
+    package init(manager: ServiceManager, repository: ModelRepository, metrics: ServiceMetrics, log: Log) {
         self.manager = manager
         self.repository = repository
         self.metrics = metrics
@@ -43,13 +43,15 @@ struct Watchdog: Sendable {
 
     /// Makes one prediction with one of the models that are ready, each in its turn. With none there is nothing that
     /// could be shown, and nothing that a restart would fix.
-    private func isAlive(turn: inout Int) async -> Bool {
+    /// - Returns: whether the watchdog is to be fed.
+    package func isAlive(turn: inout Int) async -> Bool {
         let records = repository.records
         let ready = records.filter { $0.model != nil }.map { GoldenWatch.Version(name: $0.name, version: $0.version) }
         if let broken = goldens.state.withLock({ $0.broken(ready: Set(ready)) }) {
             metrics.add(.canariesFailed)
             log.error(
-                "the goldens of model \(broken.name), version \(broken.version) still differ; the watchdog is not notified",
+                "a golden of model \(broken.name), version \(broken.version) differed twice, or the version cannot be loaded "
+                    + "since; the watchdog is not notified",
                 repeating: "canary")
             return false
         }
@@ -77,6 +79,7 @@ struct Watchdog: Sendable {
             return false
         }
     }
+
     /// Compares the model's answer to one of its goldens with the expected one.
     private func answersGoldens(_ version: GoldenWatch.Version, _ model: Model) async -> Bool {
         guard let difference = await model.goldenCanary() else {

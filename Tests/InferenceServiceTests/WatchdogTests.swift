@@ -1,0 +1,181 @@
+import Foundation
+import Inference
+import InferenceService
+import Synchronization
+import Testing
+
+/// The watchdog's decision where a model's answer to a golden differs while it serves.
+@Suite(.timeLimit(.minutes(2))) struct WatchdogTests {
+    /// A red picture of two by two pixels.
+    private static let picture =
+        "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg=="
+
+    /// A model of two classes with one golden, and its watchdog.
+    private final class Scene: Sendable {
+        let folder: URL
+        let repository: ModelRepository
+        let watchdog: Watchdog
+        let engine = ErringEngine()
+        private let pipe = Pipe()
+
+        init() async throws {
+            folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+            let bundle = folder.appendingPathComponent("m"), golden = bundle.appendingPathComponent("golden")
+            try FileManager.default.createDirectory(at: golden, withIntermediateDirectories: true)
+            for (name, text) in [
+                (
+                    "model.json",
+                    """
+                    { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+                      "inputs": [ { "name": "image", "type": "image", "shape": [2, 2, 3], "format": "RGB" } ],
+                      "outputs": [ { "name": "scores", "type": "array", "shape": [-1, 2], "labels": "labels.txt" } ] }
+                    """
+                ),
+                ("labels.txt", "good\nbad\n"), ("m.onnx", ""),
+                ("golden/expected.jsonl", "{\"file\": \"red.png\", \"label\": \"good\"}\n"),
+            ] {
+                try Data(text.utf8).write(to: bundle.appendingPathComponent(name))
+            }
+            try #require(Data(base64Encoded: WatchdogTests.picture)).write(to: golden.appendingPathComponent("red.png"))
+            var configuration = ModelConfiguration()
+            configuration.engine = engine
+            configuration.comparesStreams = false
+            repository = ModelRepository(folders: [folder.path], configuration: configuration)
+            watchdog = Watchdog(
+                manager: ServiceManager(environment: [:]), repository: repository, metrics: ServiceMetrics(),
+                log: try Log(level: .error, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor))
+            try repository.discover()
+            await repository.loadEager()
+        }
+
+        deinit { try? FileManager.default.removeItem(at: folder) }
+
+        /// Makes the model that serves answer wrongly, asks the watchdog once, and waits until another one serves.
+        func goWrong(_ turn: inout Int) async throws -> Bool {
+            let model = try await repository.model(named: "m")
+            engine.spoilLoaded()
+            let isAlive = await watchdog.isAlive(turn: &turn)
+            var next = model
+            for _ in 0..<2_000 where next === model {
+                try await Task.sleep(for: .milliseconds(5))
+                next = try await repository.model(named: "m")
+            }
+            #expect(next !== model, "it was not loaded again")
+            return isAlive
+        }
+    }
+
+    @Test("after a golden differs the watchdog is fed on; after it differs again, never, whatever is ready")
+    func aVersionThatDiffersTwiceIsNotTrustedAgain() async throws {
+        let scene = try await Scene()
+        var turn = 0
+        let isAliveBefore = await scene.watchdog.isAlive(turn: &turn)
+        #expect(isAliveBefore)
+        let isAliveAtFirst = try await scene.goWrong(&turn)
+        #expect(isAliveAtFirst, "the first difference")
+        for _ in 0..<3 {
+            let isAlive = await scene.watchdog.isAlive(turn: &turn)
+            #expect(isAlive, "it was loaded again")
+        }
+        let isAliveAgain = try await scene.goWrong(&turn)
+        #expect(!isAliveAgain, "the second difference")
+        for _ in 0..<3 {
+            let isAlive = await scene.watchdog.isAlive(turn: &turn)
+            #expect(!isAlive, "it was loaded again, and is not trusted")
+        }
+        try scene.repository.unload("m")
+        let isAliveWithNone = await scene.watchdog.isAlive(turn: &turn)
+        #expect(!isAliveWithNone, "no model is ready")
+    }
+
+    @Test("while no model is ready and none has differed, the watchdog is fed")
+    func withoutModelsTheWatchdogIsFed() async throws {
+        let scene = try await Scene()
+        try scene.repository.unload("m")
+        var turn = 0
+        let isAlive = await scene.watchdog.isAlive(turn: &turn)
+        #expect(isAlive)
+    }
+}
+
+/// An engine whose model prefers the first of two classes, and the second where a test has spoilt it.
+private final class ErringEngine: Engine {
+    let version = "erring 1"
+    /// The models that were compiled, and how many of the first ones are spoilt.
+    private let state = Mutex((compiled: 0, spoilt: 0))
+
+    /// Spoils the models that were compiled so far; later ones are right.
+    func spoilLoaded() { state.withLock { $0.spoilt = $0.compiled } }
+
+    func count() -> Int {
+        state.withLock { state in
+            state.compiled += 1
+            return state.compiled
+        }
+    }
+
+    func isSpoilt(_ number: Int) -> Bool { state.withLock { number <= $0.spoilt } }
+
+    func availableDevices() throws(EngineError) -> [ComputeDevice] { [] }
+
+    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile { File(engine: self) }
+
+    private struct File: ModelFile {
+        let engine: ErringEngine
+        let inputs = [TensorPort(name: "image", elementType: .float32, shape: [-1, 2, 2, 3])]
+        let outputs = [TensorPort(name: "scores", elementType: .float32, shape: [-1, 2])]
+        func inputIndex(named name: String) -> Int? { inputs.firstIndex { $0.name == name } }
+        func outputIndex(named name: String) -> Int? { outputs.firstIndex { $0.name == name } }
+        func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
+            Compiled(inputs: inputs, outputs: outputs, engine: engine, number: engine.count())
+        }
+    }
+
+    private struct Compiled: CompiledModel {
+        let inputs: [TensorPort], outputs: [TensorPort]
+        let engine: ErringEngine
+        let number: Int
+        var optimalRequestCount: Int { 1 }
+        var loadedFromCache: Bool { false }
+        var executionDevices: String { "FAKE" }
+        func makeRequest() throws(EngineError) -> any InferRequest { Request(engine: engine, number: number) }
+        func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
+            Tensor(elementType: elementType, shape: shape)
+        }
+    }
+
+    private final class Request: InferRequest {
+        private let engine: ErringEngine
+        private let number: Int
+
+        init(engine: ErringEngine, number: Int) {
+            self.engine = engine
+            self.number = number
+        }
+
+        func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {}
+        func start(completion: @escaping @Sendable () -> Void) throws(EngineError) { completion() }
+        func finish() throws(EngineError) {}
+        func cancel() {}
+        func profile() throws(EngineError) -> [LayerProfile] { [] }
+        func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
+            let scores: [Float] = engine.isSpoilt(number) ? [0.1, 0.9] : [0.9, 0.1]
+            return scores.withUnsafeBytes { body([1, 2], $0) }
+        }
+    }
+
+    /// Sendable: the memory is allocated once, and who touches it when is ``EngineTensor``'s rule.
+    private final class Tensor: EngineTensor, @unchecked Sendable {
+        let elementType: ElementType
+        let shape: Shape
+        let bytes: UnsafeMutableRawBufferPointer
+
+        init(elementType: ElementType, shape: Shape) {
+            self.elementType = elementType
+            self.shape = shape
+            bytes = .allocate(byteCount: (shape.elementCount ?? 0) * elementType.byteCount, alignment: 64)
+        }
+
+        deinit { bytes.deallocate() }
+    }
+}
