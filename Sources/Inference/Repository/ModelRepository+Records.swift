@@ -8,6 +8,9 @@ extension ModelRepository {
             .map(\.record)
     }
 
+    /// The models that are ready now, in no order.
+    package var readyModels: [Model] { allVersions.compactMap(\.readyModel) }
+
     /// The names of all models.
     public var names: [String] { items.withLock { $0.keys.sorted() } }
 

@@ -32,8 +32,8 @@ struct ModelChoice: Sendable {
     typealias Work = @Sendable (HTTPRequest, ModelChoice) async throws(ServiceError) -> HTTPResponse
 
     /// Answers a request, or gives it the answer of an equal one by the same version. Where the candidate was chosen
-    /// for it and gives an error that is no fault of the request, the candidate is out, and the version that serves
-    /// answers.
+    /// for it and gives an error that is no fault of the request, the version that serves answers; if it can, the
+    /// candidate is out.
     func answer(
         _ request: HTTPRequest, _ sharing: SharedPredictions.Scope?, work: @escaping Work
     ) async throws(ServiceError) -> HTTPResponse {
@@ -43,8 +43,9 @@ struct ModelChoice: Sendable {
             return try await sharing.answer(to: &request, by: self, compute: work)
         } catch {
             guard let route, route.isShare, error.status == .internalServerError else { throw error }
+            let response = try await work(request, serving)
             route.candidateErred(error.message)
-            return try await work(request, serving)
+            return response
         }
     }
 

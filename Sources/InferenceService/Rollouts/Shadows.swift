@@ -7,14 +7,14 @@ internal import SystemSupport
 /// Asks the other version what one version has answered, after the answer was sent, and hands both answers to the
 /// comparison.
 ///
-/// One item of a model at a time, and only while both versions have an infer request to spare and nobody waits: others
-/// are counted as skipped.
+/// One item of a model at a time, and only while ``ShadowGate`` is open: others are counted as skipped.
 final class Shadows: Sendable {
     let repository: ModelRepository
     /// The models that an item of is under way.
     private let busy = Mutex<Set<String>>([])
+    private let faults = Mutex(ShadowFaults())
 
-    /// For how long an item waits for idle infer requests, how often it looks, and for how long it may run.
+    /// For how long an item waits for idle infer requests, how often it looks, and for how long it may run at least.
     private static let patience = Duration.milliseconds(500), pause = Duration.milliseconds(5),
         limit = Duration.seconds(10)
 
@@ -38,14 +38,22 @@ final class Shadows: Sendable {
             let slot = await idleSlot(of: other, beside: isCandidates ? route.candidate : nil, of: route.name)
         else { return skip() }
         defer { slot.release() }
-        let result = await work.ask(other, work.isAlone ? route.sample : nil, .now + Self.limit, slot)
+        // Where the version that serves takes long too, the candidate may.
+        let limit = max(Self.limit, Duration.nanoseconds(Int64(clamping: work.times.inference)) * 10)
+        let result = await work.ask(other, work.isAlone ? route.sample : nil, .now + limit, slot)
         let found: ComparableAnswer, times: StageTimes?
         switch result {
-        case .success(let answer): (found, times) = (answer.answer, answer.times)
+        case .success(let answer):
+            (found, times) = (answer.answer, answer.times)
+            if !isCandidates { faults.withLock { $0.answered(route.name) } }
         case .failure(let error):
             // The version that serves has answered; that it would not a moment later says nothing of the candidate.
-            guard !error.isOfTheMoment, !isCandidates else { return skip() }
-            (found, times) = (.failure(code: ServiceError(error).code.rawValue, message: error.message), nil)
+            guard !isCandidates,
+                let message = faults.withLock({
+                    $0.message(of: error, route.name, candidate: route.candidate, limit: limit)
+                })
+            else { return skip() }
+            (found, times) = (.failure(code: ServiceError(error).code.rawValue, message: message), nil)
         }
         let answer = work.answer()
         var pair = ModelRollout.Pair(
@@ -61,33 +69,24 @@ final class Shadows: Sendable {
         }
     }
 
-    /// A slot, as soon as both versions are idle enough; nil if they are not for too long, or memory is short.
+    /// A slot, as soon as the gate is open; nil if it is not for too long, or closed.
     private func idleSlot(of other: Model, beside candidate: String?, of name: String) async -> Slot? {
         let end = MonotonicInstant.now + Self.patience
         while MonotonicInstant.now < end {
             let models = [other, (try? repository.readyModel(named: name, version: candidate)) ?? nil].compactMap { $0 }
-            if models.contains(where: { $0.limiter.snapshot.isOverloaded }) || DecodeBudget.shared.usage.isShort {
-                return nil
-            }
-            if models.allSatisfy(\.hasIdleRequest) {
+            let gate = ShadowGate.decide(
+                compared: models.map { ShadowGate.Load($0) },
+                others: repository.readyModels.map { ShadowGate.Load($0) },
+                memory: DecodeBudget.shared.usage)
+            switch gate {
+            case .open:
                 // Long work never takes the last slot from others.
                 return try? await other.limiter.acquire(deadline: end, claim: Claim(work: Claim.long))
+            case .busy: break
+            case .closed: return nil
             }
             try? await Task.sleep(for: Self.pause)
         }
         return nil
     }
-}
-
-extension Model {
-    /// True if a further prediction delays no other of this model.
-    fileprivate var hasIdleRequest: Bool {
-        let state = limiter.snapshot
-        return state.waiting == 0 && state.inFlight < max(1, min(instances, state.limit))
-    }
-}
-
-extension DecodeBudget.Usage {
-    /// True if pictures wait for memory, or half of it is in use.
-    fileprivate var isShort: Bool { waiting > 0 || used > total / 2 }
 }

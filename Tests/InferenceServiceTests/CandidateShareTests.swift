@@ -1,0 +1,168 @@
+import Foundation
+import HTTPServer
+import Inference
+import InferenceService
+import Rollout
+import Settings
+import Synchronization
+import SystemSupport
+import Testing
+
+/// Requests that a candidate is to answer, and cannot.
+@Suite(.timeLimit(.minutes(2))) struct CandidateShareTests {
+    private typealias Reply = OpenInferenceHandlersTests.Reply
+
+    /// A service whose model "m" is version 1, and whose candidate, version 2, is to answer all requests.
+    private final class Scene: Sendable {
+        let folder: URL
+        let engine = FailingEngine()
+        let repository: ModelRepository
+        private let service: Service
+
+        init() async throws {
+            folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+            for version in ["1", "2"] {
+                let place = folder.appendingPathComponent("m/\(version)")
+                try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+                try Data(version.utf8).write(to: place.appendingPathComponent("m.onnx"))
+            }
+            var configuration = ModelConfiguration()
+            configuration.engine = engine
+            repository = ModelRepository(folders: [folder.path], configuration: configuration)
+            try repository.discover()
+            await repository.loadEager()
+            var candidate = RolloutPlan.Candidate(version: "2")
+            candidate.share = 1
+            var plan = RolloutPlan()
+            plan.serve = "1"
+            plan.candidate = candidate
+            try await repository.setRollout(of: "m", plan, deadline: .now + .seconds(60))
+            service = Service(
+                repository: repository, settings: LiveSettings(settings: Settings(), access: .open),
+                metrics: ServiceMetrics(), log: try Log(level: .error, format: .text, descriptor: 2))
+        }
+
+        deinit { try? FileManager.default.removeItem(at: folder) }
+
+        func infer() async throws -> Reply {
+            let head = try Requests.head("POST /v2/models/m/infer HTTP/1.1\nHost: x")
+            let body = #"{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [1, 2, 3, 4]}]}"#
+            switch service.admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
+            case .answer(let response): return Reply(response)
+            case .accept(_, let handler):
+                return Reply(
+                    await handler(
+                        HTTPRequest(
+                            head: head, body: HTTPBody(Array(body.utf8)), requestID: "r", remote: "127.0.0.1:4242",
+                            headReceived: .now, bodyReceived: .now)))
+            }
+        }
+
+        /// The rollout once the candidate is rolled back, or as it is when that takes too long.
+        func rolledBack() async throws -> RolloutMachine {
+            for _ in 0..<5_000 {
+                let machine = try repository.rolloutStatus(of: "m").view.machine
+                if machine.state == .rolledBack { return machine }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            return try repository.rolloutStatus(of: "m").view.machine
+        }
+    }
+
+    @Test("a candidate is rolled back for an error only if the serving version answers the same request")
+    func anErrorOfBothVersionsIsForgiven() async throws {
+        let scene = try await Scene()
+        let good = try await scene.infer()
+        #expect(good.status == 200 && good.json["model_version"] as? String == "2", "\(good.text)")
+        scene.engine.failures.withLock { $0 = ["1": "both fail", "2": "both fail"] }
+        let lost = try await scene.infer()
+        #expect(lost.status == 500 && lost.error.contains("both fail"), "\(lost.text)")
+        #expect(try scene.repository.rolloutStatus(of: "m").view.machine.state == .comparing)
+        // A roll-back for the first error would come before this one's, and have its reason.
+        scene.engine.failures.withLock { $0 = ["2": "only one fails"] }
+        let saved = try await scene.infer()
+        #expect(saved.status == 200 && saved.json["model_version"] as? String == "1", "\(saved.text)")
+        let machine = try await scene.rolledBack()
+        #expect(machine.state == .rolledBack)
+        #expect(machine.record.reason?.contains("only one fails") == true, "\(machine.record)")
+        let after = try await scene.infer()
+        #expect(after.status == 200 && after.json["model_version"] as? String == "1", "\(after.text)")
+    }
+}
+
+/// An engine whose models answer zeros, or fail as soon as a test says so.
+private final class FailingEngine: Engine {
+    let version = "fake 1"
+    let comparesStreams = false
+    /// The reasons for which inferences fail, by the model's version.
+    let failures = Mutex<[String: String]>([:])
+
+    func availableDevices() throws(EngineError) -> [ComputeDevice] {
+        [ComputeDevice(name: "FAKE", fullName: "a test's own", capabilities: [])]
+    }
+
+    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
+        let folder = source.path.split(separator: "/").dropLast().last
+        return FailingFile(engine: self, folder: folder.map(String.init) ?? "")
+    }
+}
+
+private struct FailingFile: ModelFile {
+    let engine: FailingEngine
+    let folder: String
+    let inputs = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])]
+    let outputs = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])]
+
+    func inputIndex(named name: String) -> Int? { inputs.firstIndex { $0.name == name } }
+    func outputIndex(named name: String) -> Int? { outputs.firstIndex { $0.name == name } }
+    func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel { FailingModel(file: self) }
+}
+
+private struct FailingModel: CompiledModel {
+    let file: FailingFile
+    let optimalRequestCount = 1
+    let loadedFromCache = false
+    let executionDevices = "FAKE"
+    var inputs: [TensorPort] { file.inputs }
+    var outputs: [TensorPort] { file.outputs }
+
+    func makeRequest() throws(EngineError) -> any InferRequest { FailingRequest(file) }
+    func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
+        ZeroTensor(elementType: elementType, shape: shape)
+    }
+}
+
+/// Sendable: the memory is allocated once, and who touches it when is ``EngineTensor``'s rule.
+private final class ZeroTensor: EngineTensor, @unchecked Sendable {
+    let elementType: ElementType
+    let shape: Shape
+    let bytes: UnsafeMutableRawBufferPointer
+
+    init(elementType: ElementType, shape: Shape) {
+        self.elementType = elementType
+        self.shape = shape
+        bytes = .allocate(byteCount: (shape.elementCount ?? 0) * elementType.byteCount, alignment: 64)
+        _ = bytes.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit { bytes.deallocate() }
+}
+
+private final class FailingRequest: InferRequest {
+    private let file: FailingFile
+
+    init(_ file: FailingFile) { self.file = file }
+
+    func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {}
+    func start(completion: @escaping @Sendable () -> Void) throws(EngineError) { completion() }
+    func finish() throws(EngineError) {
+        guard let reason = file.engine.failures.withLock({ $0[file.folder] }) else { return }
+        throw EngineError(kind: .failure, operation: "run the inference", detail: reason)
+    }
+    func cancel() {}
+    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
+        let zeros = [Float](repeating: 0, count: 4)
+        return zeros.withUnsafeBytes { body([1, 4], $0) }
+    }
+    func profile() throws(EngineError) -> [LayerProfile] { [] }
+}
