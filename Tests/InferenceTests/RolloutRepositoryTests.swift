@@ -307,6 +307,63 @@ import Testing
         #expect(try await answering(last) == "2", "a put has named it")
     }
 
+    /// The version's model, once it is ready, or after a while: not every load is waited for.
+    private func ready(_ repository: ModelRepository, _ version: String) async throws -> Model? {
+        for _ in 0..<2_000 {
+            if let model = try repository.readyModel(named: "m", version: version) { return model }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return nil
+    }
+
+    @Test("an unload takes both versions of a rollout away, and a load brings both back, still comparing")
+    func anUnloadAndALoadKeepTheRollout() async throws {
+        let folder = try Self.folder(["1", "2"])
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        try await Self.set(Self.plan(serve: "1", candidate: "2"), repository)
+        try repository.unload("m")
+        for version in [nil, "1", "2"] {
+            let error = await #expect(throws: InferenceError.self) {
+                try await repository.model(named: "m", version: version)
+            }
+            #expect(error?.message.contains("unloaded") == true, "\(version ?? "no version")")
+        }
+        #expect(try repository.rolloutStatus(of: "m").view.machine.state == .comparing)
+        try await repository.reload("m")
+        #expect(try await answering(repository) == "1")
+        #expect(try await ready(repository, "2") != nil, "nobody has asked for it")
+        let status = try repository.rolloutStatus(of: "m")
+        #expect(status.serving == "1" && status.view.machine.state == .comparing)
+        #expect(repository.comparedRollout(of: "m") != nil)
+    }
+
+    @Test("a candidate that cannot be loaded has failed, also after a restart, and is compared once it is repaired")
+    func aCandidateThatIsRepairedIsCompared() async throws {
+        let folder = try Self.folder(["1", "2"])
+        let first = try Self.repository(folder)
+        await first.loadEager()
+        try await Self.set(Self.plan(serve: "1", candidate: "2"), first)
+        let model = folder.url.appendingPathComponent("m/2/model.xml"), good = try Data(contentsOf: model)
+        try Data("junk".utf8).write(to: model)
+        for _ in 0..<2 {
+            let repository = try Self.repository(folder)
+            await repository.loadEager()
+            #expect(try await state(repository, expecting: .failed) == .failed)
+            #expect(try await answering(repository) == "1")
+            #expect(repository.comparedRollout(of: "m") == nil)
+        }
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        try good.write(to: model)
+        await repository.reloadAll()
+        #expect(try await state(repository, expecting: .comparing) == .comparing)
+        let view = try repository.rolloutStatus(of: "m").view
+        #expect(view.machine.record.reason == nil && view.comparison?.compared == 0)
+        #expect(try await answering(repository) == "1")
+        #expect(try await ready(repository, "2") != nil)
+    }
+
     // MARK: Kept pictures
 
     /// The names of the pictures that are kept of the model "m".

@@ -110,7 +110,7 @@ package final class ModelRollout: Sendable {
     /// but where it was never read no version serves. Blocks.
     /// - Returns: the sentence for the log; nil if nothing has changed.
     func read(_ file: RolloutFile) -> String? {
-        changing.withLock { _ in
+        changing.withLock { _ -> String? in
             let taken = take(file.read(), of: file)
             if taken.isReset { removePictures() }
             guard let sentence = taken.sentence, let lacking = taken.lacking else { return taken.sentence }
@@ -137,7 +137,7 @@ package final class ModelRollout: Sendable {
 
     /// Lets the content of a file count.
     private func take(_ result: Result<RolloutMachine.Record?, RolloutFile.Problem>, of file: RolloutFile) -> Taken {
-        state.withLock { state in
+        state.withLock { state -> Taken in
             state.file = file
             switch result {
             case .failure(let problem):
