@@ -71,6 +71,19 @@ import Testing
         let resource = try #require(Service.routes.match(path)).resource
         for method in resource.methods { #expect(method.access == expected) }
     }
+
+    @Test("a rollout is shown to tokens of the class read, and changed by those of admin only")
+    func aRolloutIsChangedByAdministratorsOnly() throws {
+        let resource = try #require(Service.routes.match("/v1/models/m/rollout")).resource
+        for (method, wanted, status) in [
+            (HTTPMethod.get, AccessClass.read, 200), (.head, .read, 200), (.put, .admin, 403), (.delete, .admin, 403),
+        ] as [(HTTPMethod, AccessClass, Int)] {
+            let access = try #require(resource.method(method)).access
+            #expect(access == wanted, "\(method)")
+            let found = try check("Authorization: Bearer \(Self.reader)", access)
+            #expect(found == status, "\(method)")
+        }
+    }
 }
 
 /// Requests that come from this machine, and those that only seem to.

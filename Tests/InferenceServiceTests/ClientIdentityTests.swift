@@ -3,10 +3,14 @@ import Testing
 
 /// The requests that count as one client's.
 @Suite struct ClientIdentityTests {
-    private func number(_ address: String, token: String? = nil, byToken: Bool = false) throws -> UInt64 {
+    private func identity(_ address: String, token: String? = nil, byToken: Bool = false) throws -> ClientIdentity {
         let field = token.map { "\r\nAuthorization: Bearer \($0)" } ?? ""
         let head = try Requests.head("GET / HTTP/1.1\r\nHost: x\(field)")
-        return ClientIdentity(address, head: head, byToken: byToken).number
+        return ClientIdentity(address, head: head, byToken: byToken)
+    }
+
+    private func number(_ address: String, token: String? = nil, byToken: Bool = false) throws -> UInt64 {
+        try identity(address, token: token, byToken: byToken).number
     }
 
     @Test(
@@ -37,5 +41,22 @@ import Testing
         #expect(try number(address, token: "a", byToken: true) == number("192.0.2.9:1", token: "a", byToken: true))
         #expect(try number(address, token: "a", byToken: true) != number(address, token: "b", byToken: true))
         #expect(try number(address, token: "a") == number(address, token: "b"))
+    }
+
+    /// The numbers were computed by another program: FNV-1a of `Bearer a`, of the address as text, and of the first 64
+    /// bits of an IPv6 address.
+    @Test("the number that decides a share is of the token, else of the address, and the same in every process")
+    func theNumberOfAShareIsTheSameInEveryProcess() throws {
+        for address in ["192.0.2.1:4242", "[2001:db8::1]:80", "unix"] {
+            let sticky = try identity(address, token: "a", byToken: true).sticky
+            #expect(sticky == 0x8F_747B_998F_FB63, "\(address)")
+        }
+        #expect(try identity("192.0.2.1:4242", token: "a").sticky == 0x714E_F6F9_D3C7_8218)
+        #expect(try identity("192.0.2.1", byToken: true).sticky == 0x714E_F6F9_D3C7_8218)
+        for address in ["[2001:db8::1]:4242", "[2001:db8::ffff:1]:80", "2001:db8::2"] {
+            let sticky = try identity(address).sticky
+            #expect(sticky == 0xF630_5028_15AE_FAE7, "\(address)")
+        }
+        #expect(try identity("[2001:db8:0:1::1]:80").sticky != identity("[2001:db8::1]:80").sticky)
     }
 }

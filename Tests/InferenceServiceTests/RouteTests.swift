@@ -37,12 +37,24 @@ import Testing
         for method in resource.methods { #expect(resource.listenerClasses(of: method) == Set(classes)) }
     }
 
+    @Test("a listener must have the class read to show a rollout, and admin to change it")
+    func listenersServeRolloutsByMethod() throws {
+        let resource = try #require(Service.routes.match("/v1/models/m/rollout")).resource
+        #expect(resource.label == "/v1/models/{name}/rollout" && resource.methods.count == 3)
+        let rows: [(HTTPMethod, AccessClass)] = [(.get, .read), (.put, .admin), (.delete, .admin)]
+        for (method, wanted) in rows {
+            let row = try #require(resource.method(method))
+            #expect(resource.listenerClasses(of: row) == [wanted], "\(method)")
+        }
+    }
+
     @Test(
         "a path gives its resource, model name and version",
         arguments: [
             ("/", "/", "", nil), ("/v2", "/v2", "", nil), ("/v2/", "/v2", "", nil),
             ("/v1/classify", "/v1/classify", "", nil), ("/v1/models", "/v1/models", "", nil),
             ("/v1/models/m", "/v1/models/{name}", "m", nil),
+            ("/v1/models/m/rollout", "/v1/models/{name}/rollout", "m", nil),
             ("/v1/models/m/versions/2", "/v1/models/{name}", "m", "2"),
             ("/v1/models/m/versions/2/classify", "/v1/classify", "m", "2"),
             ("/v1/models/m/embed", "/v1/embed", "m", nil),

@@ -306,4 +306,142 @@ import Testing
         await last.loadEager()
         #expect(try await answering(last) == "2", "a put has named it")
     }
+
+    /// The version's model, once it is ready, or after a while: not every load is waited for.
+    private func ready(_ repository: ModelRepository, _ version: String) async throws -> Model? {
+        for _ in 0..<2_000 {
+            if let model = try repository.readyModel(named: "m", version: version) { return model }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return nil
+    }
+
+    @Test("an unload takes both versions of a rollout away, and a load brings both back, still comparing")
+    func anUnloadAndALoadKeepTheRollout() async throws {
+        let folder = try Self.folder(["1", "2"])
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        try await Self.set(Self.plan(serve: "1", candidate: "2"), repository)
+        try repository.unload("m")
+        for version in [nil, "1", "2"] {
+            let error = await #expect(throws: InferenceError.self) {
+                try await repository.model(named: "m", version: version)
+            }
+            #expect(error?.message.contains("unloaded") == true, "\(version ?? "no version")")
+        }
+        #expect(try repository.rolloutStatus(of: "m").view.machine.state == .comparing)
+        try await repository.reload("m")
+        #expect(try await answering(repository) == "1")
+        #expect(try await ready(repository, "2") != nil, "nobody has asked for it")
+        let status = try repository.rolloutStatus(of: "m")
+        #expect(status.serving == "1" && status.view.machine.state == .comparing)
+        #expect(repository.comparedRollout(of: "m") != nil)
+    }
+
+    @Test("a candidate that cannot be loaded has failed, also after a restart, and is compared once it is repaired")
+    func aCandidateThatIsRepairedIsCompared() async throws {
+        let folder = try Self.folder(["1", "2"])
+        let first = try Self.repository(folder)
+        await first.loadEager()
+        try await Self.set(Self.plan(serve: "1", candidate: "2"), first)
+        let model = folder.url.appendingPathComponent("m/2/model.xml"), good = try Data(contentsOf: model)
+        try Data("junk".utf8).write(to: model)
+        for _ in 0..<2 {
+            let repository = try Self.repository(folder)
+            await repository.loadEager()
+            #expect(try await state(repository, expecting: .failed) == .failed)
+            #expect(try await answering(repository) == "1")
+            #expect(repository.comparedRollout(of: "m") == nil)
+        }
+        let repository = try Self.repository(folder)
+        await repository.loadEager()
+        try good.write(to: model)
+        await repository.reloadAll()
+        #expect(try await state(repository, expecting: .comparing) == .comparing)
+        let view = try repository.rolloutStatus(of: "m").view
+        #expect(view.machine.record.reason == nil && view.comparison?.compared == 0)
+        #expect(try await answering(repository) == "1")
+        #expect(try await ready(repository, "2") != nil)
+    }
+
+    // MARK: Kept pictures
+
+    /// The names of the pictures that are kept of the model "m".
+    private static func pictures(_ state: TemporaryFolder) -> [String] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: state.url.path + "/differences/m")
+        return (names ?? []).sorted()
+    }
+
+    @Test("kept pictures go with a new candidate, with a plan without one, with a deletion and with the model")
+    func keptPicturesGoWithTheirComparison() async throws {
+        let folder = try Self.folder(["1", "2"]), state = try TemporaryFolder()
+        let repository = try Self.repository(folder, state: state.url.path)
+        await repository.loadEager()
+        let file = folder.url.appendingPathComponent("m/rollout.json")
+        func keep() {
+            DifferenceFolder(path: state.url.path).keep([1], "a", of: "m", among: ["a"])
+            #expect(Self.pictures(state) == ["a"])
+        }
+        let compared = Self.plan(serve: "1", candidate: "2")
+        keep()
+        try await Self.set(compared, repository)
+        #expect(Self.pictures(state) == [], "a new comparison begins")
+        keep()
+        try repository.discover()
+        #expect(Self.pictures(state) == ["a"], "nothing has changed")
+        try await Self.set(Self.plan(serve: "1"), repository)
+        #expect(Self.pictures(state) == [], "a plan without a candidate")
+        try await Self.set(compared, repository)
+        keep()
+        try await repository.deleteRollout(of: "m")
+        #expect(Self.pictures(state) == [], "a deletion")
+        try await Self.set(compared, repository)
+        keep()
+        try Data("{".utf8).write(to: file)
+        try repository.discover()
+        #expect(Self.pictures(state) == ["a"], "a file with a mistake changes nothing")
+        try Data("{serve: '1'}".utf8).write(to: file)
+        try repository.discover()
+        #expect(Self.pictures(state) == [], "an edit by hand")
+        keep()
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("m"))
+        try repository.discover()
+        #expect(Self.pictures(state) == [], "the model is gone")
+    }
+
+    @Test("kept pictures of a candidate that was rolled back outlive a restart, and others do not")
+    func keptPicturesOfARollBackOutliveARestart() async throws {
+        let folder = try Self.folder(["1", "2"]), state = try TemporaryFolder()
+        func keep() { DifferenceFolder(path: state.url.path).keep([1], "a", of: "m", among: ["a"]) }
+        let repository = try Self.repository(folder, state: state.url.path)
+        await repository.loadEager()
+        try await Self.set(Self.plan(candidate: "2"), repository)
+        keep()
+        _ = try Self.repository(folder, state: state.url.path)
+        #expect(Self.pictures(state) == [], "a comparison begins anew")
+        try await rollBack(repository)
+        keep()
+        let again = try Self.repository(folder, state: state.url.path)
+        #expect(Self.pictures(state) == ["a"])
+        try await again.deleteRollout(of: "m")
+        #expect(Self.pictures(state) == [])
+        keep()
+        _ = try Self.repository(folder, state: state.url.path)
+        #expect(Self.pictures(state) == [], "there is no candidate")
+    }
+
+    @Test("of the pictures that are kept, those that are no longer listed are removed, and large ones are not kept")
+    func onlyPicturesThatAreListedAreKept() throws {
+        let state = try TemporaryFolder(), folder = DifferenceFolder(path: state.url.path)
+        let most = Comparison.mostDifferences
+        let ids = (0..<most + 2).map { String(format: "%02d", $0) }
+        for last in ids.indices {
+            let listed = Array(ids[...last].suffix(most))
+            folder.keep([UInt8(last)], ids[last], of: "m", among: listed)
+            #expect(Self.pictures(state) == listed)
+        }
+        folder.keep([1], "other", of: "m", among: ids)
+        folder.keep([UInt8](repeating: 0, count: (20 << 20) + 1), "large", of: "m", among: ids + ["large"])
+        #expect(Self.pictures(state) == Array(ids.suffix(most)))
+    }
 }

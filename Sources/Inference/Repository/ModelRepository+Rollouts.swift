@@ -47,7 +47,9 @@ extension ModelRepository {
     func rollout(of name: String) -> ModelRollout {
         rollouts.withLock { rollouts in
             if let rollout = rollouts[name] { return rollout }
-            let rollout = ModelRollout(RolloutFile(model: name, place: nil, stateFolder: stateFolder))
+            let rollout = ModelRollout(
+                RolloutFile(model: name, place: nil, stateFolder: stateFolder), of: name,
+                pictures: stateFolder.map { DifferenceFolder(path: $0) })
             rollouts[name] = rollout
             return rollout
         }
@@ -230,7 +232,12 @@ extension ModelRepository {
 
     /// Reads the rollouts of the models that were found, before they are served. Blocks.
     func readRollouts(of items: [String: [ModelVersion]]) {
-        rollouts.withLock { $0 = $0.filter { items[$0.key] != nil } }
+        let gone = rollouts.withLock { rollouts -> [String: ModelRollout] in
+            let gone = rollouts.filter { items[$0.key] == nil }
+            for name in gone.keys { rollouts[name] = nil }
+            return gone
+        }
+        for rollout in gone.values { rollout.removePictures() }
         for (name, versions) in items {
             let rollout = rollout(of: name)
             let file = RolloutFile(

@@ -22,7 +22,18 @@ package final class ModelRollout: Sendable {
         var comparison: Comparison?
     }
 
-    init(_ file: RolloutFile) { state = Mutex(State(file: file)) }
+    private let name: String
+    /// The pictures that differ; nil where there is no place for them.
+    private let pictures: DifferenceFolder?
+
+    init(_ file: RolloutFile, of name: String, pictures: DifferenceFolder?) {
+        state = Mutex(State(file: file))
+        self.name = name
+        self.pictures = pictures
+    }
+
+    /// Removes the pictures of the comparison. Blocks.
+    func removePictures() { pictures?.remove(of: name) }
 
     /// The rollout at one moment.
     package struct View: Sendable {
@@ -99,8 +110,9 @@ package final class ModelRollout: Sendable {
     /// but where it was never read no version serves. Blocks.
     /// - Returns: the sentence for the log; nil if nothing has changed.
     func read(_ file: RolloutFile) -> String? {
-        changing.withLock { _ in
+        changing.withLock { _ -> String? in
             let taken = take(file.read(), of: file)
+            if taken.isReset { removePictures() }
             guard let sentence = taken.sentence, let lacking = taken.lacking else { return taken.sentence }
             do throws(RolloutFile.Problem) {
                 try file.write(lacking)
@@ -112,13 +124,20 @@ package final class ModelRollout: Sendable {
         }
     }
 
+    /// The effect of a file.
+    private struct Taken {
+        /// For the log; nil if nothing has changed.
+        var sentence: String?
+        /// The record that is to be written, where the file lacks versions that were rolled back.
+        var lacking: RolloutMachine.Record?
+        /// The pictures of another comparison are of no more use. Those of a candidate that was rolled back or promoted
+        /// outlive a restart.
+        var isReset = false
+    }
+
     /// Lets the content of a file count.
-    /// - Returns: the sentence for the log, and the record that is to be written where the file lacks versions that
-    ///   were rolled back.
-    private func take(
-        _ result: Result<RolloutMachine.Record?, RolloutFile.Problem>, of file: RolloutFile
-    ) -> (sentence: String?, lacking: RolloutMachine.Record?) {
-        state.withLock { state in
+    private func take(_ result: Result<RolloutMachine.Record?, RolloutFile.Problem>, of file: RolloutFile) -> Taken {
+        state.withLock { state -> Taken in
             state.file = file
             switch result {
             case .failure(let problem):
@@ -126,19 +145,23 @@ package final class ModelRollout: Sendable {
                 state.complaint = problem.message
                 if !state.isRead { state.problem = problem.message }
                 let effect = state.isRead ? "what was read before counts" : "no version serves"
-                return (isNew ? "\(problem.message); \(effect)" : nil, nil)
+                return Taken(sentence: isNew ? "\(problem.message); \(effect)" : nil)
             case .success(let record):
-                let wasProblem = state.complaint != nil
+                let wasProblem = state.complaint != nil, isFirst = !state.isRead
                 (state.problem, state.complaint, state.isRead) = (nil, nil, true)
-                guard record != state.saved else { return (wasProblem ? "\(RolloutFile.name) is read" : nil, nil) }
+                guard record != state.saved else {
+                    return Taken(sentence: wasProblem ? "\(RolloutFile.name) is read" : nil, isReset: isFirst)
+                }
                 var next = record ?? RolloutMachine.Record()
                 next.remember(state.machine.record.rolledBack)
                 let isWhole = next.rolledBack == record?.rolledBack ?? []
                 state.saved = record
                 state.machine = RolloutMachine(next)
                 state.comparison = Self.comparison(of: state.machine)
-                let sentence = record == nil ? "\(RolloutFile.name) is gone" : "\(RolloutFile.name) is read"
-                return (sentence, isWhole ? nil : state.machine.record)
+                return Taken(
+                    sentence: record == nil ? "\(RolloutFile.name) is gone" : "\(RolloutFile.name) is read",
+                    lacking: isWhole ? nil : state.machine.record,
+                    isReset: state.machine.state == .none || state.machine.state == .comparing)
             }
         }
     }
@@ -175,6 +198,7 @@ package final class ModelRollout: Sendable {
                 // A plan without a candidate says nothing of an earlier one.
                 if machine.state == .none { state.comparison = nil }
             }
+            if actions.contains(.beginComparing) || machine.state == .none { removePictures() }
             for case .report(let sentence) in actions { sentences.append(sentence) }
             return sentences
         }

@@ -1,19 +1,21 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import Inference
 
-/// The pictures that two versions answer most differently, as files: `keep_differences`. All of it blocks.
-struct DifferenceFolder: Sendable {
+/// The pictures that two versions answer most differently, as files: `keep_differences`. They are pictures of clients,
+/// and are removed with the comparison that they are of. All of it blocks.
+package struct DifferenceFolder: Sendable {
     /// `state_dir`.
-    let path: String
+    private let path: String
+
+    package init(path: String) { self.path = path }
 
     /// The largest picture that is kept, in bytes: of each model there are at most ten.
     private static let largest = 20 << 20
 
     /// Writes a picture under its digest, and removes those that are no longer among the ten.
-    func keep(_ picture: [UInt8], _ id: String, of model: String, among ids: [String]) {
+    package func keep(_ picture: [UInt8], _ id: String, of model: String, among ids: [String]) {
         guard picture.count <= Self.largest, ids.contains(id) else { return }
-        let folder = "\(path)/differences/\(RolloutFile.fileName(of: model))"
+        let folder = folder(of: model)
         try? FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !ids.contains(name) {
@@ -26,4 +28,9 @@ struct DifferenceFolder: Sendable {
         close(file)
         if written != picture.count || rename(work, folder + "/" + id) != 0 { unlink(work) }
     }
+
+    /// Removes the pictures of a model.
+    func remove(of model: String) { try? FileManager.default.removeItem(atPath: folder(of: model)) }
+
+    private func folder(of model: String) -> String { "\(path)/differences/\(RolloutFile.fileName(of: model))" }
 }
