@@ -56,6 +56,23 @@ struct CompareTests {
         #expect(try compare([pictures, "--at-least", "0.76"]).status == 1)
     }
 
+    /// Needs twenty pictures for a ratio. The versions are equal: one limit is beyond them, the other far away.
+    @Test("a version slower than `--latency` allows is reported, and `ocelli compare` exits with 1")
+    func slowVersion_isReported() throws {
+        let many = models.folder.appendingPathComponent("many")
+        try FileManager.default.createDirectory(at: many, withIntermediateDirectories: true)
+        for number in 1...24 {
+            try FileManager.default.copyItem(
+                at: BadInputTests.seven, to: many.appendingPathComponent("\(number).png"))
+        }
+        let slow = try compare([many.path, "--latency", "0.01"])
+        #expect(slow.status == 1, "\(slow.errors)")
+        #expect(slow.text.contains("times as long, too long: expected at most 0.01"), "\(slow.text)")
+        let quick = try compare([many.path, "--latency", "100"])
+        #expect(quick.status == 0, "\(quick.errors)")
+        #expect(quick.text.contains("times as long, expected at most 100.0"), "\(quick.text)")
+    }
+
     @Test("a picture that cannot be read is named, and `ocelli compare` exits with 1")
     func unreadablePicture_isNamed() throws {
         let list = models.folder.appendingPathComponent("list.txt")

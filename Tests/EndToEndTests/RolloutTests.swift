@@ -70,8 +70,7 @@ struct RolloutTests {
             }
             #expect(try Curl.run(daemon.url + "/v1/models/ten").json["version"] as? String == "2")
             #expect(try Curl.run(daemon.url + "/v2/models/ten/versions/next/ready").status == 200)
-            let labelled = try Curl.run(daemon.url + "/v1/models/ten/labels/next").json
-            #expect(labelled["version"] as? String == "3")
+            try checkLabels(daemon)
         }
         try check(daemon)
         kill(daemon.pid, SIGKILL)
@@ -80,6 +79,41 @@ struct RolloutTests {
         #expect(try Curl.run(again.url + "/v1/models/ten/rollout", ["-X", "DELETE"]).status == 200)
         #expect(try Self.version(again) == "3")
         #expect(again.stop() == 0)
+    }
+
+    /// Every URL that names a version takes the label "next", which is version 3, and no label that is not in the plan.
+    private func checkLabels(_ daemon: Daemon) throws {
+        let coded = try Data(contentsOf: BadInputTests.seven).base64EncodedString()
+        func json(_ text: String) -> [String] { ["-H", "Content-Type: application/json", "--data", text] }
+        let instances = json("{\"instances\": [{\"b64\": \"\(coded)\"}]}")
+        let tensors = json(
+            "{\"inputs\": [{\"name\": \"image\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"\(coded)\"]}]}")
+        // With the member of the answer that is the version, where it has one.
+        let urls: [(path: String, arguments: [String], member: [String])] = [
+            ("/v1/models/ten/versions/@", [], ["version"]), ("/v1/models/ten/labels/@", [], ["version"]),
+            ("/v1/models/ten/versions/@/predict", Self.picture, ["version"]),
+            ("/v1/models/ten/versions/@/classify?explain=preprocess", Self.picture, ["version"]),
+            ("/v1/models/ten/versions/@/metadata", [], ["model_spec", "version"]),
+            ("/v1/models/ten/labels/@/metadata", [], ["model_spec", "version"]),
+            ("/v1/models/ten/versions/@:predict", instances, []), ("/v1/models/ten/labels/@:predict", instances, []),
+            ("/v2/models/ten/versions/@", [], []), ("/v2/models/ten/versions/@/ready", [], []),
+            ("/v2/models/ten/versions/@/config", [], []),
+            ("/v2/models/ten/versions/@/stats", [], ["model_stats", "version"]),
+            ("/v2/models/ten/versions/@/infer", tensors, ["model_version"]),
+        ]
+        for (path, arguments, member) in urls {
+            func ask(_ label: String) throws -> Answer {
+                try Curl.run(daemon.url + path.replacing("@", with: label), arguments)
+            }
+            let answer = try ask("next")
+            #expect(answer.status == 200, "\(path): \(answer.text)")
+            #expect(try ask("nosuch").status == 404, "\(path)")
+            guard !member.isEmpty else { continue }
+            let version: Any? = member.reduce(answer.json as Any?) { value, name in
+                ((value as? [[String: Any]])?.first ?? value as? [String: Any])?[name]
+            }
+            #expect(version as? String == "3", "\(path): \(answer.text)")
+        }
     }
 
     @Test("a rollout plan that is wrong or names an unusable version is refused, and no file is written")
@@ -156,6 +190,31 @@ struct RolloutTests {
         #expect(daemon.stop() == 0)
     }
 
+    @Test("a daemon that is killed while plans are put restarts with one of them")
+    func aKillWhilePlansArePutLeavesOneOfThem() throws {
+        let models = try Models(["1", "2"])
+        var random = SplitMix(seed: SplitMix.seed(for: "RolloutTests.aKillWhilePlansArePutLeavesOneOfThem"))
+        var daemon = try Daemon(["--models", models.folder.path])
+        for _ in 0..<LongTests.times(4, long: 10) {
+            #expect(try Self.put(#"{"serve": "1"}"#, to: daemon).status == 200)
+            let client = Thread { [daemon] in
+                var number = 0
+                while (try? Self.put("{\"serve\": \"\(number % 2 + 1)\"}", to: daemon))?.status == 200 { number += 1 }
+            }
+            client.start()
+            usleep(UInt32.random(in: 0..<300_000, using: &random))
+            kill(daemon.pid, SIGKILL)
+            daemon.waitForExit()
+            try #require(eventually { client.isFinished })
+            let plan = try JSONSerialization.jsonObject(with: Data(contentsOf: models.file)) as? [String: Any]
+            let serve = try #require(plan?["serve"] as? String)
+            #expect(["1", "2"].contains(serve))
+            daemon = try Daemon(["--models", models.folder.path])
+            #expect(try Self.version(daemon) == serve)
+        }
+        #expect(daemon.stop() == 0)
+    }
+
     // MARK: Goldens
 
     /// Makes goldens as the document says: with one command, from the version that is trusted.
@@ -198,9 +257,12 @@ struct RolloutTests {
     // MARK: Candidates
 
     /// Sends pictures until a rollout is in a state that `isAwaited`, a minute at most.
-    static func send(_ daemon: Daemon, until isAwaited: (String) -> Bool) throws -> [String: Any] {
+    /// - Parameter other: the picture; nil for the seven.
+    static func send(
+        _ daemon: Daemon, _ other: Data? = nil, until isAwaited: (String) -> Bool
+    ) throws -> [String: Any] {
         let port = try #require(daemon.url.split(separator: ":").last.flatMap { UInt16($0) })
-        let picture = try Data(contentsOf: BadInputTests.seven)
+        let picture = try other ?? Data(contentsOf: BadInputTests.seven)
         let client = try RawClient(port: port)
         let end = Date() + 60
         while Date() < end {
@@ -213,6 +275,20 @@ struct RolloutTests {
             if isAwaited(found["state"] as? String ?? "") { return found }
         }
         return try Self.state(daemon)
+    }
+
+    /// The log has one line for each change of state, and the metrics have the figures of the rollout.
+    private func checkReports(_ daemon: Daemon, _ found: [String: Any], agreed: Int, log: [String]) throws {
+        let lines = daemon.log.split(separator: "\n").filter { $0.contains("rollout of model ten: ") }
+        #expect(lines.count == log.count && zip(lines, log).allSatisfy { $0.contains($1) }, "\(lines)")
+        let page = try Curl.run(daemon.url + "/metrics").text
+        let figures = [
+            ("compared", try #require(found["compared"] as? Int)), ("agreed", agreed),
+            ("skipped", try #require(found["skipped"] as? Int)),
+        ]
+        for (name, value) in figures {
+            #expect(page.contains("ocelli_rollout_\(name){model=\"ten\"} \(value)\n"), "\(name): \(value)")
+        }
     }
 
     @Test("a candidate that disagrees is rolled back, and stays so after a restart until a plan names it")
@@ -234,6 +310,7 @@ struct RolloutTests {
         #expect(serving?.first?["label"] as? String == "7")
         #expect(try Self.version(daemon) == "1")
         #expect(daemon.waitForLog("rollout of model ten: version 2 is rolled back: it agrees on 0.000 of", seconds: 5))
+        try checkReports(daemon, found, agreed: 0, log: ["version 2 is compared", "version 2 is rolled back"])
         #expect(
             try Curl.run(daemon.url + "/metrics").text.contains(
                 "ocelli_rollout_state{model=\"ten\",state=\"rolled_back\"} 1\n"))
@@ -261,6 +338,9 @@ struct RolloutTests {
         #expect(found["state"] as? String == "promoted" && found["serve"] as? String == "2", "\(found)")
         #expect(found["compared"] as? Int ?? 0 >= 20 && found["agreement"] as? Double == 1, "\(found)")
         #expect(found["latency_ratio"] is Double)
+        #expect(daemon.waitForLog("rollout of model ten: version 2 serves instead of version 1", seconds: 5))
+        try checkReports(
+            daemon, found, agreed: found["compared"] as? Int ?? 0, log: ["version 2 is compared", "version 2 serves"])
         #expect(try Self.version(daemon) == "2" && Self.version(daemon, "/versions/stable") == "2")
         kill(daemon.pid, SIGKILL)
         let again = try Daemon(["--models", models.folder.path])
@@ -269,6 +349,33 @@ struct RolloutTests {
         _ = try Self.put(#"{"serve": "1"}"#, to: again)
         #expect(try Self.version(again) == "1")
         #expect(again.stop() == 0)
+    }
+
+    /// A picture of one colour, so that both versions see the same in it.
+    private static let red =
+        "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg=="
+
+    /// The candidate has twelve times the arithmetic.
+    @Test("a candidate that agrees and takes longer than `latency` allows is rolled back")
+    func aSlowCandidateIsRolledBack() throws {
+        let models = try Models([])
+        for (version, layers) in [("1", 1), ("2", 12)] {
+            try SlowModel.write(into: models.place, layers: layers, side: 64)
+            try FileManager.default.moveItem(
+                at: models.place.appendingPathComponent("slow"), to: models.place.appendingPathComponent(version))
+        }
+        // Without variants for single requests, whose times are compared only with each other.
+        let daemon = try Daemon(["--models", models.folder.path, "--lone-threads", "0", "--cache-dir", ""])
+        let plan =
+            #"{"serve": "1", "candidate": {"version": "2", "shadow": 1}, "#
+            + #""promote": {"after": 100000, "agreement": 0.5, "latency": 1.5}}"#
+        #expect(try Self.put(plan, to: daemon).json["state"] as? String == "comparing")
+        let red = try #require(Data(base64Encoded: Self.red))
+        let found = try Self.send(daemon, red) { $0 == "rolled_back" }
+        #expect(found["state"] as? String == "rolled_back" && found["agreement"] as? Double == 1, "\(found)")
+        #expect((found["reason"] as? String)?.contains("times as long, expected at most 1.5") == true, "\(found)")
+        #expect(try Self.version(daemon) == "1")
+        #expect(daemon.stop() == 0)
     }
 
     /// The share sticks to what the operator names, and the answer says which version it is of.

@@ -5,12 +5,13 @@ import Foundation
 enum SlowModel {
     /// Writes the bundle `slow` into a folder of models.
     /// - Parameters:
-    ///   - layers: poolings, each about a twentieth of a second on one processor.
+    ///   - layers: poolings, each about a twentieth of a second on one processor for a picture of the usual side.
     ///   - warmUpRuns: how often it runs before it is ready.
-    static func write(into folder: URL, layers: Int, warmUpRuns: Int = 0) throws {
+    ///   - side: of the picture. A fourth of it takes a sixteenth of the time.
+    static func write(into folder: URL, layers: Int, warmUpRuns: Int = 0, side: Int = 256) throws {
         let bundle = folder.appendingPathComponent("slow")
         try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
-        try Data(model(layers: layers).utf8).write(to: bundle.appendingPathComponent("slow.xml"))
+        try Data(model(layers: layers, side: side).utf8).write(to: bundle.appendingPathComponent("slow.xml"))
         // The axes over which the last layer takes the mean: 2 and 3, as 64-bit integers.
         try Data([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]).write(
             to: bundle.appendingPathComponent("slow.bin"))
@@ -24,7 +25,7 @@ enum SlowModel {
         try Data(json.utf8).write(to: bundle.appendingPathComponent("model.json"))
     }
 
-    private static let side = 256, window = 63
+    private static let window = 63
 
     private static func port(_ id: Int, _ dimensions: [Int], _ attributes: String = "") -> String {
         "<port id=\"\(id)\"\(attributes)>" + dimensions.map { "<dim>\($0)</dim>" }.joined() + "</port>"
@@ -43,7 +44,7 @@ enum SlowModel {
         "<edge from-layer=\"\(from)\" from-port=\"\(fromPort)\" to-layer=\"\(to)\" to-port=\"\(toPort)\"/>\n"
     }
 
-    private static func model(layers count: Int) -> String {
+    private static func model(layers count: Int, side: Int) -> String {
         let shape = [1, 3, side, side], f32 = " precision=\"FP32\""
         let pad = (window - 1) / 2
         let pooling =

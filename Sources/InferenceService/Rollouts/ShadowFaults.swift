@@ -1,4 +1,3 @@
-internal import FlowControl
 internal import ImagePipeline
 package import Inference
 
