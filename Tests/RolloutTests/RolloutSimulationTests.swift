@@ -13,14 +13,14 @@ import Testing
         case twiceAsSlow, erring
 
         /// The share of pictures that it answers otherwise; the spoiled ones' as measured with a MobileNet on
-        /// photographs, rounded down.
+        /// photographs (Benchmarks/results/2026-11-28-rollout.md), rounded down.
         var wrong: Double {
             switch self {
             case .good, .twiceAsSlow, .erring: 0.005
             case .atTheWantedAgreement: 0.02
             case .threeBelow: 0.05
-            case .channelsExchanged: 0.2
-            case .noMean: 0.6
+            case .channelsExchanged: 0.5
+            case .noMean: 0.4
             case .labelsPermuted: 0.99
             // One class of ten.
             case .oneClassWrong, .tenPercentWrong: 0.1
