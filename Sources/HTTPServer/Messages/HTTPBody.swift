@@ -9,8 +9,9 @@ import Glibc
 public final class HTTPBody: @unchecked Sendable {
     // Safe to share, though it has mutable parts: only the event loop that receives the body calls the mutating methods
     // below (they are not public), and it stops doing so before it hands the object to another thread; the hand-over
-    // (starting the task) orders its writes before every later read. From then on nothing changes, until its only
-    // reader lets it go.
+    // (starting the task) orders its writes before every later read; the loop drops its own reference then. From then
+    // on nothing changes but by `letGo`, which the one task that has the request calls, after its own last read: where
+    // an equal request's body stands for this one, before anybody else was given it.
 
     /// The number of bytes.
     public private(set) var count = 0

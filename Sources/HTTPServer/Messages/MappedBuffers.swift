@@ -13,7 +13,7 @@ enum MappedBuffers {
     private struct Kept: @unchecked Sendable {
         // Safe to send, though pointers are not: a value of this type is only ever inside `kept`, and is read and
         // changed with its lock held. A buffer in it has no other owner: who gives one has no reference to it any more
-        // (`HTTPBody.deinit`), and who takes one, or unmaps it, has removed it here before the lock is released.
+        // (`HTTPBody.free`), and who takes one, or unmaps it, has removed it here before the lock is released.
 
         /// By class of size, the one kept for longest first.
         var buffers: [[MappedBuffer]] = Array(repeating: [], count: 64)
@@ -87,8 +87,9 @@ enum MappedBuffers {
 
 /// Mapped memory, and how much of its beginning may be resident: what was ever written to.
 struct MappedBuffer: @unchecked Sendable {
-    // Safe to send: the members never change, and the memory has one owner at a time. It moves from a body's deinit
-    // through the lock of `MappedBuffers.kept` to the next body, and the one who hands it on does not touch it again.
+    // Safe to send: the members never change, and the memory has one owner at a time. It moves from a body's
+    // `free` through the lock of `MappedBuffers.kept` to the next body, and the one who hands it on does not touch it
+    // again.
     let base: UnsafeMutableRawPointer
     let capacity: Int
     let resident: Int
