@@ -57,6 +57,9 @@ final class SharedPredictions: Sendable {
             misses: usage.misses)
     }
 
+    /// The number of requests that wait for an answer, those that it is computed for among them.
+    var waiting: Int { sharing.waiting.requests }
+
     /// The requests that may share the answer of one: those of its client, under its settings.
     struct Scope: Sendable {
         let shared: SharedPredictions

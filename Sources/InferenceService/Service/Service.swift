@@ -53,6 +53,9 @@ package final class Service: HTTPResponder {
     /// The names of the taught models.
     package var taughtNames: [String] { taught?.names ?? [] }
 
+    /// The number of requests that wait for an answer, those that it is computed for among them.
+    package var waitingForAnswers: Int { shared.waiting }
+
     /// Sets the server whose numbers `/metrics` shows.
     func watch(_ server: HTTPServer) {
         self.server.withLock { $0.server = server }
