@@ -220,8 +220,8 @@ package final class Service: HTTPResponder {
     static func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
         guard let client = call.client else { return nil }
         return SharedPredictions.Scope(
-            shared: call.service.shared, settings: call.live.settings, settingsNumber: call.live.number, client: client,
-            readsQuery: readsQuery)
+            shared: call.service.shared, settingsNumber: call.live.number, deadline: call.live.settings.deadline,
+            maxDeadline: call.live.settings.maxDeadline, client: client, readsQuery: readsQuery)
     }
 
     /// Throws if the daemon is draining or a model that has to be ready is not.
