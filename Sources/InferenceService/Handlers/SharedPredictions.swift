@@ -140,7 +140,7 @@ final class SharedPredictions: Sendable {
         let keeps = sharing.keeps
         var hash = beginning(of: request, choice, identity, scope, whole: keeps)
         if keeps {
-            request.body.withUnsafeBytes { hash.update($0) }
+            try await Self.add(request.body, of: choice, to: &hash)
         } else {
             Self.addSample(of: request.body, to: &hash)
         }
@@ -204,6 +204,8 @@ final class SharedPredictions: Sendable {
     /// The bytes at both ends of a body, and at places between, that tell it from others where bodies are compared
     /// anyway: enough that others are seldom compared, and no more, because every request pays for them.
     private static let sample = 128, places = 16, bytesAtPlace = 16
+    /// The bytes of which a key is made at a time.
+    private static let piece = 128 << 10
 
     /// All of a key but the body.
     /// - Parameter whole: whether the key stands for the whole body; otherwise equal keys are compared by their bodies.
@@ -226,6 +228,28 @@ final class SharedPredictions: Sendable {
         }
         hash.update(UInt64(request.body.count))
         return hash
+    }
+
+    /// Adds a whole body. This is work before its request has a slot: a millisecond for each megabyte. So others' work
+    /// comes between, it ends when the client has left, and the client's turn comes so much later.
+    private static func add(
+        _ body: HTTPBody, of choice: ModelChoice, to hash: inout SipHash
+    ) async throws(ServiceError) {
+        let count = body.count
+        // About a nanosecond for each byte.
+        if count > piece { choice.ready?.limiter.charge(choice.claim, nanoseconds: UInt64(count)) }
+        var next = 0
+        while next < count {
+            if next > 0 {
+                await Task.yield()
+                guard !Task.isCancelled else { throw failures.cancelled }
+            }
+            let begun = next
+            body.withUnsafeBytes { bytes in
+                hash.update(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(begun).prefix(piece)))
+            }
+            next += piece
+        }
     }
 
     private static func addSample(of body: HTTPBody, to hash: inout SipHash) {

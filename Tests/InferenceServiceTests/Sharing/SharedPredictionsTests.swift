@@ -138,6 +138,47 @@ import Testing
             try await Self.ask(world.service, line, body)["Cache-Status"] == "ocelli; fwd=miss", "other settings")
     }
 
+    @Test("a long body hits where all its bytes are the same, and is computed where one of them differs")
+    func longBodies() async throws {
+        let world = try await World { $0.answerCache = 1 << 20 }
+        let line = "POST /v1/models/digits/classify"
+        // Longer than what a key is made of at a time, and no multiple of that. What is behind a picture is not read.
+        let body = try Self.picture() + [UInt8](repeating: 7, count: 300_001)
+        for status in ["ocelli; fwd=miss", "ocelli; hit"] {
+            #expect(try await Self.ask(world.service, line, body)["Cache-Status"] == status)
+        }
+        for place in [131_071, 131_072, 140_003, 262_144, body.count - 1] {
+            var other = body
+            other[place] = 8
+            let status = try await Self.ask(world.service, line, other)["Cache-Status"]
+            #expect(status == "ocelli; fwd=miss", "byte \(place)")
+        }
+        #expect(try await Self.ask(world.service, line, body)["Cache-Status"] == "ocelli; hit")
+    }
+
+    @Test("where answers are kept, a long body puts its client behind others that wait")
+    func longBodiesTakeATurn() async throws {
+        let world = try await World { $0.answerCache = 1 << 20 }
+        let slots = try await Self.slots(world, "digits")
+        let limiter = try await world.repository.model(named: "digits").limiter
+        let body = try Self.picture() + [UInt8](repeating: 0, count: 1 << 20)
+        let request = Task {
+            try await Self.ask(world.service, "POST /v1/models/digits/classify", body, client: "192.0.2.1:1")
+        }
+        try await until { limiter.snapshot.waiting == 1 }
+        let sender = ClientIdentity("192.0.2.1:1", head: try Requests.head("GET / HTTP/1.1\nHost: x"), byToken: false)
+        let claim = Claim(client: Claim(client: sender.number).client == 1 ? 2 : 1)
+        let other = Task { try await limiter.acquire(claim: claim) }
+        try await until { limiter.snapshot.waiting == 2 }
+        slots[0].release()
+        // It came later.
+        let slot = try await other.value
+        #expect(limiter.snapshot.waiting == 1)
+        slot.release()
+        #expect(try await request.value.status == 200)
+        for slot in slots.dropFirst() { slot.release() }
+    }
+
     @Test("errors, explanations and answers without the setting are not kept")
     func notKept() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
