@@ -41,9 +41,13 @@ final class SharedPredictions: Sendable {
         sharing = AnswerSharing(Self.limits(settings))
     }
 
-    /// From now on other settings hold. Answers by the old ones are found no more, because their keys have the
-    /// settings.
-    func use(_ settings: Settings) { sharing.use(Self.limits(settings)) }
+    /// From now on other settings hold. Answers by the old ones are dropped: nobody would find them, because their keys
+    /// have the settings.
+    func use(_ settings: Settings) {
+        let limits = Self.limits(settings)
+        sharing.use(.init(capacity: 0, age: limits.age))
+        sharing.use(limits)
+    }
 
     private static func limits(_ settings: Settings) -> Sharing.Machine.Limits {
         .init(capacity: settings.answerCache, age: .seconds(settings.answerCacheAge))

@@ -135,6 +135,9 @@ import Testing
         settings.answerCache = 1 << 20
         world.service.use(LiveSettings(settings: settings, access: .open))
         #expect(
+            try await world.answer("GET /metrics").text.contains("\nocelli_kept_answers 0\n"),
+            "answers by settings that are gone take no memory")
+        #expect(
             try await Self.ask(world.service, line, body)["Cache-Status"] == "ocelli; fwd=miss", "other settings")
     }
 
