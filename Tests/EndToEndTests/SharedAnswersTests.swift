@@ -151,7 +151,8 @@ struct SharedAnswersTests {
             #expect(answer.contains(" 200 "), "after \(aborted) aborts: \(answer.prefix(200))")
             stayed += 1
         }
-        #expect(try shared(daemon, "collapsed") > stayed, "most of them share a prediction")
+        // Those that left were given nothing: of each fifty one is counted, unless it was the first.
+        #expect(try shared(daemon, "collapsed") > stayed / 2, "most of those that stay share a prediction")
         #expect(
             eventually {
                 let model = try? Curl.run(daemon.url + "/v1/models/digits").json

@@ -19,19 +19,25 @@ package struct ClientIdentity: Sendable, Hashable {
     ///   - address: `192.0.2.1`, `192.0.2.1:4242`, `[2001:db8::1]:4242`, or `unix`.
     ///   - byToken: whether the token of the request has been accepted.
     package init(_ address: String, head: RequestHead, byToken: Bool) {
-        var hasher = Hasher(), whole = Hasher()
         if byToken, let token = head.value(of: "authorization") {
+            var hasher = Hasher()
             hasher.combine(token)
-            whole.combine(token)
+            number = UInt64(bitPattern: Int64(hasher.finalize()))
+            sender = number
             sticky = StickyShare.number(token.utf8)
         } else {
-            let bytes = Self.significant(address)
-            hasher.combine(bytes: bytes)
-            whole.combine(bytes: Array(Self.host(address)))
+            let bytes = Self.significant(address), host = Self.host(address)
+            number = Self.number(bytes)
+            // Only of IPv6 the significant bytes are not all.
+            sender = host.contains(UInt8(ascii: ":")) ? Self.number(Array(host)) : number
             sticky = StickyShare.number(bytes)
         }
-        number = UInt64(bitPattern: Int64(hasher.finalize()))
-        sender = UInt64(bitPattern: Int64(whole.finalize()))
+    }
+
+    private static func number(_ bytes: [UInt8]) -> UInt64 {
+        var hasher = Hasher()
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
     /// An address without its port.
@@ -59,11 +65,5 @@ package struct ClientIdentity: Sendable, Hashable {
         let isMapped = bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
         if isMapped { return Array(bytes[12...].map { "\($0)" }.joined(separator: ".").utf8) }
         return Array(bytes[..<8])
-    }
-}
-
-extension Hasher {
-    fileprivate mutating func combine(bytes: [UInt8]) {
-        bytes.withUnsafeBytes { combine(bytes: $0) }
     }
 }

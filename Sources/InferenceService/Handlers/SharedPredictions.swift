@@ -13,7 +13,9 @@ internal import Teaching
 ///
 /// A client never shares with another: the time of an answer would tell it what others have sent.
 final class SharedPredictions: Sendable {
-    private let sharing: AnswerSharing<Content, HTTPResponse, ServiceError>
+    private typealias Sharing = AnswerSharing<Content, HTTPResponse, ServiceError>
+
+    private let sharing: Sharing
     /// Nobody can choose bodies that have one key.
     private let key = SipHash.Key.random()
 
@@ -39,13 +41,15 @@ final class SharedPredictions: Sendable {
         sharing = AnswerSharing(Self.limits(settings))
     }
 
-    /// From now on other settings hold. Answers by the old ones are found no more, because their keys have the
-    /// settings.
-    func use(_ settings: Settings) { sharing.use(Self.limits(settings)) }
+    /// From now on other settings hold. Answers by the old ones are dropped: nobody would find them, because their keys
+    /// have the settings.
+    func use(_ settings: Settings) {
+        let limits = Self.limits(settings)
+        sharing.use(.init(capacity: 0, age: limits.age))
+        sharing.use(limits)
+    }
 
-    private static func limits(_ settings: Settings)
-        -> AnswerSharing<Content, HTTPResponse, ServiceError>.Machine.Limits
-    {
+    private static func limits(_ settings: Settings) -> Sharing.Machine.Limits {
         .init(capacity: settings.answerCache, age: .seconds(settings.answerCacheAge))
     }
 
@@ -57,12 +61,17 @@ final class SharedPredictions: Sendable {
             misses: usage.misses)
     }
 
+    /// The number of requests that wait for an answer, those that it is computed for among them.
+    var waiting: Int { sharing.waiting.requests }
+
     /// The requests that may share the answer of one: those of its client, under its settings.
     struct Scope: Sendable {
         let shared: SharedPredictions
-        /// The settings that it is answered by, and their number: no others have the same.
-        let settings: Settings
+        /// The number of the settings that it is answered by: no others have the same.
         let settingsNumber: UInt64
+        /// The seconds that a request waits which does not say how long, and the most that it may say.
+        let deadline: Double
+        let maxDeadline: Double
         let client: ClientIdentity
         /// True if a query's `timeout_ms` counts.
         let readsQuery: Bool
@@ -133,31 +142,34 @@ final class SharedPredictions: Sendable {
         compute: @escaping ModelChoice.Work
     ) async throws(ServiceError) -> HTTPResponse {
         let keeps = sharing.keeps
-        let key = key(of: request, choice, identity, scope, whole: keeps)
+        var hash = beginning(of: request, choice, identity, scope, whole: keeps)
+        if keeps {
+            try await Self.add(request.body, of: choice, to: &hash)
+        } else {
+            Self.addSample(of: request.body, to: &hash)
+        }
+        // A key of some of the bytes finds nothing that is kept, and neither does that of a model to come.
+        let mayKeep = keeps && identity.model != 0
         let asked = request
         let reply = await sharing.answer(
-            key, Content(body: request.body), deadline: Self.deadline(of: request, scope), Self.failures
+            hash.finish(), Content(body: request.body), deadline: Self.deadline(of: request, scope), Self.failures
         ) { content in
             do throws(ServiceError) {
                 let response = try await compute(asked.holding(content.body), choice)
                 // What was replaced meanwhile may have answered it.
-                let use = Identity(choice) == identity ? Self.use(of: response) : .own
-                // A key of some of the bytes finds nothing that is kept, and neither does that of a model to come.
-                let mayKeep = keeps && identity.model != 0
-                return .success(
-                    .init(Self.others(response), own: response, use: !mayKeep && use != .own ? .shared : use))
+                guard Identity(choice) == identity else { return .success(Sharing.Product(response, use: .own)) }
+                return .success(Self.product(response, mayKeep: mayKeep))
             } catch {
                 return .failure(error)
             }
         }
-        request = asked.holding(reply.content.body)
-        var response = try reply.outcome.get()
-        switch reply.origin {
-        case .computed: response = marked(response)
-        case .joined: response = Self.own(response, of: asked, cache: "collapsed", "ocelli; fwd=miss; collapsed")
-        case .hit: response = Self.own(response, of: asked, cache: "hit", "ocelli; hit")
+        if reply.content.body !== asked.body { request = asked.holding(reply.content.body) }
+        let response = try reply.outcome.get()
+        return switch reply.origin {
+        case .computed: marked(response)
+        case .joined: Self.own(response, of: asked, cache: "collapsed", "ocelli; fwd=miss; collapsed")
+        case .hit: Self.own(response, of: asked, cache: "hit", "ocelli; hit")
         }
-        return response
     }
 
     /// An answer that was not shared, which says so where answers are kept.
@@ -168,22 +180,22 @@ final class SharedPredictions: Sendable {
         return response
     }
 
-    private static let failures = AnswerSharing<Content, HTTPResponse, ServiceError>.Failures(
+    private static let failures = Sharing.Failures(
         cancelled: ServiceError(InferenceError.cancelled(stage: .queue)),
         late: ServiceError(AdmissionError.deadlineExceeded))
 
     /// Until when a request waits for another's answer. A time that its body says is in the other's body too: that one
     /// ends by it.
     private static func deadline(of request: HTTPRequest, _ scope: Scope) -> MonotonicInstant {
-        let settings = scope.settings
-        let parameters = scope.readsQuery ? (try? RequestParameter.all(request.head.target, form: [])) ?? [] : []
+        let isAsked = scope.readsQuery && request.head.target.query != nil
+        let parameters = isAsked ? (try? RequestParameter.all(request.head.target, form: [])) ?? [] : []
         if let asked = parameters.last(where: { $0.name == "timeout_ms" }).flatMap({ Int($0.value) }) {
-            return request.deadline(asked, settings: settings)
+            return request.bodyReceived + .milliseconds(asked)
         }
         let type = (request.head.value(of: "content-type") ?? "").lowercased()
         let saysMore = type.contains("json") || type.hasPrefix("multipart/") || !scope.readsQuery
         return request.bodyReceived
-            + .seconds(saysMore ? max(settings.deadline, settings.maxDeadline) : settings.deadline)
+            + .seconds(saysMore ? max(scope.deadline, scope.maxDeadline) : scope.deadline)
     }
 
     // MARK: Keys
@@ -194,13 +206,16 @@ final class SharedPredictions: Sendable {
         "x-amzn-sagemaker-custom-attributes",
     ]
     /// The bytes at both ends of a body, and at places between, that tell it from others where bodies are compared
-    /// anyway.
-    private static let sample = 512, places = 16, bytesAtPlace = 64
+    /// anyway: enough that others are seldom compared, and no more, because every request pays for them.
+    private static let sample = 128, places = 16, bytesAtPlace = 16
+    /// The bytes of which a key is made at a time.
+    private static let piece = 128 << 10
 
+    /// All of a key but the body.
     /// - Parameter whole: whether the key stands for the whole body; otherwise equal keys are compared by their bodies.
-    private func key(
+    private func beginning(
         of request: HTTPRequest, _ choice: ModelChoice, _ identity: Identity, _ scope: Scope, whole: Bool
-    ) -> SipHash.Key {
+    ) -> SipHash {
         var hash = SipHash(key: key)
         hash.update(whole ? 1 : 0)
         hash.update(scope.client.sender)
@@ -215,40 +230,72 @@ final class SharedPredictions: Sendable {
             hash.update(UInt64(values.count))
             for value in values { hash.update(value) }
         }
-        request.body.withUnsafeBytes { bytes in
-            hash.update(UInt64(bytes.count))
-            if whole || bytes.count <= 2 * Self.sample {
+        hash.update(UInt64(request.body.count))
+        return hash
+    }
+
+    /// Adds a whole body. This is work before its request has a slot: a millisecond for each megabyte. So others' work
+    /// comes between, it ends when the client has left, and the client's turn comes so much later.
+    private static func add(
+        _ body: HTTPBody, of choice: ModelChoice, to hash: inout SipHash
+    ) async throws(ServiceError) {
+        let count = body.count
+        // About a nanosecond for each byte.
+        if count > piece { choice.ready?.limiter.charge(choice.claim, nanoseconds: UInt64(count)) }
+        var next = 0
+        while next < count {
+            if next > 0 {
+                await Task.yield()
+                guard !Task.isCancelled else { throw failures.cancelled }
+            }
+            let begun = next
+            body.withUnsafeBytes { bytes in
+                hash.update(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(begun).prefix(piece)))
+            }
+            next += piece
+        }
+    }
+
+    private static func addSample(of body: HTTPBody, to hash: inout SipHash) {
+        body.withUnsafeBytes { bytes in
+            guard bytes.count > 4 * sample else {
                 hash.update(bytes)
-            } else {
-                hash.update(UnsafeRawBufferPointer(rebasing: bytes.prefix(Self.sample)))
-                hash.update(UnsafeRawBufferPointer(rebasing: bytes.suffix(Self.sample)))
-                for place in 1..<Self.places {
-                    let rest = bytes.dropFirst(bytes.count / Self.places * place)
-                    hash.update(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.bytesAtPlace)))
-                }
+                return
+            }
+            hash.update(UnsafeRawBufferPointer(rebasing: bytes.prefix(sample)))
+            hash.update(UnsafeRawBufferPointer(rebasing: bytes.suffix(sample)))
+            for place in 1..<places {
+                let rest = bytes.dropFirst(bytes.count / places * place)
+                hash.update(UnsafeRawBufferPointer(rebasing: rest.prefix(bytesAtPlace)))
             }
         }
-        return hash.finish()
     }
 
     // MARK: Answers
 
-    /// The use of an answer beside the request that it was computed for.
-    private static func use(of response: HTTPResponse) -> AnswerUse {
-        guard response.status == .ok, !(response.note is UnsharedNote), !response.closeConnection else { return .own }
-        let note = response.note as? RequestNote
-        guard note?.isWhole ?? true else { return .own }
-        let fields = response.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
-        let blanks = (note?.blanks.count ?? 0) * MemoryLayout<JSONWriter.Blank>.stride
-        return .kept(size: response.body.capacity + blanks + fields + 512)
+    /// An answer, and its use beside the request that it was computed for. The others' is without what is that
+    /// request's own: the work that begins when it was sent.
+    private static func product(_ response: HTTPResponse, mayKeep: Bool) -> Sharing.Product {
+        guard response.status == .ok, !response.closeConnection else {
+            return Sharing.Product(response, use: .own)
+        }
+        guard let note = response.note as? RequestNote else {
+            let isOwn = response.note is UnsharedNote
+            return Sharing.Product(response, use: isOwn ? .own : useByOthers(of: response, blanks: 0, mayKeep: mayKeep))
+        }
+        guard note.isWhole else { return Sharing.Product(response, use: .own) }
+        let use = useByOthers(of: response, blanks: note.blanks.count, mayKeep: mayKeep)
+        guard note.afterwards != nil else { return Sharing.Product(response, use: use) }
+        var others = response
+        others.note = note.shared(recv: note.recv, cache: nil)
+        return Sharing.Product(others, own: response, use: use)
     }
 
-    /// An answer without what is its own request's: the work that begins when it was sent.
-    private static func others(_ response: HTTPResponse) -> HTTPResponse {
-        guard let note = response.note as? RequestNote, note.afterwards != nil else { return response }
-        var response = response
-        response.note = note.shared(recv: note.recv, cache: nil)
-        return response
+    /// - Parameter blanks: how many values of it are each request's own.
+    private static func useByOthers(of response: HTTPResponse, blanks: Int, mayKeep: Bool) -> AnswerUse {
+        guard mayKeep else { return .shared }
+        let fields = response.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
+        return .kept(size: response.body.capacity + blanks * MemoryLayout<JSONWriter.Blank>.stride + fields + 512)
     }
 
     /// Another request's answer as a request's own.

@@ -53,6 +53,9 @@ package final class Service: HTTPResponder {
     /// The names of the taught models.
     package var taughtNames: [String] { taught?.names ?? [] }
 
+    /// The number of requests that wait for an answer, those that it is computed for among them.
+    package var waitingForAnswers: Int { shared.waiting }
+
     /// Sets the server whose numbers `/metrics` shows.
     func watch(_ server: HTTPServer) {
         self.server.withLock { $0.server = server }
@@ -217,8 +220,8 @@ package final class Service: HTTPResponder {
     static func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
         guard let client = call.client else { return nil }
         return SharedPredictions.Scope(
-            shared: call.service.shared, settings: call.live.settings, settingsNumber: call.live.number, client: client,
-            readsQuery: readsQuery)
+            shared: call.service.shared, settingsNumber: call.live.number, deadline: call.live.settings.deadline,
+            maxDeadline: call.live.settings.maxDeadline, client: client, readsQuery: readsQuery)
     }
 
     /// Throws if the daemon is draining or a model that has to be ready is not.

@@ -86,23 +86,32 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
 
     private typealias Waiter = CheckedContinuation<Ending, Never>
 
+    /// A request that waits for an answer.
+    private struct Waiting: Sendable {
+        let run: Machine.Run
+        let waiter: Waiter
+        /// Ends the wait at its deadline; nil for none.
+        var timer: Task<Void, Never>?
+    }
+
     private struct Running: Sendable {
-        var task: Task<Void, Never>?
-        var waiters: [UInt64: Waiter] = [:]
+        let key: SipHash.Key
         let content: Content
         /// The one that the work was begun for.
         let leader: UInt64
+        /// Those that wait for it beside that one.
+        var others: Set<UInt64> = []
+        var task: Task<Void, Never>?
     }
 
     private struct State: Sendable {
         var machine: Machine
         var works: [Machine.Run: Running] = [:]
-        var runs: [UInt64: Machine.Run] = [:]
-        var timers: [UInt64: Task<Void, Never>] = [:]
-        var lastMember: UInt64 = 0
+        var waiting: [UInt64: Waiting] = [:]
     }
 
     private let state: Mutex<State>
+    private let lastMember = Atomic<UInt64>(0)
     private let clock: MonotonicClock
 
     package init(_ limits: Machine.Limits, clock: MonotonicClock = .system) {
@@ -120,8 +129,10 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     /// The number of answers that are being computed.
     package var runs: Int { state.withLock { $0.works.count } }
 
-    /// The number of requests that wait for one, and of their timers.
-    package var waiting: (requests: Int, timers: Int) { state.withLock { ($0.runs.count, $0.timers.count) } }
+    /// The number of requests that wait for one, those that it is computed for among them, and of their timers.
+    package var waiting: (requests: Int, timers: Int) {
+        state.withLock { ($0.waiting.count, $0.waiting.values.filter { $0.timer != nil }.count) }
+    }
 
     /// True if finished answers are kept.
     package var keeps: Bool { state.withLock { $0.machine.keeps } }
@@ -136,10 +147,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         _ key: SipHash.Key, _ content: Content, deadline: MonotonicInstant? = nil, _ failures: Failures,
         work: @escaping Work
     ) async -> Reply {
-        let member = state.withLock { state in
-            state.lastMember &+= 1
-            return state.lastMember
-        }
+        let member = lastMember.wrappingAdd(1, ordering: .relaxed).newValue
         let ending = await withTaskCancellationHandler {
             await withCheckedContinuation { (waiter: Waiter) in
                 begin(key, content, member, deadline, waiter, work: work)
@@ -173,11 +181,11 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
                 switch arrival {
                 case .hit, .alone, .compare: break
                 case .joins(let run):
-                    state.works[run]?.waiters[member] = waiter
-                    state.runs[member] = run
+                    state.works[run]?.others.insert(member)
+                    state.waiting[member] = Waiting(run: run, waiter: waiter)
                 case .leads(let run):
-                    state.works[run] = Running(waiters: [member: waiter], content: content, leader: member)
-                    state.runs[member] = run
+                    state.works[run] = Running(key: key, content: content, leader: member)
+                    state.waiting[member] = Waiting(run: run, waiter: waiter)
                 }
                 return arrival
             }
@@ -217,8 +225,8 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
             self.leave(member) { _ in .late }
         }
         let isWanted = state.withLock { state in
-            guard state.runs[member] != nil else { return false }
-            state.timers[member] = timer
+            guard state.waiting[member] != nil else { return false }
+            state.waiting[member]?.timer = timer
             return true
         }
         if !isWanted { timer.cancel() }
@@ -227,43 +235,43 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     /// Ends a wait.
     /// - Parameter ending: how, by the work that is cancelled with it; nil where others wait for that.
     private func leave(_ member: UInt64, _ ending: (Task<Void, Never>?) -> Ending) {
-        let left = state.withLock { state -> (waiter: Waiter?, timer: Task<Void, Never>?, work: Task<Void, Never>?) in
-            guard let run = state.runs.removeValue(forKey: member) else { return (nil, nil, nil) }
-            let timer = state.timers.removeValue(forKey: member)
-            let waiter = state.works[run]?.waiters.removeValue(forKey: member)
-            guard state.machine.leave(run) else { return (waiter, timer, nil) }
-            return (waiter, timer, state.works.removeValue(forKey: run)?.task)
+        let left = state.withLock { state -> (wait: Waiting, work: Task<Void, Never>?)? in
+            guard let wait = state.waiting.removeValue(forKey: member) else { return nil }
+            guard let key = state.works[wait.run]?.key else { return (wait, nil) }
+            state.works[wait.run]?.others.remove(member)
+            guard state.machine.leave(wait.run, key) else { return (wait, nil) }
+            return (wait, state.works.removeValue(forKey: wait.run)?.task)
         }
-        left.timer?.cancel()
+        guard let left else { return }
+        left.wait.timer?.cancel()
         left.work?.cancel()
-        left.waiter?.resume(returning: ending(left.work))
+        left.wait.waiter.resume(returning: ending(left.work))
     }
 
     private func end(_ run: Machine.Run, _ result: Result<Product, Failure>) {
         let now = clock.now()
-        var timers: [Task<Void, Never>] = []
-        let work = state.withLock { state -> Running? in
-            var kept: (answer: Answer, size: Int)?
-            if case .success(let product) = result, case .kept(let size) = product.use { kept = (product.answer, size) }
-            state.machine.end(run, kept: kept, at: now)
-            let work = state.works.removeValue(forKey: run)
-            for member in work?.waiters.keys ?? [:].keys {
-                state.runs[member] = nil
-                if let timer = state.timers.removeValue(forKey: member) { timers.append(timer) }
+        let product = try? result.get()
+        let isShared = product.map { $0.use != .own } ?? false
+        let ended = state.withLock { state -> (work: Running, leader: Waiting?, others: [Waiting])? in
+            guard let work = state.works.removeValue(forKey: run) else { return nil }
+            let leader = state.waiting.removeValue(forKey: work.leader)
+            var others: [Waiting] = []
+            for member in work.others {
+                if let other = state.waiting.removeValue(forKey: member) { others.append(other) }
             }
-            return work
+            var kept: (answer: Answer, size: Int)?
+            if let product, case .kept(let size) = product.use { kept = (product.answer, size) }
+            state.machine.end(run, work.key, others: others.count, isShared: isShared, kept: kept, at: now)
+            return (work, leader, others)
         }
-        for timer in timers { timer.cancel() }
-        guard let work else { return }
-        for (member, waiter) in work.waiters {
-            switch (result, member == work.leader) {
-            case (.success(let product), true): waiter.resume(returning: .outcome(.success(product.own), .computed))
-            case (.success(let product), false):
-                waiter.resume(
-                    returning: product.use == .own
-                        ? .alone(work.content) : .outcome(.success(product.answer), .joined))
-            case (.failure(let error), true): waiter.resume(returning: .outcome(.failure(error), .computed))
-            case (.failure, false): waiter.resume(returning: .alone(work.content))
+        guard let ended else { return }
+        ended.leader?.waiter.resume(returning: .outcome(result.map { $0.own }, .computed))
+        for other in ended.others {
+            other.timer?.cancel()
+            if let product, isShared {
+                other.waiter.resume(returning: .outcome(.success(product.answer), .joined))
+            } else {
+                other.waiter.resume(returning: .alone(ended.work.content))
             }
         }
     }

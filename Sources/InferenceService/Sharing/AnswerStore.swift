@@ -98,5 +98,7 @@ struct AnswerStore<Answer: Sendable>: Sendable {
         places[entry.key] = nil
         entries[place] = nil
         free.append(place)
+        // The room of many small ones is not held when they are gone.
+        if places.isEmpty { (places, entries, free) = ([:], [], []) }
     }
 }

@@ -42,7 +42,8 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
         /// Finished answers that are kept, and their bytes.
         package var answers = 0
         package var bytes = 0
-        /// Requests that were answered by a finished answer, that waited for one under way, and that did neither.
+        /// Requests that were given a finished answer, those that were given another's when it was there, and those
+        /// that computed their own. Whoever left before is in none of them.
         package var hits: UInt64 = 0
         package var joined: UInt64 = 0
         package var misses: UInt64 = 0
@@ -56,7 +57,6 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
     }
 
     private var underWay: [SipHash.Key: UnderWay] = [:]
-    private var keys: [Run: SipHash.Key] = [:]
     private var store: AnswerStore<Answer>
     private var nextRun: Run = 0
     private var hits: UInt64 = 0
@@ -81,7 +81,7 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
     }
 
     /// The number of answers that are being computed.
-    package var runs: Int { keys.count }
+    package var runs: Int { underWay.count }
 
     /// A request came. Contents may be long, so they are compared elsewhere, and it comes again with the result.
     /// - Parameter compared: the run with whose content its own was compared; nil for none.
@@ -96,7 +96,6 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
             misses &+= 1
             nextRun &+= 1
             underWay[key] = UnderWay(run: nextRun, content: content, members: 1)
-            keys[nextRun] = key
             return .leads(nextRun)
         }
         guard let compared, compared.run == under.run else { return .compare(under.run, under.content) }
@@ -104,34 +103,31 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
             misses &+= 1
             return .alone
         }
-        joined &+= 1
         underWay[key]?.members += 1
         return .joins(under.run)
     }
 
     /// One of those that wait for an answer no longer wants it.
     /// - Returns: true if nobody does: the work is to be cancelled, and who asks from now on computes it again.
-    package mutating func leave(_ run: Run) -> Bool {
-        guard let key = keys[run], var under = underWay[key] else { return false }
+    package mutating func leave(_ run: Run, _ key: SipHash.Key) -> Bool {
+        guard var under = underWay[key], under.run == run else { return false }
         under.members -= 1
-        guard under.members == 0 else {
-            underWay[key] = under
-            return false
-        }
-        forget(run, key)
-        return true
+        underWay[key] = under.members == 0 ? nil : under
+        return under.members == 0
     }
 
     /// The work on an answer ended.
-    /// - Parameter kept: the answer, with its bytes, if it may be given again; nil otherwise.
-    package mutating func end(_ run: Run, kept: (answer: Answer, size: Int)?, at now: MonotonicInstant) {
-        guard let key = keys[run] else { return }
-        forget(run, key)
-        if let kept, store.capacity > 0 { store.keep(kept.answer, size: kept.size, for: key, at: now) }
-    }
-
-    private mutating func forget(_ run: Run, _ key: SipHash.Key) {
-        keys[run] = nil
+    /// - Parameters:
+    ///   - others: the number of requests that waited for it beside the one that it was computed for.
+    ///   - isShared: true if they get it; otherwise each computes its own.
+    ///   - kept: the answer, with its bytes, if it may be given again; nil otherwise.
+    package mutating func end(
+        _ run: Run, _ key: SipHash.Key, others: Int = 0, isShared: Bool = true, kept: (answer: Answer, size: Int)?,
+        at now: MonotonicInstant
+    ) {
+        guard underWay[key]?.run == run else { return }
         underWay[key] = nil
+        if isShared { joined &+= UInt64(clamping: others) } else { misses &+= UInt64(clamping: others) }
+        if let kept, store.capacity > 0 { store.keep(kept.answer, size: kept.size, for: key, at: now) }
     }
 }

@@ -11,6 +11,9 @@ package struct SipHash: Sendable {
             self.high = high
         }
 
+        /// A half is enough to find it: nobody can choose results that have one.
+        package func hash(into hasher: inout Hasher) { hasher.combine(low) }
+
         /// A key that nobody can guess.
         package static func random() -> Key {
             var source = SystemRandomNumberGenerator()
@@ -35,35 +38,30 @@ package struct SipHash: Sendable {
 
     /// Adds bytes. Adding them in pieces gives the same result.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        var next = 0
-        while count & 7 != 0, next < bytes.count {
-            add(bytes[next])
-            next += 1
-        }
+        var next = min(Int((8 &- (count & 7)) & 7), bytes.count)
+        if next > 0 { add(Self.word(bytes, 0, next), size: next) }
         while bytes.count &- next >= 8 {
             absorb(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: next, as: UInt64.self)))
             next &+= 8
             count &+= 8
         }
-        while next < bytes.count {
-            add(bytes[next])
-            next += 1
-        }
+        if next < bytes.count { add(Self.word(bytes, next, bytes.count), size: bytes.count &- next) }
     }
 
-    /// Adds a text with its length before it, so that two texts in a row are never another two.
-    package mutating func update(_ text: some StringProtocol) {
-        var text = String(text)
+    /// Adds a text, with its length before it and filled up to whole words, so that two texts in a row are never
+    /// another two.
+    package mutating func update(_ text: String) {
+        var text = text
         text.withUTF8 { bytes in
             update(UInt64(bytes.count))
             update(UnsafeRawBufferPointer(bytes))
+            let missing = Int((8 &- (UInt64(bytes.count) & 7)) & 7)
+            if missing > 0 { add(0, size: missing) }
         }
     }
 
     /// Adds a number, as eight bytes.
-    package mutating func update(_ number: UInt64) {
-        withUnsafeBytes(of: number.littleEndian) { update($0) }
-    }
+    package mutating func update(_ number: UInt64) { add(number, size: 8) }
 
     /// The result of all that was added.
     package func finish() -> Key {
@@ -77,13 +75,27 @@ package struct SipHash: Sendable {
         return Key(low: low, high: end.v0 ^ end.v1 ^ end.v2 ^ end.v3)
     }
 
-    private mutating func add(_ byte: UInt8) {
-        rest |= UInt64(byte) << ((count & 7) &* 8)
-        count &+= 1
-        guard count & 7 == 0 else { return }
-        let word = rest
-        rest = 0
-        absorb(word)
+    /// Up to seven bytes, as the lowest ones of a word.
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ from: Int, _ end: Int) -> UInt64 {
+        var word: UInt64 = 0
+        var next = end
+        while next > from {
+            next &-= 1
+            word = (word &<< 8) | UInt64(bytes[next])
+        }
+        return word
+    }
+
+    /// Adds the lowest bytes of a word, of which the others are 0.
+    /// - Parameter size: how many; 1 to 8.
+    private mutating func add(_ word: UInt64, size: Int) {
+        let held = count & 7, size = UInt64(truncatingIfNeeded: size)
+        count &+= size
+        rest |= word &<< (held &* 8)
+        guard held &+ size >= 8 else { return }
+        let full = rest
+        rest = held == 0 ? 0 : word &>> ((8 &- held) &* 8)
+        absorb(full)
     }
 
     @inline(__always)

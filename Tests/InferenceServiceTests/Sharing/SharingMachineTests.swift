@@ -41,7 +41,7 @@ import Testing
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(0)) == "leads 1")
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(0)) == "joins 1")
         #expect(Self.arrive(&machine, Self.key(2), "b", Self.at(0)) == "leads 2")
-        machine.end(1, kept: ("A", 10), at: Self.at(1))
+        machine.end(1, Self.key(1), others: 1, kept: ("A", 10), at: Self.at(1))
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(10)) == "hit A")
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(11)) == "leads 3")
         let usage = machine.usage
@@ -63,11 +63,11 @@ import Testing
         _ = Self.arrive(&machine, Self.key(1), "a", Self.at(0))
         // The third finds nobody left.
         for cancels in [false, true, false] {
-            let last = machine.leave(1)
+            let last = machine.leave(1, Self.key(1))
             #expect(last == cancels)
         }
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(0)) == "leads 2")
-        machine.end(1, kept: ("late", 10), at: Self.at(0))
+        machine.end(1, Self.key(1), kept: ("late", 10), at: Self.at(0))
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(0)) == "joins 2", "the end of a run that was left")
         #expect(machine.usage.answers == 0)
     }
@@ -80,11 +80,12 @@ import Testing
         }
         #expect(arrive(nil) == "leads 1")
         #expect(arrive(nil) == "compare 1")
-        machine.end(1, kept: nil, at: Self.at(0))
+        machine.end(1, Self.key(1), kept: nil, at: Self.at(0))
         #expect(arrive((1, true)) == "leads 2")
         #expect(arrive((1, true)) == "compare 2")
         #expect(arrive((2, true)) == "joins 2")
         #expect(arrive((2, false)) == "alone")
+        machine.end(2, Self.key(1), others: 1, kept: nil, at: Self.at(0))
         #expect(machine.usage.joined == 1 && machine.usage.misses == 3)
     }
 
@@ -95,7 +96,7 @@ import Testing
             guard case .leads(let run) = machine.arrive(Self.key(number), "x", compared: nil, at: Self.at(0)) else {
                 return
             }
-            machine.end(run, kept: ("\(number)", size), at: Self.at(0))
+            machine.end(run, Self.key(number), kept: ("\(number)", size), at: Self.at(0))
         }
         for number in 1...3 { add(UInt64(number), size: 10) }
         #expect(Self.arrive(&machine, Self.key(1), "x", Self.at(1)) == "hit 1")
@@ -110,6 +111,19 @@ import Testing
         machine.use(Machine.Limits(capacity: 0, age: .seconds(10)))
         #expect(machine.usage.bytes == 0)
         #expect(Self.arrive(&machine, Self.key(1), "x", Self.at(1)).hasPrefix("leads"))
+    }
+
+    @Test("those that waited for an answer that is not shared count as misses, and those that left count as nothing")
+    func waitedInVain() {
+        var machine = Self.machine()
+        for _ in 0..<4 { _ = Self.arrive(&machine, Self.key(1), "a", Self.at(0)) }
+        let last = machine.leave(1, Self.key(1))
+        #expect(!last && machine.usage.misses == 1)
+        machine.end(1, Self.key(1), others: 2, isShared: false, kept: nil, at: Self.at(0))
+        #expect(machine.usage.joined == 0 && machine.usage.misses == 3)
+        machine.end(1, Self.key(1), others: 2, kept: nil, at: Self.at(0))
+        #expect(machine.usage.joined == 0, "a run ends once")
+        #expect(machine.runs == 0)
     }
 
     @Test("random histories agree with a list that is searched")
@@ -141,7 +155,7 @@ import Testing
                 guard !runs.isEmpty else { continue }
                 let index = Int(random.next() % UInt64(runs.count))
                 runs[index].members -= 1
-                let last = machine.leave(runs[index].run)
+                let last = machine.leave(runs[index].run, Self.key(runs[index].key))
                 #expect(last == (runs[index].members == 0), "step \(step)")
                 if runs[index].members == 0 { runs.remove(at: index) }
             default:
@@ -149,7 +163,8 @@ import Testing
                 let run = runs.remove(at: Int(random.next() % UInt64(runs.count)))
                 let size = Int(random.next() % 30)
                 let isKept = random.next() % 5 != 0
-                machine.end(run.run, kept: isKept ? ("\(run.key)", size) : nil, at: Self.at(now))
+                let answer: (answer: String, size: Int)? = isKept ? ("\(run.key)", size) : nil
+                machine.end(run.run, Self.key(run.key), others: run.members - 1, kept: answer, at: Self.at(now))
                 if isKept { kept.add(run.key, size: size, at: now) }
             }
             #expect(machine.usage.bytes == kept.bytes, "step \(step)")
@@ -222,7 +237,7 @@ import Testing
             let key = Self.key(picture())
             switch machine.arrive(key, "x", compared: nil, at: Self.at(0)) {
             case .hit: hits += step >= 20_000 ? 1 : 0
-            case .leads(let run): machine.end(run, kept: ("y", 1), at: Self.at(0))
+            case .leads(let run): machine.end(run, key, kept: ("y", 1), at: Self.at(0))
             case .joins, .alone, .compare: Issue.record("nothing is under way")
             }
         }
