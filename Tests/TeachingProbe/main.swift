@@ -20,7 +20,7 @@ struct Probe {
                 "parts", Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 8, .auto)
             return
         }
-        let examples = model.view.state.examples
+        let examples = Array(model.view.state.examples)
         switch next(20) {
         case 0 where number % 40 > 30: try store.remove("parts")
         case 1...3 where !examples.isEmpty: try model.forget(examples[next(examples.count)].id)

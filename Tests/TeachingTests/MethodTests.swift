@@ -64,8 +64,6 @@ import Testing
             confusions == expected.confusions.prefix(10).map { [set.labels[$0[0]], set.labels[$0[1]], "\($0[2])"] })
     }
 
-    /// So many rows that all processors work on them, in blocks: the mean directions are those of the plain formula,
-    /// and the same each time.
     @Test("with thousands of rows the mean directions equal the plain formula and do not vary")
     func manyRowsGiveTheMeansOfTheFormula() throws {
         let (dimension, count) = (512, 8_192)

@@ -53,7 +53,7 @@ struct TaughtHandler: Sendable {
 
     func examples(_ name: String, _ label: String?) throws(ServiceError) -> HTTPResponse {
         let all = try taught.find(name).view.state.examples
-        let wanted = label.map { label in all.filter { $0.label == label } } ?? all
+        let wanted = label.map { label in all.filter { $0.label == label } } ?? Array(all)
         return TaughtWriter.json(.ok) { TaughtWriter.write(wanted, to: &$0) }
     }
 

@@ -6,40 +6,44 @@ struct Centering {
 
     init(center: [Float]) { self.center = center }
 
-    /// The rows that are summed by themselves, and their sums then: many small numbers are added to few large ones less
-    /// often.
-    private static let block = 1_024
-
-    /// The centre of these rows.
+    /// The centre of these rows, which are in the order of their classes.
     init(_ set: ExampleSet, rows: [Int]) {
-        guard let first = rows.first, let last = rows.last, set.classes[first] != set.classes[last] else {
-            center = [Float](repeating: 0, count: set.dimension)
-            return
-        }
-        let dimension = set.dimension, count = (rows.count + Self.block - 1) / Self.block
-        var sums = [Double](repeating: 0, count: count * dimension)
-        sums.withUnsafeMutableBufferPointer { sums in
-            for block in 0..<count {
-                let sum = UnsafeMutableBufferPointer(rebasing: sums[block * dimension..<(block + 1) * dimension])
-                for row in rows[block * Self.block..<min((block + 1) * Self.block, rows.count)] {
-                    set.rows[row].withUnsafeBufferPointer { Vectors.add($0, to: sum) }
-                }
-            }
-        }
-        center = (0..<dimension).map { index in
-            let sum = stride(from: index, to: sums.count, by: dimension).reduce(0) { $0 + sums[$1] }
-            return Float(sum / Double(rows.count))
-        }
+        self.init(
+            sums: set.groups(of: rows).map { Self.sum(of: $0, set) }, count: rows.count, dimension: set.dimension)
     }
 
-    /// Adds the direction of an embedding from the centre; nothing where it has none. Bit for bit as ``apply(_:_:)``
-    /// and a sum.
-    func add(directionOf embedding: UnsafeBufferPointer<Float>, to sum: UnsafeMutableBufferPointer<Double>) {
-        center.withUnsafeBufferPointer { center in
-            let square = Vectors.squaredDistance(embedding, center)
-            guard square > 1e-24, square.isFinite else { return }
-            Vectors.add(1 / square.squareRoot(), embedding, less: center, to: sum)
+    /// The centre of so many rows with these sums of their classes, which are added in their order: a sum that was kept
+    /// gives the same bits as one that is made anew.
+    init(sums: [[Double]], count: Int, dimension: Int) {
+        guard sums.count > 1 else {
+            center = [Float](repeating: 0, count: dimension)
+            return
         }
+        var total = [Double](repeating: 0, count: dimension)
+        total.withUnsafeMutableBufferPointer { total in
+            for sum in sums { sum.withUnsafeBufferPointer { Vectors.add(1, $0, to: total) } }
+        }
+        center = total.map { Float($0 / Double(count)) }
+    }
+
+    /// The sum of some rows, added in their order.
+    static func sum(of rows: some Sequence<Int>, _ set: ExampleSet) -> [Double] {
+        var sum = [Double](repeating: 0, count: set.dimension)
+        sum.withUnsafeMutableBufferPointer { sum in
+            for row in rows { set.rows[row].withUnsafeBufferPointer { Vectors.add($0, to: sum) } }
+        }
+        return sum
+    }
+
+    /// Adds the direction of an embedding from a centre; nothing where it has none. Bit for bit as ``apply(_:_:)`` and
+    /// a sum.
+    static func add(
+        directionOf embedding: UnsafeBufferPointer<Float>, from center: UnsafeBufferPointer<Double>,
+        to sum: UnsafeMutableBufferPointer<Double>
+    ) {
+        let square = Vectors.squaredDistance(embedding, center)
+        guard square > 1e-24, square.isFinite else { return }
+        Vectors.add(1 / square.squareRoot(), embedding, less: center, to: sum)
     }
 
     /// The direction of an embedding from the centre, in `result`; zeros where it has none.

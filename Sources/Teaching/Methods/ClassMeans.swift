@@ -7,23 +7,14 @@ struct ClassMeans {
     let lengths: [Double]
 
     init(_ set: ExampleSet, rows: [Int], centering: Centering) {
-        let dimension = set.dimension
-        var groups: [Range<Int>] = []
-        var first = 0
-        for next in 1...max(1, rows.count)
-        where next >= rows.count || set.classes[rows[next]] != set.classes[rows[first]] {
-            if first < rows.count { groups.append(first..<next) }
-            first = next
-        }
+        let dimension = set.dimension, center = centering.center.map { Double($0) }
         var means = [Float](repeating: 0, count: set.labels.count * dimension)
         var lengths = [Double](repeating: 0, count: set.labels.count)
         means.withUnsafeMutableBufferPointer { means in
-            lengths.withUnsafeMutableBufferPointer { lengths in
-                for group in groups {
-                    let label = set.classes[rows[group.lowerBound]]
-                    let mean = UnsafeMutableBufferPointer(rebasing: means[label * dimension..<(label + 1) * dimension])
-                    lengths[label] = Self.mean(of: rows[group], set, centering, mean)
-                }
+            for group in set.groups(of: rows) {
+                let label = set.classes[group[group.startIndex]]
+                let mean = UnsafeMutableBufferPointer(rebasing: means[label * dimension..<(label + 1) * dimension])
+                lengths[label] = Self.mean(of: group, set, center, mean)
             }
         }
         self.rows = means
@@ -33,11 +24,15 @@ struct ClassMeans {
     /// The direction of the mean of some rows' directions in `result`, and the mean's length; 0 and zeros where it has
     /// none.
     private static func mean(
-        of rows: ArraySlice<Int>, _ set: ExampleSet, _ centering: Centering, _ result: UnsafeMutableBufferPointer<Float>
+        of rows: ArraySlice<Int>, _ set: ExampleSet, _ center: [Double], _ result: UnsafeMutableBufferPointer<Float>
     ) -> Double {
         withUnsafeTemporaryAllocation(of: Double.self, capacity: set.dimension) { sum in
             sum.initialize(repeating: 0)
-            for row in rows { set.rows[row].withUnsafeBufferPointer { centering.add(directionOf: $0, to: sum) } }
+            center.withUnsafeBufferPointer { center in
+                for row in rows {
+                    set.rows[row].withUnsafeBufferPointer { Centering.add(directionOf: $0, from: center, to: sum) }
+                }
+            }
             let length = sum.reduce(0) { $0 + $1 * $1 }.squareRoot()
             guard length > 1e-12 else { return 0 }
             for index in result.indices { result[index] = Float(sum[index] / length) }

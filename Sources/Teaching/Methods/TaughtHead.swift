@@ -55,9 +55,13 @@ package struct TaughtHead: Sendable, Equatable {
     }
 
     /// Learns from a part of the examples; nil if it was cancelled.
-    init?(_ method: TeachingMethod, _ set: ExampleSet, part: ExampleSet.Part, isCancelled: () -> Bool) {
+    /// - Parameter centering: that of the part, where it is known.
+    init?(
+        _ method: TeachingMethod, _ set: ExampleSet, part: ExampleSet.Part, centering: Centering? = nil,
+        isCancelled: () -> Bool
+    ) {
         let rows = set.rows(of: part)
-        let centering = Centering(set, rows: rows)
+        let centering = centering ?? Centering(set, rows: rows)
         self.method = method
         labels = set.labels
         dimension = set.dimension

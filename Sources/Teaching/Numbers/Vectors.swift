@@ -95,18 +95,18 @@ enum Vectors {
 
     /// The square of the length of the values less the centre.
     @inline(__always)
-    static func squaredDistance(_ values: UnsafeBufferPointer<Float>, _ center: UnsafeBufferPointer<Float>) -> Double {
+    static func squaredDistance(_ values: UnsafeBufferPointer<Float>, _ center: UnsafeBufferPointer<Double>) -> Double {
         let count = min(values.count, center.count)
         var lanes = SIMD8<Double>(repeating: 0)
         var index = 0
         while index &+ 8 <= count {
-            let difference = SIMD8<Double>(eight(values, index)) - SIMD8<Double>(eight(center, index))
+            let difference = SIMD8<Double>(eight(values, index)) - eight(center, index)
             lanes += difference * difference
             index &+= 8
         }
         var square = lanes.sum()
         while index < count {
-            let difference = Double(values[index]) - Double(center[index])
+            let difference = Double(values[index]) - center[index]
             square += difference * difference
             index &+= 1
         }
@@ -116,18 +116,18 @@ enum Vectors {
     /// `sum += factor * (values - center)`.
     @inline(__always)
     static func add(
-        _ factor: Double, _ values: UnsafeBufferPointer<Float>, less center: UnsafeBufferPointer<Float>,
+        _ factor: Double, _ values: UnsafeBufferPointer<Float>, less center: UnsafeBufferPointer<Double>,
         to sum: UnsafeMutableBufferPointer<Double>
     ) {
         let count = min(values.count, center.count, sum.count)
         var index = 0
         while index &+ 8 <= count {
-            let difference = SIMD8<Double>(eight(values, index)) - SIMD8<Double>(eight(center, index))
+            let difference = SIMD8<Double>(eight(values, index)) - eight(center, index)
             store(eight(UnsafeBufferPointer(sum), index) + difference * factor, in: sum, index)
             index &+= 8
         }
         while index < count {
-            sum[index] += (Double(values[index]) - Double(center[index])) * factor
+            sum[index] += (Double(values[index]) - center[index]) * factor
             index &+= 1
         }
     }

@@ -35,6 +35,9 @@ package struct ExampleID: Hashable, Comparable, Sendable, CustomStringConvertibl
         self.init(digest: bytes)
     }
 
+    /// The first byte.
+    var first: Int { Int(words[0] >> 56) }
+
     /// The 32 bytes.
     package var bytes: [UInt8] {
         (0..<4).flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: words[word] >> UInt64(56 - 8 * $0)) } }

@@ -15,8 +15,9 @@ enum JournalRecord: Equatable {
 
     /// The state as records that begin a new journal.
     static func all(of state: TaughtState) -> [JournalRecord] {
-        let pieces = stride(from: 0, to: state.examples.count, by: 256).map {
-            JournalRecord.examples(Array(state.examples[$0..<min($0 + 256, state.examples.count)]))
+        let examples = Array(state.examples)
+        let pieces = stride(from: 0, to: examples.count, by: 256).map {
+            JournalRecord.examples(Array(examples[$0..<min($0 + 256, examples.count)]))
         }
         return [.created(state.embedder, dimension: state.dimension, state.choice)] + pieces
             + [.versions(state.versions, serving: state.serving, next: state.next)]
@@ -42,7 +43,7 @@ extension TaughtState {
             guard more.allSatisfy({ $0.embedding.count == dimension }) else { return false }
             if let last = examples.last, let first = more.first, !(last.id < first.id) { return false }
             guard zip(more, more.dropFirst()).allSatisfy({ $0.id < $1.id }) else { return false }
-            examples += more
+            for example in more { examples[example.id] = example }
         case .versions(let list, let serving, let next):
             (versions, self.serving, self.next) = (list, serving, next)
         case .change(let change):

@@ -33,19 +33,18 @@ extension TaughtState {
     mutating func apply(_ change: TaughtChange, keeping: Int) {
         let number = next
         for item in change.items {
-            let place = place(of: item.id)
-            if place < examples.count, examples[place].id == item.id {
-                guard examples[place].label != item.label else { continue }
+            if var example = examples[item.id] {
+                guard example.label != item.label else { continue }
                 // What only versions need that are no longer kept is dropped: a picture may move as often as anybody
                 // likes.
                 let oldest = versions.first?.number ?? number
-                examples[place].earlier.removeAll { $0.until < oldest }
-                examples[place].earlier.append(Example.Earlier(until: number - 1, label: examples[place].label))
-                examples[place].label = item.label
+                example.earlier.removeAll { $0.until < oldest }
+                example.earlier.append(Example.Earlier(until: number - 1, label: example.label))
+                example.label = item.label
+                examples[item.id] = example
             } else if let embedding = item.embedding {
-                let example = Example(
+                examples[item.id] = Example(
                     id: item.id, label: item.label, embedding: embedding, since: number, added: change.time)
-                examples.insert(example, at: place)
             }
         }
         addVersion(change.method, change.evaluation, keeping: keeping)
@@ -63,8 +62,11 @@ extension TaughtState {
             }
         }
         versions = zip(versions, dropped).filter { !$0.1 }.map(\.0)
-        examples.removeAll { ids.contains($0.id) }
-        for index in examples.indices { examples[index].earlier.removeAll { $0.label == label } }
+        for id in ids { examples[id] = nil }
+        for var example in examples where example.earlier.contains(where: { $0.label == label }) {
+            example.earlier.removeAll { $0.label == label }
+            examples[example.id] = example
+        }
         guard !examples.isEmpty else {
             // Nothing is left to serve, and no method was chosen by anything that is left.
             (versions, serving, next) = ([], 0, next + 1)
@@ -78,11 +80,13 @@ extension TaughtState {
         let method = method
         self.embedder = embedder
         self.dimension = dimension
-        examples = examples.compactMap { example in
+        let since = next
+        let rebuilt = examples.compactMap { example in
             embeddings[example.id].map {
-                Example(id: example.id, label: example.label, embedding: $0, since: next, added: example.added)
+                Example(id: example.id, label: example.label, embedding: $0, since: since, added: example.added)
             }
         }
+        examples = ExampleList(rebuilt)
         (versions, serving) = ([], 0)
         if !examples.isEmpty { addVersion(method, nil, keeping: 1) } else { next += 1 }
     }

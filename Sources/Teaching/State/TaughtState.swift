@@ -54,7 +54,7 @@ package struct TaughtState: Sendable, Equatable {
     package internal(set) var dimension: Int
     package let choice: MethodChoice
     /// Sorted by their digests.
-    package internal(set) var examples: [Example] = []
+    package internal(set) var examples = ExampleList()
     /// Those that are kept, in their order.
     package internal(set) var versions: [TaughtVersion] = []
     /// The number of the version that serves; 0 where there is none.
@@ -73,27 +73,10 @@ package struct TaughtState: Sendable, Equatable {
 
     package func version(_ number: Int) -> TaughtVersion? { versions.first { $0.number == number } }
 
-    package func example(_ id: ExampleID) -> Example? {
-        let place = place(of: id)
-        return place < examples.count && examples[place].id == id ? examples[place] : nil
-    }
-
-    /// The place of an example, or the one where it belongs.
-    func place(of id: ExampleID) -> Int {
-        var low = 0, high = examples.count
-        while low < high {
-            let middle = (low + high) / 2
-            if examples[middle].id < id { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    package func example(_ id: ExampleID) -> Example? { examples[id] }
 
     /// The number of examples of each class that is taught now.
-    package var counts: [String: Int] {
-        var counts: [String: Int] = [:]
-        for example in examples { counts[example.label, default: 0] += 1 }
-        return counts
-    }
+    package var counts: [String: Int] { examples.counts }
 
     /// The examples of a version, sorted by class and then by digest; nil if it has none.
     package func exampleSet(of version: Int) -> ExampleSet? {

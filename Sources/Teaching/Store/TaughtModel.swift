@@ -18,6 +18,13 @@ package final class TaughtModel: Sendable {
     private struct Files {
         var journal: JournalFile
         var isRemoved = false
+        /// Those of the state that is shown; nil where they have to be made anew.
+        var newest: NewestExamples?
+
+        /// Takes up what became of some examples.
+        mutating func update(_ ids: [ExampleID], from old: TaughtState, to new: TaughtState) {
+            if newest?.update(ids, from: old, to: new) == false { newest = nil }
+        }
     }
 
     /// A picture to learn.
@@ -53,16 +60,24 @@ package final class TaughtModel: Sendable {
         self.folder = folder
         self.total = total
         self.limits = limits
-        files = Guarded(Files(journal: journal))
-        current = Guarded(TaughtView(state: state, head: Self.head(of: state)))
+        var files = Files(journal: journal)
+        current = Guarded(TaughtView(state: state, head: Self.head(of: state, &files.newest)))
+        self.files = Guarded(files)
     }
 
     /// The model as it is now.
     package var view: TaughtView { current.withLock { $0 } }
 
-    private static func head(of state: TaughtState) -> TaughtHead? {
-        guard let version = state.served, let set = state.exampleSet(of: version.number) else { return nil }
-        return TaughtHead(version.method, set)
+    /// The head of a state.
+    /// - Parameter newest: the examples of its newest version; made, where they are nil and that version serves.
+    private static func head(of state: TaughtState, _ newest: inout NewestExamples?) -> TaughtHead? {
+        guard let version = state.served else { return nil }
+        let isNewest = version.number == state.versions.last?.number
+        if isNewest, newest == nil { newest = NewestExamples(state) }
+        guard isNewest, let examples = newest else {
+            return state.exampleSet(of: version.number).flatMap { TaughtHead(version.method, $0) }
+        }
+        return TaughtHead(version.method, examples.set, part: .all, centering: examples.centering) { false }
     }
 
     // MARK: Changes
@@ -88,7 +103,14 @@ package final class TaughtModel: Sendable {
             try check(state, limits)
             let added = Set(items.filter { $0.embedding != nil }.map(\.id))
             let pictures = examples.filter { added.contains($0.id) }
-            try append(.change(change), state, pictures, limits, &files)
+            let ids = items.map(\.id)
+            files.update(ids, from: old, to: state)
+            do throws(TeachingError) {
+                try append(.change(change), state, pictures, limits, &files)
+            } catch {
+                files.update(ids, from: state, to: old)
+                throw error
+            }
             return outcomes
         }
     }
@@ -221,7 +243,7 @@ package final class TaughtModel: Sendable {
         _ record: JournalRecord, _ state: TaughtState, _ pictures: [NewExample], _ limits: TeachingLimits,
         _ files: inout Files
     ) throws(TeachingError) {
-        let next = TaughtView(state: state, head: head(of: state))
+        let next = TaughtView(state: state, head: head(of: state, &files))
         let bytes = JournalFile.length(of: record) + pictures.reduce(0) { $0 + ($1.picture?.count ?? 0) }
         try total.take(bytes, limit: limits.bytes)
         do throws(TeachingError) {
@@ -236,10 +258,10 @@ package final class TaughtModel: Sendable {
     }
 
     /// The head of a state: the current one, where neither the examples that serve nor the method change.
-    private func head(of state: TaughtState) -> TaughtHead? {
+    private func head(of state: TaughtState, _ files: inout Files) -> TaughtHead? {
         let now = view
         if state.serving == now.state.serving, state.next == now.state.next { return now.head }
-        return Self.head(of: state)
+        return Self.head(of: state, &files.newest)
     }
 
     private func forget(_ ids: Set<ExampleID>, label: String?, _ files: inout Files) throws(TeachingError) {
@@ -252,10 +274,11 @@ package final class TaughtModel: Sendable {
     private func rewrite(
         _ state: TaughtState, without ids: Set<ExampleID>, _ files: inout Files
     ) throws(TeachingError) {
-        let next = TaughtView(state: state, head: Self.head(of: state))
+        var newest: NewestExamples?
+        let next = TaughtView(state: state, head: Self.head(of: state, &newest))
         let before = Folders.bytes(in: folder)
         let (journal, unsynced) = try JournalFile.write(JournalRecord.all(of: state), to: files.journal.path)
-        files.journal = journal
+        (files.journal, files.newest) = (journal, newest)
         KeptPictures.remove(ids, in: folder)
         current.withLock { $0 = next }
         total.change(by: Folders.bytes(in: folder) - before)

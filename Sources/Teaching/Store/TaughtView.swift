@@ -20,7 +20,7 @@ package struct TaughtView: Sendable {
         self.head = head
     }
 
-    /// Learns the head of a version that is kept, as it is now. Takes as long as a change.
+    /// Learns the head of a version that is kept, as it is now. Reads all examples.
     package func head(of version: Int) -> TaughtHead? {
         guard let kept = state.version(version), let set = state.exampleSet(of: version) else { return nil }
         return TaughtHead(kept.method, set)
@@ -42,6 +42,9 @@ package struct TaughtView: Sendable {
 
     /// The classes of the version that serves, with their numbers of examples, sorted.
     package var classes: [(label: String, examples: Int)] {
+        if let head, state.serving == state.versions.last?.number {
+            return head.labels.map { ($0, state.counts[$0] ?? 0) }
+        }
         var counts: [String: Int] = [:]
         for example in state.examples {
             if let label = example.label(in: state.serving) { counts[label, default: 0] += 1 }

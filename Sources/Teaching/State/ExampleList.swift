@@ -1,0 +1,36 @@
+/// Examples, sorted by their digests. They lie in 256 parts by the first byte of these: a version with one example more
+/// copies one part, and not a hundred thousand examples.
+package struct ExampleList: Sequence, Sendable, Equatable {
+    private var parts = [[Example]](repeating: [], count: 256)
+    /// The number of examples of each class.
+    package private(set) var counts: [String: Int] = [:]
+
+    init(_ examples: [Example] = []) {
+        for example in examples { self[example.id] = example }
+    }
+
+    package var count: Int { counts.values.reduce(0, +) }
+    package var isEmpty: Bool { counts.isEmpty }
+    var last: Example? { parts.last { !$0.isEmpty }?.last }
+
+    package func makeIterator() -> FlattenSequence<[[Example]]>.Iterator { parts.joined().makeIterator() }
+
+    /// The example with a digest.
+    subscript(id: ExampleID) -> Example? {
+        get {
+            let place = parts[id.first].place { $0.id < id }
+            guard place < parts[id.first].count, parts[id.first][place].id == id else { return nil }
+            return parts[id.first][place]
+        }
+        set {
+            let before = self[id], place = parts[id.first].place { $0.id < id }
+            let replaced = place..<(before == nil ? place : place + 1)
+            parts[id.first].replaceSubrange(replaced, with: newValue.map { [$0] } ?? [])
+            if let before {
+                counts[before.label, default: 0] -= 1
+                if counts[before.label] == 0 { counts[before.label] = nil }
+            }
+            if let newValue { counts[newValue.label, default: 0] += 1 }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// The examples as the newest version has them, in the order in which everything is computed from them, and the sum of
+/// each class's embeddings. A change brings them up to date and reads the embeddings of its own classes only. A sum is
+/// made of all rows of its class, in their order: it has the same bits whatever was taught and forgotten before.
+struct NewestExamples: Sendable {
+    private(set) var set: ExampleSet
+    /// The digest of each row.
+    private var ids: [ExampleID]
+    /// The sum of each class.
+    private var sums: [[Double]]
+
+    /// The most examples of a change that are taken up one by one: more cost as much as reading all.
+    private static let most = 100
+
+    /// nil if there are none, or if labels are equal that have other bytes: the first example names such a class.
+    init?(_ state: TaughtState) {
+        guard let newest = state.versions.last, let set = state.exampleSet(of: newest.number) else { return nil }
+        var groups: [[UInt8]: [ExampleID]] = [:]
+        for example in state.examples { groups[Array(example.label.utf8), default: []].append(example.id) }
+        guard groups.count == set.labels.count else { return nil }
+        self.set = set
+        ids = set.labels.flatMap { groups[Array($0.utf8)] ?? [] }
+        sums = set.labels.indices.map { Centering.sum(of: set.rows(of: $0), set) }
+    }
+
+    /// The centre of all examples.
+    var centering: Centering { Centering(sums: sums, count: ids.count, dimension: set.dimension) }
+
+    /// Takes up what became of some examples; false if it cannot: then this is of no use any more.
+    mutating func update(_ changed: [ExampleID], from old: TaughtState, to new: TaughtState) -> Bool {
+        guard changed.count <= Self.most else { return false }
+        var touched: Set<String> = []
+        for id in Set(changed) {
+            let before = old.examples[id], after = new.examples[id]
+            guard before?.label != after?.label else { continue }
+            if let before, !remove(before) { return false }
+            if let after, !insert(after) { return false }
+            touched.formUnion([before?.label, after?.label].compactMap { $0 })
+        }
+        for label in sums.indices where touched.contains(set.labels[label]) {
+            sums[label] = Centering.sum(of: set.rows(of: label), set)
+        }
+        return true
+    }
+
+    /// The place of a class among the labels, and whether it is there.
+    private func find(_ name: String) -> (label: Int, isKnown: Bool) {
+        let label = set.labels.place { $0.utf8.lexicographicallyPrecedes(name.utf8) }
+        return (label, label < set.labels.count && set.labels[label].utf8.elementsEqual(name.utf8))
+    }
+
+    private mutating func insert(_ example: Example) -> Bool {
+        let (label, isKnown) = find(example.label)
+        guard isKnown || !set.labels.contains(example.label) else { return false }
+        if !isKnown {
+            set.insert(class: example.label, at: label)
+            sums.insert([], at: label)
+        }
+        let place = ids[set.rows(of: label)].place { $0 < example.id }
+        ids.insert(example.id, at: place)
+        set.insert(example.embedding, of: label, at: place)
+        return true
+    }
+
+    private mutating func remove(_ example: Example) -> Bool {
+        let (label, isKnown) = find(example.label)
+        guard isKnown else { return false }
+        let rows = set.rows(of: label), place = ids[rows].place { $0 < example.id }
+        guard place < rows.upperBound, ids[place] == example.id else { return false }
+        ids.remove(at: place)
+        if rows.count == 1 { sums.remove(at: label) }
+        set.remove(at: place)
+        return true
+    }
+}
