@@ -102,6 +102,11 @@ package struct RolloutMachine: Sendable, Hashable {
         return plan.candidate?.version != version && !isRolledBack(digest)
     }
 
+    /// True if every version may.
+    package var barsNone: Bool {
+        record.plan.serve == nil && record.plan.candidate == nil && record.rolledBack.isEmpty
+    }
+
     /// True if the version with these files was rolled back, and no put has named it since.
     package func isRolledBack(_ digest: String?) -> Bool { digest.map(record.rolledBack.contains) ?? false }
 

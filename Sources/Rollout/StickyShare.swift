@@ -16,7 +16,7 @@ package enum StickyShare {
     }
 
     /// A number for some bytes: FNV-1a (Fowler, Noll, Vo), 64 bits.
-    package static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    package static func number(_ bytes: [UInt8]) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 

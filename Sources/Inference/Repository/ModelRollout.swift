@@ -49,6 +49,15 @@ package final class ModelRollout: Sendable {
         }
     }
 
+    /// The same where it bars a version from answering requests that name none; nil where every version may. Of most
+    /// models it is nil, and asked for by every request.
+    var barring: View? {
+        state.withLock { state in
+            guard state.problem != nil || !state.machine.barsNone else { return nil }
+            return View(machine: state.machine, problem: state.problem, comparison: nil)
+        }
+    }
+
     package var view: View {
         state.withLock { View(machine: $0.machine, problem: $0.problem, comparison: $0.comparison) }
     }

@@ -24,9 +24,9 @@ package struct ClientIdentity: Sendable, Hashable {
             hasher.combine(token)
             number = UInt64(bitPattern: Int64(hasher.finalize()))
             sender = number
-            sticky = StickyShare.number(token.utf8)
+            sticky = StickyShare.number(Array(token.utf8))
         } else {
-            let bytes = Self.significant(address), host = Self.host(address)
+            let host = Self.host(address), bytes = Self.significant(host)
             number = Self.number(bytes)
             // Only of IPv6 the significant bytes are not all.
             sender = host.contains(UInt8(ascii: ":")) ? Self.number(Array(host)) : number
@@ -41,20 +41,16 @@ package struct ClientIdentity: Sendable, Hashable {
     }
 
     /// An address without its port.
-    private static func host(_ address: String) -> Substring.UTF8View {
-        let colon = UInt8(ascii: ":")
-        let host = address[...].utf8
+    private static func host(_ address: String) -> ArraySlice<UInt8> {
+        let colon = UInt8(ascii: ":"), host = Array(address.utf8)[...]
         if host.first == UInt8(ascii: "[") { return host.dropFirst().prefix { $0 != UInt8(ascii: "]") } }
-        if let end = host.firstIndex(of: colon), !host[host.index(after: end)...].contains(colon) {
-            return host[..<end]
-        }
+        if let end = host.firstIndex(of: colon), !host[(end + 1)...].contains(colon) { return host[..<end] }
         return host
     }
 
     /// The bytes of an address that count.
-    static func significant(_ address: String) -> [UInt8] {
-        let colon = UInt8(ascii: ":"), host = host(address)
-        guard host.contains(colon) else { return Array(host) }
+    private static func significant(_ host: ArraySlice<UInt8>) -> [UInt8] {
+        guard host.contains(UInt8(ascii: ":")) else { return Array(host) }
         var binary = in6_addr()
         guard
             inet_pton(AF_INET6, String(decoding: host.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self), &binary) == 1

@@ -39,9 +39,9 @@ extension Shadows {
         var isShare = false
         if candidate.share > 0, (try? repository.readyModel(named: name, version: version)) ?? nil != nil {
             let named = candidate.sticky.flatMap { head.value(of: $0.lowercased()) }
-            let key = named.map { StickyShare.number($0.utf8) } ?? sender?.sticky ?? 0
+            let key = named.map { StickyShare.number(Array($0.utf8)) } ?? sender?.sticky ?? 0
             isShare = StickyShare.contains(
-                key, share: candidate.share, candidate: StickyShare.number("\(name)\u{0}\(version)".utf8))
+                key, share: candidate.share, candidate: StickyShare.number(Array("\(name)\u{0}\(version)".utf8)))
         }
         let isSampled = candidate.shadow > 0 && Double.random(in: 0..<1) < candidate.shadow
         guard isShare || isSampled else { return nil }
