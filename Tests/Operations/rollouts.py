@@ -1,4 +1,5 @@
-"""The shipped Deployment under load: rolled, scaled, resized, and with a replica that dies, refuses or stands still. What clients see.
+"""The shipped Deployment under load: rolled, held by goldens, scaled, resized, and with a replica that dies, refuses or
+stands still. What clients see.
 
 The manifests of deploy/kubernetes are read as they are (kubelet.py), and clients ask through a Service, HAProxy, nginx and Envoy with
 their shipped configurations (fronts.py). No request may be lost in a rollout, nor by scaling.
@@ -11,6 +12,7 @@ import collections
 import http.server
 import pathlib
 import random
+import re
 import shutil
 import signal
 import sys
@@ -27,6 +29,9 @@ import wire
 
 CLIENTS = 6
 FAULT_SECONDS = 12.0
+# As docs/rollout.md has it: what the log of a pod says whose goldens differ.
+DIFFERS = (
+    r"could not be loaded: bundle \"digits\" cannot be served: 1 of 1 golden differs: seven.png: expected 7 1.00, got 5 0.98")
 
 
 class Clients:
@@ -98,6 +103,34 @@ def resized(pod):
         pod.process.wait_for_log(f"limits: {name} changed from ", seconds=100, since=mark) for name in ("processors", "threads", "memory"))
 
 
+def spoiled(bundle):
+    """The digits with two labels exchanged, and a golden that knows better."""
+    shutil.copytree(daemon.ROOT / "models/digits", bundle)
+    labels = bundle / "labels.txt"
+    labels.write_text(labels.read_text().translate(str.maketrans("57", "75")))
+    (bundle / "golden").mkdir()
+    shutil.copy(daemon.EXAMPLES / "seven.png", bundle / "golden")
+    (bundle / "golden/expected.jsonl").write_text('{"file": "seven.png", "label": "7"}\n')
+
+
+def held(deployment, folder):
+    """A rollout to models whose goldens differ: the new pod says so, and does not become ready. Its problems."""
+    spoiled(folder / "models/digits")
+    before, deployment.sources = deployment.sources, {"models": folder}
+    pod, problems = deployment.add(), []
+    if DIFFERS not in (daemon.ROOT / "docs/rollout.md").read_text():
+        problems.append(f"docs/rollout.md does not say: {DIFFERS}")
+    if not pod.process.wait_for_log(DIFFERS):
+        problems.append(f"the new pod does not say that its goldens differ: {pod.process.log[-1500:]}")
+    # Some startup probes.
+    if pod.wait("ready", True, 5):
+        problems.append("a pod whose goldens differ became ready")
+    # The rollout is undone.
+    deployment.sources = before
+    deployment.remove(pod)
+    return problems
+
+
 def rollouts(front_name, count, seed, folder, resize=False):
     """Rolls, scales and resizes behind one front; its problems."""
     deployment = front = clients = None
@@ -112,6 +145,8 @@ def rollouts(front_name, count, seed, folder, resize=False):
         clients.phase = "rollouts"
         for _ in range(count):
             deployment.roll()
+        clients.phase = "held"
+        held_problems = held(deployment, folder / f"spoiled-{front_name}")
         clients.phase = "scaling"
         # Never two addresses without a pod: nginx, which does not probe, tries two (`proxy_next_upstream_tries`).
         deployment.scale(3)
@@ -122,12 +157,12 @@ def rollouts(front_name, count, seed, folder, resize=False):
         clients.phase = "after"
         restarts = deployment.restarts()
         clients.stop()
-        problems = list(deployment.problems)
+        problems = held_problems + deployment.problems
         if restarts:
             problems.append(f"{restarts} containers were restarted")
         if unchanged:
             problems.append(f"the limits of {', '.join(unchanged)} did not follow the resize")
-        phases = ("steady", "rollouts", "scaling", *(["resizing"] if resize else []))
+        phases = ("steady", "rollouts", "held", "scaling", *(["resizing"] if resize else []))
         for phase, row in zip(phases, report(front_name, clients, phases, problems)):
             if row[2]:
                 problems.append(f"{phase}: {row[2]}: {clients.samples}")
@@ -136,6 +171,45 @@ def rollouts(front_name, count, seed, folder, resize=False):
         for one in (clients, front, deployment):
             if one:
                 one.stop()
+
+
+def volume(seed, folder):
+    """The overlay of a volume: another claim, then a version moved onto the claim of pods that run; goldens hold both."""
+    stoppable = []
+    try:
+        manifest = kubelet.deployment("overlays/volume")
+        (container,) = manifest["spec"]["template"]["spec"]["containers"]
+        # Looked at more often than shipped: the test is to be short.
+        container["args"] = [re.sub("^--repository-poll=.*", "--repository-poll=1s", word) for word in container["args"]]
+        digits = folder / "claim/models/digits"
+        shutil.copytree(daemon.ROOT / "models/digits", digits / "1")
+        deployment = kubelet.Deployment(manifest["spec"], folder / "volume", {"models": folder / "claim"})
+        stoppable.append(deployment)
+        front = fronts.Service(folder)
+        front.start(deployment)
+        clients = Clients(front, seed)
+        stoppable.append(clients)
+        time.sleep(1)
+        clients.phase = "held"
+        problems = held(deployment, folder / "another-claim")
+        clients.phase = "moved"
+        spoiled(folder / "claim/new")
+        (folder / "claim/new").rename(digits / "2")
+        for pod in deployment.pods:
+            if not pod.process.wait_for_log(f"model digits version 2 {DIFFERS}"):
+                problems.append(f"{pod.name} does not say that the goldens of version 2 differ: {pod.process.log[-1500:]}")
+        # As long as two readiness probes that fail.
+        time.sleep(7)
+        if len(deployment.endpoints()) < deployment.replicas or deployment.restarts():
+            problems.append(f"ready are {deployment.endpoints()} after {deployment.restarts()} restarts")
+        clients.stop()
+        for row in report("volume", clients, ("steady", "held", "moved"), problems):
+            if row[2]:
+                problems.append(f"{row[2]}: {clients.samples}")
+        return [f"volume: {problem}" for problem in problems + deployment.problems]
+    finally:
+        for one in reversed(stoppable):
+            one.stop()
 
 
 class Refuser(http.server.BaseHTTPRequestHandler):
@@ -274,6 +348,8 @@ def main():
                 continue
             if given.rollouts:
                 problems += rollouts(name, given.rollouts, given.seed, folder, given.resize)
+            if given.rollouts and name == "Service":
+                problems += volume(given.seed, folder)
             if given.faults:
                 problems += faults(name, given.seed, folder)
     finally:
