@@ -78,6 +78,27 @@ struct RolloutDialectTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    /// TensorFlow Serving's body has no place for it.
+    @Test("the candidate's answers name its version, whichever protocol clients use", arguments: Interface.allCases)
+    func candidatesShare_isNamed(_ interface: Interface) throws {
+        let models = try RolloutTests.Models(["1", "2"])
+        let daemon = try Self.daemon(models)
+        let picture = try Data(contentsOf: BadInputTests.seven)
+        for (share, version) in [(0, "1"), (1, "2")] {
+            let plan = #"{"serve": "1", "candidate": {"version": "2", "share": \#(share)}}"#
+            #expect(try RolloutTests.put(plan, to: daemon).status == 200)
+            let answer = try interface.ask(daemon, picture, in: models.folder)
+            let inHeader = String(decoding: answer.body.prefix(200), as: UTF8.self)
+            let isNamed =
+                switch interface {
+                case .tensorFlowServing, .listOfTwo, .sageMaker: answer.headers["model-version"] == version
+                case .openInference, .openInferenceBinary: inHeader.contains("\"model_version\":\"\(version)\"")
+                }
+            #expect(isNamed, "\(version): \(answer.headers) \(inHeader)")
+        }
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     /// The candidate sees next to nothing of a picture: its tensors differ, and labels would say nothing of it.
     @Test(
         "a candidate with other tensors is rolled back, whichever protocol clients use", arguments: Interface.allCases)

@@ -20,7 +20,7 @@ package struct CORSPolicy: Sendable, Hashable {
 
     /// The fields of an answer that a page may use, beside those that every page may read.
     private static let exposed =
-        "Allow, Cache-Status, ETag, Inference-Header-Content-Length, Retry-After, Server-Timing, WWW-Authenticate, X-Request-ID"
+        "Allow, Cache-Status, ETag, Inference-Header-Content-Length, Model-Version, Retry-After, Server-Timing, WWW-Authenticate, X-Request-ID"
 
     /// True if pages may ask for routes of a class.
     package static func concerns(_ access: AccessClass?) -> Bool { access == .infer || access == .read }

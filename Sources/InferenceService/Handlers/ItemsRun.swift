@@ -33,7 +33,8 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return negotiated(
             request.response(
                 written.bytes, type: written.type, times: written.times, encode: written.encode,
-                topLabel: written.topLabel, blanks: written.blanks, isWhole: written.isWhole, shadow: written.shadow))
+                topLabel: written.topLabel, blanks: written.blanks, isBare: written.isBare, isWhole: written.isWhole,
+                shadow: written.shadow))
     }
 
     private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
@@ -49,6 +50,8 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
     private struct Written: Sendable {
         let type: String
         let bytes: [UInt8]
+        /// True for what is no JSON: it has no header.
+        let isBare: Bool
         let blanks: [JSONWriter.Blank]
         let times: StageTimes
         let encode: UInt64
@@ -74,16 +77,16 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         _ output: Job.Output, of item: Job.Item, isList: Bool
     ) throws(InferenceError) -> Written {
         let begun = MonotonicInstant.now
-        let type: String, bytes: [UInt8], blanks: [JSONWriter.Blank]
+        let type: String, bytes: [UInt8], blanks: [JSONWriter.Blank], isBare: Bool
         do throws(ImageError) {
             if let form = job.form, form.joins || !isList, let found = try job.bytes(of: output) {
-                (type, bytes, blanks) = (form.type, found, [])
+                (type, bytes, blanks, isBare) = (form.type, found, [], true)
             } else {
                 type = "application/json"
                 let text = try json(
                     output, total: begun.nanoseconds(since: request.received),
                     hasHeader: !isList || Job.itemKind == .picture)
-                (bytes, blanks) = (text.bytes, text.blanks)
+                (bytes, blanks, isBare) = (text.bytes, text.blanks, false)
             }
         } catch {
             if case .cancelled = error { throw .stopped(at: .postprocess) }
@@ -96,7 +99,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             total: end.nanoseconds(since: request.received))
         job.count(output, in: metrics)
         return Written(
-            type: type, bytes: bytes, blanks: blanks, times: output.times, encode: encode,
+            type: type, bytes: bytes, isBare: isBare, blanks: blanks, times: output.times, encode: encode,
             topLabel: job.topLabel(of: output), isWhole: job.isWhole(output),
             shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
     }
@@ -140,7 +143,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return negotiated(
             request.response(
                 body, type: joined ?? "application/json", times: sum, encode: encode, blanks: text?.blanks ?? [],
-                isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow))
+                isBare: text == nil, isWhole: outcomes.allSatisfy(Self.isWhole), shadow: shadow))
     }
 
     private static func isWhole(_ outcome: ItemOutcome<Written>) -> Bool {

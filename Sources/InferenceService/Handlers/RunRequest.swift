@@ -48,12 +48,14 @@ struct RunRequest: Sendable {
         Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
     }
 
+    private var version: String { taught?.version ?? model.description.version }
+
     /// The members that every answer begins with.
     func writeHeader(to writer: inout JSONWriter) {
         writer.key("model")
         writer.string(name)
         writer.key("version")
-        writer.string(taught?.version ?? model.description.version)
+        writer.string(version)
         writer.key("request_id")
         writer.blank(OwnValue.requestID.rawValue) { $0.string(requestID) }
     }
@@ -61,14 +63,16 @@ struct RunRequest: Sendable {
     /// The answer, with the stages in `Server-Timing` and for the access line.
     /// - Parameters:
     ///   - blanks: the places in the body that are this request's own.
+    ///   - isBare: whether the body does not name the version that answered: `Model-Version` does then.
     ///   - isWhole: false if a part of it failed.
     func response(
         _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
-        blanks: [JSONWriter.Blank] = [], isWhole: Bool = true, shadow: ShadowWork? = nil
+        blanks: [JSONWriter.Blank] = [], isBare: Bool = false, isWhole: Bool = true, shadow: ShadowWork? = nil
     ) -> HTTPResponse {
         let timing = ServerTiming.text(times, recv: receiving, encode: encode, device: model.device)
         var response = HTTPResponse(
             status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
+        if isBare { response.fields.append(("Model-Version", version)) }
         response.note = RequestNote(
             model: name, times: times, recv: receiving, encode: encode, device: model.device, topLabel: topLabel,
             blanks: blanks, isWhole: isWhole, afterwards: afterwards(shadow))

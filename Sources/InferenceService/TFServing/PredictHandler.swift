@@ -79,6 +79,6 @@ struct PredictHandler: Sendable {
         }
         return run.response(
             body, type: "application/json", times: sum, encode: MonotonicInstant.now.nanoseconds(since: begun),
-            shadow: shadow)
+            isBare: true, shadow: shadow)
     }
 }
