@@ -43,6 +43,15 @@ import Testing
         #expect(attempts.count == 2)
     }
 
+    @Test("the time that a load check spent on comparing engines is in the report of the load")
+    func theComparisonOfEnginesIsReported() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": "one"]) + "/m.onnx"
+        let outcome = LoadCheck.Outcome.good(compiledAnew: true, engineComparison: 7_000_000)
+        let report = try await load(path, Attempts(outcome).trial()).loadReport
+        #expect(report.triedEngineComparison == 7_000_000)
+    }
+
     @Test("passed load checks are remembered across processes, and a damaged record only means a new check")
     func theFileOfKnownModelsOutlivesTheProcessAndMayBeDamaged() async throws {
         let folder = try TemporaryFolder()

@@ -10,8 +10,10 @@ public final class LoadCheck: Sendable {
     /// The outcome of a load check.
     public enum Outcome: Sendable {
         /// The model was loaded and has run.
-        /// - Parameter compiledAnew: whether it was compiled, rather than found in the cache.
-        case good(compiledAnew: Bool)
+        /// - Parameters:
+        ///   - compiledAnew: whether it was compiled, rather than found in the cache.
+        ///   - engineComparison: the nanoseconds that the comparison of two engines took.
+        case good(compiledAnew: Bool, engineComparison: UInt64 = 0)
         /// The bundle or its file cannot be served.
         case refused([BundleProblem])
         /// The process ended without an outcome; with the way it ended.
@@ -23,6 +25,7 @@ public final class LoadCheck: Sendable {
     /// The findings of the load check that a load should know of.
     struct Report {
         var compiledAnew = false
+        var engineComparison: UInt64 = 0
         var problem: String?
     }
 
@@ -49,9 +52,9 @@ public final class LoadCheck: Sendable {
         let identity = stamp.identity
         if known.contains(path, identity: identity) { return nil }
         switch attempt(path) {
-        case .good(let compiledAnew):
+        case .good(let compiledAnew, let engineComparison):
             known.insert(path, identity: identity)
-            return Report(compiledAnew: compiledAnew)
+            return Report(compiledAnew: compiledAnew, engineComparison: engineComparison)
         case .refused(let problems):
             throw .invalidBundle(name: name, problems: problems)
         case .lost(let reason):

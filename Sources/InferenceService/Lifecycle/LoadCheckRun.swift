@@ -51,6 +51,7 @@ package enum LoadCheckRun {
             } else {
                 let model = try await Model.load(contentsOf: path, configuration: configuration)
                 result.compiledAnew = !model.loadReport.isCached
+                result.engineComparison = model.loadReport.engineComparison
             }
         } catch {
             result.hadNoThreads = error.isForWantOfThreads

@@ -34,7 +34,7 @@ struct ChildLoadCheck: Sendable {
             guard result.problems.isEmpty else {
                 return .refused(result.problems.map { BundleProblem(path: $0.path, reason: $0.reason) })
             }
-            return .good(compiledAnew: result.compiledAnew)
+            return .good(compiledAnew: result.compiledAnew, engineComparison: result.engineComparison)
         }
     }
 

@@ -22,6 +22,8 @@ public struct LoadReport: Sendable, Hashable {
     public var engineUncompared: String?
     /// Nanoseconds for comparing them.
     public var engineComparison: UInt64 = 0
+    /// Nanoseconds of the load check that went into comparing them there.
+    public var triedEngineComparison: UInt64 = 0
     /// True if the compiled model came from the cache.
     public var isCached = false
     /// Bytes of the bundle's files.

@@ -225,6 +225,7 @@ extension Model {
         report.engine = opened.use
         report.engineUncompared = uncompared.reason
         report.engineComparison = configuration.engineComparison &+ enginesDone.nanoseconds(since: readDone)
+        report.triedEngineComparison = tried?.engineComparison ?? 0
         report.comparison = referenceDone.nanoseconds(since: enginesDone)
         report.compile = MonotonicInstant.now.nanoseconds(since: referenceDone)
         report.streamCheck = unchecked
