@@ -125,10 +125,12 @@ struct CancellationTests {
     static let aborts =
         ProcessInfo.processInfo.environment["OCELLI_TEST_ABORTS"].flatMap { Int($0) }.map { max(100, $0) } ?? 1_000
 
-    @Test("clients that leave at random moments under load leave no files, threads or memory behind")
-    func randomAbortsUnderLoadLeaveNothingBehind() async throws {
+    @Test(
+        "clients that leave at random moments under load leave no files, threads or memory behind",
+        arguments: TestEngines.names)
+    func randomAbortsUnderLoadLeaveNothingBehind(engine: String) async throws {
         // Without the variant for single-stream requests: it maps its own file when nothing else runs.
-        let daemon = try Daemon(["--queue-length", "32", "--lone-threads", "0"])
+        let daemon = try Daemon(["--queue-length", "32", "--lone-threads", "0", "--engine", engine])
         let seed = UInt64.random(in: .min ... .max)
         let picture = try seven
         // Once before the measurement: what is made on first use is not a leak.
@@ -146,7 +148,7 @@ struct CancellationTests {
         #expect(answer.topLabel == "7", "\(answer.text)")
         let load = try load(of: daemon)
         print(
-            "aborts: \(Self.aborts), answered meanwhile: \(outcomes.answered), predictions: \(load.started), "
+            "\(engine): aborts: \(Self.aborts), answered meanwhile: \(outcomes.answered), predictions: \(load.started), "
                 + "resident \(resident) KiB before, \(daemon.residentKiB) KiB after")
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }

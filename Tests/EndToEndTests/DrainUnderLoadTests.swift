@@ -43,9 +43,10 @@ struct DrainUnderLoadTests {
 
     @Test(
         "a daemon that is stopped under load answers each accepted request",
-        arguments: 0..<LongTests.times(2, long: 20))
-    func aDrainLosesNothing(_ turn: Int) throws {
-        let daemon = try Daemon(["--access-log=false"] + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
+        arguments: TestEngines.names, 0..<LongTests.times(2, long: 20))
+    func aDrainLosesNothing(engine: String, _ turn: Int) throws {
+        let daemon = try Daemon(
+            ["--access-log=false", "--engine", engine] + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
         let load = try Load(daemon.url, seconds: 2)
         // In full swing first, and then at another moment each time.
         for _ in 0..<200 {
@@ -61,14 +62,16 @@ struct DrainUnderLoadTests {
         #expect(result.lost == 0, "\(result.text)\(daemon.log)")
     }
 
-    @Test("many reloads of a changed model under load: no request fails, and no file stays open")
-    func manyReloadsFailNothing() throws {
+    @Test(
+        "many reloads of a changed model under load: no request fails, and no file stays open",
+        arguments: TestEngines.names)
+    func manyReloadsFailNothing(engine: String) throws {
         let count = LongTests.times(10, long: 100)
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.copyItem(at: SharedData.packageRoot.appendingPathComponent("models"), to: models)
         defer { try? FileManager.default.removeItem(at: models) }
         let manifest = models.appendingPathComponent("digits/model.json")
-        let daemon = try Daemon(["--access-log=false", "--models", models.path])
+        let daemon = try Daemon(["--access-log=false", "--models", models.path, "--engine", engine])
         let load = try Load(daemon.url, seconds: LongTests.times(5, long: 30))
         let start = daemon.openFiles
         for turn in 1...count {

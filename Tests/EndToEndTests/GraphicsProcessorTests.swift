@@ -25,6 +25,11 @@ final class GraphicsProcessorTests {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
+    /// The environment of the library that stands in.
+    private func environment(_ mode: String) -> [String: String] {
+        ["STANDIN_LIBRARY": TabularTests.library.path, "STANDIN_MODE": mode, "STANDIN_LOG": folder.path + "/log"]
+    }
+
     /// A daemon with a model whose bundle asks for a device.
     private func daemon(_ device: String, mode: String, arguments: [String] = []) throws -> Daemon {
         let json = """
@@ -36,9 +41,7 @@ final class GraphicsProcessorTests {
         try Data(json.utf8).write(to: folder.appendingPathComponent("models/mean/model.json"))
         return try Daemon(
             ["--models", folder.path + "/models", "--cache-dir", "", "--onnxruntime-path", library] + arguments,
-            environment: [
-                "STANDIN_LIBRARY": TabularTests.library.path, "STANDIN_MODE": mode, "STANDIN_LOG": folder.path + "/log",
-            ])
+            environment: environment(mode))
     }
 
     private func model(_ daemon: Daemon) throws -> [String: Any] { try Curl.run(daemon.url + "/v1/models/mean").json }
@@ -58,7 +61,11 @@ final class GraphicsProcessorTests {
         #expect(model["state"] as? String == "ready" && model["device"] as? String == "gpu:1", "\(model)")
         #expect((model["engine"] as? [String: Any])?["name"] as? String == "onnxruntime", "\(model)")
         let asked = try String(contentsOfFile: folder.path + "/log", encoding: .utf8)
-        for line in ["device_id 1", "append CUDA", "session.disable_cpu_ep_fallback 1", "gpu_mem_limit "] {
+        // Newer libraries would send what nobody asked for.
+        for line in [
+            "device_id 1", "append CUDA", "session.disable_cpu_ep_fallback 1", "gpu_mem_limit ",
+            "ORT_DISABLE_TELEMETRY 1\n",
+        ] {
             #expect(asked.contains(line), "\(asked)")
         }
         let answer = try predict(daemon)
@@ -91,6 +98,44 @@ final class GraphicsProcessorTests {
         #expect(model["state"] as? String == "ready" && model["device"] as? String == "CPU", "\(model)")
         #expect(try predict(daemon).status == 200)
         #expect(daemon.log.contains("gpu:0: Failed to load shared library"), "\(daemon.log)")
+    }
+
+    @Test("a library of an older version than is needed is refused, and the reason names both versions")
+    func anOlderLibraryIsRefused() throws {
+        let daemon = try daemon("\"gpu:0\"", mode: "old")
+        defer { daemon.stop() }
+        let reason = try model(daemon)["reason"] as? String ?? ""
+        #expect(reason.contains("it is version 1.17.3, and 1.18 or a newer 1.x is needed"), "\(reason)")
+    }
+
+    @Test("`ocelli devices` lists ONNX Runtime on the processor, and a GPU only where one can be used")
+    func devicesAreThoseThatCanBeUsed() throws {
+        // The command has no setting for the library, and takes the one that comes with Ocelli.
+        let text = try Shell.run(Daemon.binary.path, ["devices"]).text
+        #expect(text.contains("ONNX Runtime ") && text.contains("on the processor"), "\(text)")
+        #expect(!text.lowercased().contains("gpu"), "\(text)")
+    }
+
+    /// The script for machines with a graphics processor, with nvidia-smi standing in, too.
+    @Test(
+        "scripts/gpu-check passes where the GPU answers as the CPU, and fails where it cannot be used",
+        .enabled(
+            if: (try? Shell.run("python3", ["-c", "import numpy"]).status) == 0, "python3 has no numpy"),
+        arguments: ["works", "no-driver"])
+    func theScriptForRealHardwareRuns(mode: String) throws {
+        let programs = folder.appendingPathComponent("bin")
+        try FileManager.default.createDirectory(at: programs, withIntermediateDirectories: true)
+        let smi = programs.appendingPathComponent("nvidia-smi")
+        try Data("#!/bin/sh\necho 0, none\n".utf8).write(to: smi)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: smi.path)
+        var variables = environment(mode)
+        variables["PATH"] = programs.path + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
+        variables["OCELLI_BINARY"] = Daemon.binary.path
+        variables["ONNXRUNTIME_GPU"] = folder.path
+        let script = SharedData.packageRoot.appendingPathComponent("scripts/gpu-check").path
+        let result = try Shell.run("timeout", ["120", script], environment: variables)
+        #expect((result.status == 0) == (mode == "works"), "\(result.text)\(result.errors)")
+        #expect(result.text.contains("gpu-check: PASS") == (mode == "works"), "\(result.text)\(result.errors)")
     }
 
     /// The library that comes with Ocelli has no CUDA, and OpenVINO no such device.

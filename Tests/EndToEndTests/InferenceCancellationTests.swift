@@ -36,13 +36,16 @@ struct InferenceCancellationTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("a client that leaves while the engine runs frees its slot; so does a request past its deadline")
-    func anUploadAbortedWhileTheEngineRunsFreesItsSlot() throws {
+    @Test(
+        "a client that leaves while the engine runs frees its slot; so does a request past its deadline",
+        arguments: TestEngines.names)
+    func anUploadAbortedWhileTheEngineRunsFreesItsSlot(engine: String) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-slow-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        try SlowModel.write(into: folder, layers: 30)
+        try SlowModel.write(into: folder, layers: 30, engine: engine)
         let daemon = try Daemon([
-            "--models", folder.path, "--max-in-flight", "2", "--instances", "2", "--queue-length", "0",
+            "--engine", engine, "--models", folder.path, "--max-in-flight", "2", "--instances", "2", "--queue-length",
+            "0",
             "--deadline", "200s", "--cache-dir", "",
         ])
         let picture = CancellationPicture.png(width: 64, height: 64)

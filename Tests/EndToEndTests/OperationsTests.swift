@@ -148,24 +148,9 @@ struct OperationsTests {
         .enabled(if: Self.canBind, "needs bubblewrap and user namespaces"))
     func theLimitsOfAControlGroupAreHonoured() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-group-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        for (name, text) in [("cpu.max", "150000 100000\n"), ("memory.max", "536870912\n")] {
-            try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
-        }
-        // A root without the host's /sys and without other mounts of it (a container's root):
-        // otherwise the host's own mounts of control groups would be found. The program is there wherever it lies.
-        let hidden = Set(["proc", "dev", "sys"]).union(try Self.foldersWithControlGroups())
-        var arguments = ["--proc", "/proc", "--dev", "/dev"]
-        let top = try FileManager.default.contentsOfDirectory(atPath: "/")
-        for entry in top where !hidden.contains(entry) {
-            let path = "/" + entry
-            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
-            arguments += target.map { ["--symlink", $0, path] } ?? ["--ro-bind", path, path]
-        }
-        let project = SharedData.packageRoot.path
-        arguments += ["--ro-bind", project, project, "--ro-bind", folder.path, "/sys/fs/cgroup"]
-        let result = try Shell.run("bwrap", arguments + ["--unshare-user", Daemon.binary.path, "limits"])
+        let arguments = try Self.madeUpGroup(in: folder)
+        let result = try Shell.run("bwrap", arguments + [Daemon.binary.path, "limits"])
         #expect(result.status == 0, "\(result.errors)")
         func row(_ name: String) -> String {
             String(result.text.split(separator: "\n").first { $0.hasPrefix(name + " ") } ?? "")
@@ -177,6 +162,67 @@ struct OperationsTests {
         #expect(row("threads").contains(" 1 "), "\(result.text)")
         #expect(row("memory").contains("512MiB") && row("memory").contains("memory.max"), "\(result.text)")
         #expect(row("max_total_body").contains("64MiB"), "\(result.text)")
+    }
+
+    /// Half of 512 MiB is what inferences of ONNX Runtime may take together; a row of this model takes a megabyte.
+    @Test(
+        "rows that need more memory than ONNX Runtime may take get 400, and fewer rows are answered after them",
+        .enabled(if: Self.canBind, "needs bubblewrap and user namespaces"),
+        .enabled(if: TabularTests.hasEngine, TabularTests.engineAbsence))
+    func theMemoryOfTheSecondEngineIsBounded() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-group-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let launcher = ["bwrap"] + (try Self.madeUpGroup(in: folder)) + ["--die-with-parent"]
+        let models = folder.appendingPathComponent("models")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        let wide = ONNXFile(
+            [.init("Mul", ["x", "w"], ["wide"]), .init("GlobalAveragePool", ["wide"], ["y"])],
+            inputs: [("x", [-1, 1, 1])], outputs: [("y", [-1, 1, 1])],
+            constants: [("w", [Float](repeating: 1, count: 250_000))])
+        try wide.bytes.write(to: models.appendingPathComponent("wide.onnx"))
+        let daemon = try Daemon(
+            ["--models", models.path, "--cache-dir", "", "--engine", "onnxruntime"], launcher: launcher)
+        defer { daemon.stop() }
+        func rows(_ count: Int) throws -> Answer {
+            let values = (0..<count).map { "[[\($0)]]" }.joined(separator: ",")
+            return try Curl.run(
+                daemon.url + "/v1/models/wide/predict", ["--data-binary", "@-"],
+                input: Data("{\"inputs\": {\"x\": [\(values)]}}".utf8))
+        }
+        for count in [1, 50, 600, 2, 600, 600, 50] {
+            let answer = try rows(count)
+            guard count < 600 else {
+                #expect(answer.status == 400 && answer.code == "invalid_input", "\(answer.text)")
+                #expect(answer.error.contains("more memory than is allowed"), "\(answer.text)")
+                continue
+            }
+            let means = (answer.json["outputs"] as? [String: Any])?["y"] as? [[[Double]]] ?? []
+            #expect(
+                answer.status == 200 && means.compactMap { $0.first?.first } == (0..<count).map(Double.init),
+                "\(answer.text)")
+        }
+    }
+
+    /// Makes the files of a control group with 1.5 processors and 512 MiB.
+    /// - Returns: the arguments of bubblewrap that have a program find it.
+    private static func madeUpGroup(in folder: URL) throws -> [String] {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for (name, text) in [("cpu.max", "150000 100000\n"), ("memory.max", "536870912\n")] {
+            try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        }
+        // A root without the host's /sys and without other mounts of it (a container's root):
+        // otherwise the host's own mounts of control groups would be found. The program is there wherever it lies.
+        let hidden = Set(["proc", "dev", "sys"]).union(try foldersWithControlGroups())
+        var arguments = ["--proc", "/proc", "--dev", "/dev"]
+        let top = try FileManager.default.contentsOfDirectory(atPath: "/")
+        for entry in top where !hidden.contains(entry) {
+            let path = "/" + entry
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+            arguments += target.map { ["--symlink", $0, path] } ?? ["--ro-bind", path, path]
+        }
+        let project = SharedData.packageRoot.path
+        arguments += ["--ro-bind", project, project, "--ro-bind", folder.path, "/sys/fs/cgroup"]
+        return arguments + ["--unshare-user"]
     }
 
     /// A folder in which control groups with a limit of threads can be made; nil if there is none.

@@ -1,23 +1,35 @@
 import Foundation
+import TestSupport
 
 /// A bundle whose model takes seconds of arithmetic and a few kilobytes of text: a row of poolings over wide windows,
-/// in OpenVINO's own format. An engine that is asked to stop can do so between two of them.
+/// in OpenVINO's own format, or in ONNX for ONNX Runtime. An engine that is asked to stop can do so between two of
+/// them.
 enum SlowModel {
     /// Writes the bundle `slow` into a folder of models.
     /// - Parameters:
     ///   - layers: poolings, each about a twentieth of a second on one processor for a picture of the usual side.
     ///   - warmUpRuns: how often it runs before it is ready.
     ///   - side: of the picture. A fourth of it takes a sixteenth of the time.
-    static func write(into folder: URL, layers: Int, warmUpRuns: Int = 0, side: Int = 256) throws {
+    ///   - engine: the engine that it is for. ONNX Runtime gets narrower windows, which take it about as long.
+    static func write(
+        into folder: URL, layers: Int, warmUpRuns: Int = 0, side: Int = 256, engine: String = "openvino"
+    ) throws {
         let bundle = folder.appendingPathComponent("slow")
         try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
-        try Data(model(layers: layers, side: side).utf8).write(to: bundle.appendingPathComponent("slow.xml"))
-        // The axes over which the last layer takes the mean: 2 and 3, as 64-bit integers.
-        try Data([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]).write(
-            to: bundle.appendingPathComponent("slow.bin"))
+        let isONNX = engine == "onnxruntime"
+        if isONNX {
+            try ONNXFile.slow(layers: layers, side: side, window: 15, isFlat: true).bytes.write(
+                to: bundle.appendingPathComponent("slow.onnx"))
+        } else {
+            try Data(model(layers: layers, side: side).utf8).write(to: bundle.appendingPathComponent("slow.xml"))
+            // The axes over which the last layer takes the mean: 2 and 3, as 64-bit integers.
+            try Data([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]).write(
+                to: bundle.appendingPathComponent("slow.bin"))
+        }
         try Data("red\ngreen\nblue\n".utf8).write(to: bundle.appendingPathComponent("labels.txt"))
+        let file = isONNX ? #""slow.onnx", "backend": "onnx""# : #""slow.xml", "backend": "openvino""#
         let json = """
-            { "name": "Slow", "id": "slow", "version": "1", "model": { "file": "slow.xml", "backend": "openvino" },
+            { "name": "Slow", "id": "slow", "version": "1", "model": { "file": \(file) },
               "inputs": [ { "name": "image", "type": "image", "shape": [\(side), \(side), 3], "format": "RGB", "layout": "NCHW" } ],
               "outputs": [ { "name": "mean", "type": "array", "shape": [1, 3], "labels": "labels.txt" } ],
               "runtime": { "warmup": { "runs": \(warmUpRuns) } } }

@@ -121,6 +121,18 @@ struct SystemPackageTests {
             target.path + "/usr/bin/ocelli", ["classify", "--top", "1", BadInputTests.seven.path],
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         #expect(result.text.contains("  7"), "\(result.errors)")
+        // The second engine is a package of its own: without it the program has one engine.
+        let second = package.replacing("/ocelli_", with: "/ocelli-onnxruntime_")
+        func hasSecondEngine() throws -> Bool {
+            try Shell.run(target.path + "/usr/bin/ocelli", ["devices"]).text.contains("ONNX Runtime")
+        }
+        #expect(try !hasSecondEngine() && !own().contains { $0.contains("libonnxruntime") })
+        if TestEngines.hasONNXRuntime {
+            #expect(try dpkg("-i", second).status == 0)
+            #expect(try hasSecondEngine())
+            #expect(try dpkg("--purge", "ocelli-onnxruntime").status == 0)
+            #expect(try !hasSecondEngine())
+        }
         // A run of the service would leave its cache.
         try FileManager.default.createDirectory(
             at: target.appendingPathComponent("var/cache/ocelli"), withIntermediateDirectories: true)

@@ -22,6 +22,23 @@ import Testing
         #expect(CompiledModelCache.prune("/nonexistent", to: 0).files == 0)
     }
 
+    /// A model would change its engine in silence.
+    @Test("pruning the cache removes compiled models before the choices of engines, which are older")
+    func choicesOfEnginesGoLast() throws {
+        let folder = try TemporaryFolder()
+        for (index, name) in ["a.engine", "b.engine", "c.blob", "d.answers"].enumerated() {
+            let file = folder.url.appendingPathComponent(name)
+            try Data(count: 100).write(to: file)
+            let time = timeval(tv_sec: 1_000_000 + index, tv_usec: 0)
+            #expect(utimes(file.path, [time, time]) == 0)
+        }
+        #expect(CompiledModelCache.prune(folder.url.path, to: 250).files == 2)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["a.engine", "b.engine"])
+        #expect(CompiledModelCache.prune(folder.url.path, to: 150).files == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["b.engine"])
+    }
+
     /// Bytes that removing them would not free do not count.
     @Test("links and folders named .blob neither count for the cache's size nor are removed")
     func onlyFilesCount() throws {

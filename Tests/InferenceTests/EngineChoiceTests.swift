@@ -8,11 +8,13 @@ struct EngineChoiceTests {
     /// An engine that reads what it is asked to, or refuses.
     private final class ScriptedEngine: Engine {
         let version: String
+        let build: String
         let refusal: String?
         let reads = Mutex(0)
 
-        init(_ version: String, refusal: String? = nil) {
+        init(_ version: String, build: String = "", refusal: String? = nil) {
             self.version = version
+            self.build = build
             self.refusal = refusal
         }
 
@@ -92,6 +94,23 @@ struct EngineChoiceTests {
         _ = try engine(refusing, onnxRuntime).open(source)
         let opened = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
         #expect(opened.use?.name == "openvino" && opened.question != nil)
+        // The engine changes, and that is said.
+        #expect(
+            opened.use?.reason
+                == "other builds of the engines ran it on ONNX Runtime, because OpenVINO cannot read it: no LinearClassifier"
+        )
+        // It is the load check's process that settles it: the daemon's own load has to say so too.
+        try #require(opened.question).settle(nil)
+        let again = try engine(ScriptedEngine("OpenVINO 2"), onnxRuntime).open(source)
+        #expect(again.question == nil && again.use?.reason == opened.use?.reason)
+    }
+
+    /// A library of one's own may have the version of the one that comes with Ocelli.
+    @Test("another build of the same version of ONNX Runtime opens the choice of engine again")
+    func anotherBuildOfAnEngineOpensTheQuestionAgain() throws {
+        try #require(try engine(openVINO, onnxRuntime).open(source).question).settle(nil)
+        #expect(try engine(openVINO, onnxRuntime).open(source).question == nil)
+        #expect(try engine(openVINO, ScriptedEngine("ONNX Runtime 1", build: "2")).open(source).question != nil)
     }
 
     /// By contents: another file of the same name has a choice of its own.

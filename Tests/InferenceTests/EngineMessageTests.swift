@@ -52,6 +52,27 @@ import Testing
                 "No conversion rule found for operations: Nope-13"
             ),
             (
+                "advice behind the summary",
+                frames + """
+                    \nSummary:
+                    -- No conversion rule found for operations: Nope, Never
+                    To facilitate the conversion of unsupported operations, refer to Frontend Extension documentation: https://docs.openvino.ai/
+
+                    """, "No conversion rule found for operations: Nope, Never"
+            ),
+            (
+                "an operator that is missing, and a fault besides",
+                frames + """
+                     Failed operations detailed log:
+                    -- VarHandleOp with a message:
+                    Variable or resource `conv/kernel` is not initialized, model is inconsistent
+                    Summary:
+                    -- No conversion rule found for operations: Nope
+                    -- Conversion is failed for: VarHandleOp
+
+                    """, "No conversion rule found for operations: Nope"
+            ),
+            (
                 "one line",
                 "Exception from src/inference/src/cpp/core.cpp:84:\nException from src/model_reader.cpp:148:\nUnable to read the model\n\n",
                 "Unable to read the model"

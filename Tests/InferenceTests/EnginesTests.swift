@@ -10,14 +10,7 @@ import Testing
 @Suite(.serialized)
 struct EnginesTests {
     /// The engines that are here.
-    static let engines: [EnginePreference] = {
-        let library = SharedData.packageRoot.appendingPathComponent(".deps/onnxruntime/lib/libonnxruntime.so.1").path
-        let isThere = FileManager.default.fileExists(atPath: library)
-        if !isThere {
-            print("ONNX Runtime is not in .deps: its part of EnginesTests is skipped; run `make setup` with a network")
-        }
-        return [.openvino] + (isThere ? [.onnxruntime] : [])
-    }()
+    static let engines = TestEngines.names.compactMap(EnginePreference.init)
 
     private let folder: TemporaryFolder
 

@@ -47,6 +47,8 @@ class Daemon:
         variables = {k: v for k, v in os.environ.items() if not k.startswith("OCELLI_")}
         # A cache of the tests' own: nothing of the user's is touched.
         variables["XDG_CACHE_HOME"] = f"{tempfile.gettempdir()}/ocelli-test-cache-{os.getuid()}"
+        if os.environ.get("TEST_ENGINE"):
+            variables["OCELLI_ENGINE"] = os.environ["TEST_ENGINE"]
         variables.update(environment or {})
         self.process = subprocess.Popen(
             command if plain else (command or []) + [binary(), "serve"] + arguments, env=variables, pass_fds=pass_fds,

@@ -1,5 +1,5 @@
 """systemd/ocelli.service's sandbox, as far as possible without systemd, round the real daemon: it must start, classify,
-decode pictures in processes of their own, and reload there.
+decode pictures in processes of their own, and reload there, on each engine that is installed.
 
 bubblewrap gives the namespaces and mounts, libseccomp the unit's SystemCallFilter=, setpriv the user and capabilities:
 
@@ -169,7 +169,13 @@ def confined_pictures():
     return {"a BMP": bmp} | {name: (shared / name).read_bytes() for name in names if (shared / name).exists()}
 
 
-def trial(deny_write_execute):
+def engines():
+    """The engines that scripts/install finds."""
+    library = daemon.ROOT / ".deps/onnxruntime/lib/libonnxruntime.so.1"
+    return ["openvino"] + (["onnxruntime"] if library.exists() else [])
+
+
+def trial(engine, deny_write_execute):
     """The daemon in the sandbox: what went wrong, and what is known of it."""
     unit = settings()
     if unit.get("MemoryDenyWriteExecute") == ["yes"]:
@@ -178,6 +184,7 @@ def trial(deny_write_execute):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ocelli-sandbox-", dir="/var/tmp"))
     problems = []
     process = None
+    outside = daemon.binary()
     try:
         config = copy(folder)
         command = confined(unit, bpf, folder)
@@ -185,7 +192,7 @@ def trial(deny_write_execute):
         binary = str(folder / "tree/bin/ocelli")
         os.environ["TEST_BINARY"] = binary
         process = daemon.Daemon(
-            ["--config", str(config), "--listen", "127.0.0.1:0"], pass_fds=(FILTER_FD,), ready=None,
+            ["--config", str(config), "--listen", "127.0.0.1:0", "--engine", engine], pass_fds=(FILTER_FD,), ready=None,
             command=["sh", "-c", f'umask {unit["UMask"][0]}; ulimit -n {limit}; exec "$@"', "sh"] + command)
         if not process.wait_for_log("ready after", 60):
             return [f"it did not start:\n{process.log}"], count
@@ -194,6 +201,9 @@ def trial(deny_write_execute):
         for name, expected in (("NoNewPrivs", "1"), ("Seccomp", "2"), ("CapEff", "0" * 16), ("CapBnd", "0" * 16)):
             if known[name] != expected:
                 problems.append(f"{name} is {known[name]}, not {expected}: this is not a sandbox")
+        runs_on = wire.Connection(process.port).ask(wire.request("GET", "/v1/models/digits")).json.get("engine", {}).get("name")
+        if runs_on != engine:
+            problems.append(f"the model runs on {runs_on}, not on {engine}")
         picture, digit = daemon.pictures()[0]
         for turn in range(2):
             connection = wire.Connection(process.port)
@@ -212,7 +222,8 @@ def trial(deny_write_execute):
                 os.kill(inner, signal.SIGHUP)
                 if not process.wait_for_log("reload: done", 30):
                     problems.append("the reload did not end")
-        if not any(path.suffix == ".blob" for path in (folder / "cache").rglob("*")):
+        # ONNX Runtime compiles nothing into files.
+        if engine == "openvino" and not any(path.suffix == ".blob" for path in (folder / "cache").rglob("*")):
             problems.append("no compiled model was kept in the cache")
         # Only what is of weight: a picture of any other kind would be the same code.
         refused = [line for line in process.notable if "cannot" in line or "Operation not permitted" in line]
@@ -225,6 +236,7 @@ def trial(deny_write_execute):
     finally:
         if process:
             process.kill()
+        os.environ["TEST_BINARY"] = outside
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -249,10 +261,13 @@ def main():
     if missing:
         print(f"skipped: {missing}")
         return 77
-    problems, count = trial(arguments.deny_write_execute)
-    print(f"sandbox: {count} system calls allowed" + (", no memory both written and run" if arguments.deny_write_execute else ""))
-    print("PASS" if not problems else "FAIL: " + "\n      ".join(problems))
-    return 1 if problems else 0
+    failed = False
+    for engine in engines():
+        problems, count = trial(engine, arguments.deny_write_execute)
+        print(f"sandbox, {engine}: {count} system calls allowed" + (", no memory both written and run" if arguments.deny_write_execute else ""))
+        print("PASS" if not problems else "FAIL: " + "\n      ".join(problems))
+        failed = failed or bool(problems)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -60,6 +60,8 @@ public final class Daemon: Sendable {
         // A cache of the test's own, so that nothing of the user's is touched and nothing depends on what is in it.
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OCELLI_") }
         variables["XDG_CACHE_HOME"] = Self.cache.path
+        // Any test on the engine of one's choice.
+        variables["OCELLI_ENGINE"] = ProcessInfo.processInfo.environment["TEST_ENGINE"]
         process.environment = variables.merging(environment) { $1 }
         let pipe = Pipe()
         process.standardError = pipe

@@ -42,15 +42,18 @@ public struct ONNXFile: Sendable {
 
     /// A row of poolings over wide windows that gives the mean of each of three channels: as much arithmetic as is
     /// asked for.
-    public static func slow(layers: Int, side: Int = 256, window: Int = 63) -> ONNXFile {
+    /// - Parameter isFlat: whether the means have no axes of their own for rows and columns.
+    public static func slow(layers: Int, side: Int = 256, window: Int = 63, isFlat: Bool = false) -> ONNXFile {
         let pad = (window - 1) / 2
         var nodes = (0..<layers).map { index in
             Node(
                 "AveragePool", [index == 0 ? "image" : "x\(index)"], ["x\(index + 1)"],
                 integers: [("kernel_shape", [window, window]), ("pads", [pad, pad, pad, pad])])
         }
-        nodes.append(Node("GlobalAveragePool", ["x\(layers)"], ["mean"]))
-        return ONNXFile(nodes, inputs: [("image", [1, 3, side, side])], outputs: [("mean", [1, 3, 1, 1])])
+        nodes.append(Node("GlobalAveragePool", ["x\(layers)"], [isFlat ? "means" : "mean"]))
+        if isFlat { nodes.append(Node("Flatten", ["means"], ["mean"])) }
+        return ONNXFile(
+            nodes, inputs: [("image", [1, 3, side, side])], outputs: [("mean", isFlat ? [1, 3] : [1, 3, 1, 1])])
     }
 
     /// The file's bytes.

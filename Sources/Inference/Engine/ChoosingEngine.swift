@@ -14,6 +14,7 @@ package final class ChoosingEngine: Engine {
 
     /// The version of the first engine. A model's load report has the engine that runs it.
     package var version: String { first.version }
+    package var build: String { first.build }
     package var comparesStreams: Bool { first.comparesStreams }
     package func advice(on source: ModelSource, device: String) -> String? { first.advice(on: source, device: device) }
 
@@ -59,7 +60,12 @@ package final class ChoosingEngine: Engine {
         // Without the second engine there is no choice, but for files that it has run before.
         if case .failure = other, EngineMemory.isEmpty(in: source.cacheFolder) { return try alone(source, other) }
         guard let digest = EngineMemory.digest(of: source.path) else { return try alone(source, other) }
+        // With other builds of the engines the choice is open again: it does not change without a word.
+        var change: String?
         if let decision = EngineMemory.decision(digest, in: source.cacheFolder) {
+            if decision.engine == .onnxruntime {
+                change = "other builds of the engines ran it on ONNX Runtime, because \(decision.reason ?? "")"
+            }
             switch (decision.engine, other) {
             case (.onnxruntime, .failure(let error)):
                 throw EngineError(
@@ -71,21 +77,22 @@ package final class ChoosingEngine: Engine {
                 return try opened(other, source, decision.reason ?? "")
             case (.openvino, .failure): return try alone(source, other)
             case (.openvino, .success(let other)) where decision.versions == versions(other):
-                return OpenedModel(file: try first.read(source), engine: first, use: use(.openvino, first, nil))
+                return OpenedModel(
+                    file: try first.read(source), engine: first, use: use(.openvino, first, decision.reason))
             default: break
             }
         }
         guard case .success(let engine) = other else { return try alone(source, other) }
-        let settle: @Sendable (String?) -> Void = { [versions = versions(engine)] reason in
+        let settle: @Sendable (String?) -> Void = { [versions = versions(engine), change] fault in
             EngineMemory.keep(
                 EngineMemory.Decision(
-                    engine: reason == nil ? .openvino : .onnxruntime, reason: reason.map { "OpenVINO \($0)" },
+                    engine: fault == nil ? .openvino : .onnxruntime, reason: fault.map { "OpenVINO \($0)" } ?? change,
                     versions: versions),
                 on: digest, in: source.cacheFolder)
         }
         do throws(EngineError) {
             return OpenedModel(
-                file: try first.read(source), engine: first, use: use(.openvino, first, nil),
+                file: try first.read(source), engine: first, use: use(.openvino, first, change),
                 question: EngineQuestion(other: engine, settle: settle))
         } catch {
             if error.kind == .noThreads { throw error }
@@ -102,7 +109,9 @@ package final class ChoosingEngine: Engine {
         }
     }
 
-    private func versions(_ other: any Engine) -> [String] { [first.version, other.version] }
+    private func versions(_ other: any Engine) -> [String] {
+        [first.version, first.build, other.version, other.build]
+    }
 
     /// The first engine, where there is no choice; if it cannot read the file, the error says what is missing.
     private func alone(

@@ -23,7 +23,8 @@ public enum CompiledModelCache {
         }
     }
 
-    /// Removes compiled models, least recently used first, until the rest fits.
+    /// Removes compiled models, least recently used first, until the rest fits. Choices of engines are some hundred
+    /// bytes, and a model must not change its engine because one is gone: they go last.
     ///
     /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), choices of engines (`*.engine`),
     /// and incomplete ones that are at least an hour old. Data that a loaded model reads from its file remains until
@@ -33,7 +34,7 @@ public enum CompiledModelCache {
     ///   - limit: the maximum number of bytes that remain.
     @discardableResult
     public static func prune(_ folder: String, to limit: Int) -> Pruned {
-        var files: [(path: String, size: Int, used: Int)] = []
+        var files: [(path: String, size: Int, used: Int, isDecision: Bool)] = []
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = folder + "/" + name, isUnfinished = name.hasPrefix(unfinished)
             var status = stat()
@@ -47,11 +48,13 @@ public enum CompiledModelCache {
             }
             // The engine's own files may have no time of access (noatime): a file is as young as the younger of the
             // two.
-            files.append((path, Int(status.st_size), max(status.st_atim.tv_sec, status.st_mtim.tv_sec)))
+            let used = max(status.st_atim.tv_sec, status.st_mtim.tv_sec)
+            files.append((path, Int(status.st_size), used, name.hasSuffix(decision)))
         }
         var total = files.reduce(0) { $0 + $1.size }
         var pruned = Pruned()
-        for file in files.sorted(by: { $0.used < $1.used }) where total > limit {
+        let order = files.sorted { $0.isDecision == $1.isDecision ? $0.used < $1.used : $1.isDecision }
+        for file in order where total > limit {
             guard unlink(file.path) == 0 else { continue }
             total -= file.size
             pruned.files += 1

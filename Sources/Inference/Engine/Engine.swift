@@ -3,6 +3,10 @@ public protocol Engine: AnyObject, Sendable {
     /// The name and version, for the log and the report.
     var version: String { get }
 
+    /// A text that tells this build of the engine from others of its version; empty where the version does. Blocks: may
+    /// read the library.
+    var build: String { get }
+
     /// The devices that models can be compiled for. Blocks for as long as the engine needs to look.
     func availableDevices() throws(EngineError) -> [ComputeDevice]
 
@@ -24,6 +28,9 @@ extension Engine {
         if let choosing = self as? ChoosingEngine { return try choosing.open(source) }
         return OpenedModel(file: try read(source), engine: self)
     }
+
+    /// The version says it.
+    public var build: String { "" }
 
     /// Streams may differ.
     public var comparesStreams: Bool { true }

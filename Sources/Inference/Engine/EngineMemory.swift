@@ -10,7 +10,7 @@ enum EngineMemory {
     struct Decision: Sendable, Hashable, Codable {
         let engine: EnginePreference
         let reason: String?
-        /// The versions of both engines at that time: with others the question is open again.
+        /// The versions of both engines at that time, each with its build: with others the question is open again.
         let versions: [String]
     }
 

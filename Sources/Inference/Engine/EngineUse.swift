@@ -12,7 +12,7 @@ public struct EngineUse: Sendable, Hashable, Codable {
     public let name: String
     /// The name and version for people.
     public let version: String
-    /// The reason it is not the first choice; nil if it is.
+    /// The reason it is not the first choice, or no longer is the other one; nil if it always was the first choice.
     public let reason: String?
 
     init(_ engine: EnginePreference, version: String, reason: String?) {

@@ -12,7 +12,7 @@ public final class LoadCheck: Sendable {
         /// The model was loaded and has run.
         /// - Parameters:
         ///   - compiledAnew: whether it was compiled, rather than found in the cache.
-        ///   - engineComparison: the time that the comparison of two engines took, in nanoseconds.
+        ///   - engineComparison: the nanoseconds that the comparison of two engines took.
         case good(compiledAnew: Bool, engineComparison: UInt64 = 0)
         /// The bundle or its file cannot be served.
         case refused([BundleProblem])

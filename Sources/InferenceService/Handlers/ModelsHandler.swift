@@ -141,7 +141,7 @@ struct ModelsHandler: Sendable {
                 if let reason = engine.reason { writer.member("reason", reason) }
                 if let reason = model.loadReport.engineUncompared { writer.member("not_compared", reason) }
                 writer.key("comparison_ms")
-                writer.milliseconds(model.loadReport.engineComparison)
+                writer.milliseconds(model.loadReport.engineComparison &+ model.loadReport.triedEngineComparison)
             }
         }
         writer.key("execution")

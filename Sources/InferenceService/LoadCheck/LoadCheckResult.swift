@@ -11,7 +11,7 @@ struct LoadCheckResult: Codable, Sendable {
 
     /// True if it was compiled rather than found in the cache.
     var compiledAnew = false
-    /// The time that the comparison of two engines took, in nanoseconds.
+    /// The nanoseconds that the comparison of two engines took.
     var engineComparison: UInt64 = 0
     /// True if the engine could not start its threads, which is not the model's fault.
     var hadNoThreads = false

@@ -1,8 +1,10 @@
-// Stands in for onnxruntime-gpu where there is no graphics processor: ONNX Runtime's own library with other functions for CUDA, at the
-// boundary of its API. What is asked of CUDA is written to STANDIN_LOG; everything runs on the processor.
+// Stands in for onnxruntime-gpu where there is no graphics processor: ONNX Runtime's own library with other functions
+// for CUDA, at the boundary of its API. What is asked of CUDA is written to STANDIN_LOG; everything runs on the
+// processor.
 //
-// STANDIN_LIBRARY: the real library. STANDIN_MODE: "works"; "no-driver" (CUDA cannot be loaded, as without NVIDIA's driver);
-// "falls-back" (nodes would run on the processor, which the library refuses where that is switched off).
+// STANDIN_LIBRARY: the real library. STANDIN_MODE: "works" (with the devices 0 and 1); "no-driver" (CUDA cannot be
+// loaded, as without NVIDIA's driver); "falls-back" (nodes would run on the processor, which the library refuses where
+// that is switched off); "old" (a library of an older version than Ocelli needs).
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +18,8 @@ typedef struct {
     const char *(*get_version)(void);
 } api_base;
 
+// Of the session whose options this thread is making.
+static _Thread_local int device;
 static const api_base *real_base;
 static const void **real;
 static const void *table[entries];
@@ -51,7 +55,10 @@ static void *create_cuda_options(void **options) { return *options = providers, 
 
 static void *update_cuda_options(void *options, const char *const *keys, const char *const *values, size_t count) {
     (void)options;
-    for (size_t i = 0; i < count; i++) note(keys[i], values[i]);
+    for (size_t i = 0; i < count; i++) {
+        note(keys[i], values[i]);
+        if (strcmp(keys[i], "device_id") == 0) device = atoi(values[i]);
+    }
     return NULL;
 }
 
@@ -60,6 +67,7 @@ static void release_cuda_options(void *options) { (void)options; }
 static void *append_cuda(void *session, const void *options) {
     (void)session, (void)options;
     if (mode("no-driver")) return failure("Failed to load shared library");
+    if (device > 1) return failure("CUDA failure 101: invalid device ordinal");
     note("append", "CUDA");
     return NULL;
 }
@@ -87,7 +95,7 @@ static const void **get_api(uint32_t version) {
     return table;
 }
 
-static const char *get_version(void) { return real_base->get_version(); }
+static const char *get_version(void) { return mode("old") ? "1.17.3" : real_base->get_version(); }
 
 static api_base base = {get_api, get_version};
 
@@ -95,6 +103,8 @@ const api_base *OrtGetApiBase(void) {
     const char *path = getenv("STANDIN_LIBRARY");
     void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     const api_base *(*get_base)(void) = library ? (const api_base *(*)(void))(uintptr_t)dlsym(library, "OrtGetApiBase") : NULL;
+    const char *telemetry = getenv("ORT_DISABLE_TELEMETRY");
+    note("ORT_DISABLE_TELEMETRY", telemetry ? telemetry : "is not set");
     real_base = get_base ? get_base() : NULL;
     return real_base ? &base : NULL;
 }

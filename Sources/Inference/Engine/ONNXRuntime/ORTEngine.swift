@@ -8,6 +8,8 @@ internal import ImagePipeline
 final class ORTEngine: Engine {
     let library: ORTLibrary
     var version: String { "ONNX Runtime " + library.version }
+    /// People may have a library of their own (`onnxruntime_path`).
+    var build: String { library.digest }
     /// All infer requests run one session.
     var comparesStreams: Bool { false }
 

@@ -10,6 +10,8 @@ final class ORTLibrary: @unchecked Sendable {
     let api: UnsafePointer<ort_api>
     /// Such as `1.28.0`.
     let version: String
+    private let file: String
+    private let knownDigest = Mutex<String?>(nil)
     private let environment = Mutex<Result<Environment, EngineError>?>(nil)
 
     /// The environment of all sessions. Lives as long as the process.
@@ -64,7 +66,19 @@ final class ORTLibrary: @unchecked Sendable {
             throw Self.missing("\(file): \(reason)")
         }
         self.api = api
+        self.file = file
         version = text.map { String(cString: $0) } ?? ""
+    }
+
+    /// The digest of the library's file; empty if it cannot be read any more. The first call reads it.
+    var digest: String {
+        knownDigest.withLock { known in
+            if let known { return known }
+            var hash = ContentHash()
+            let digest = hash.add(file: file) ? hash.text : ""
+            known = digest
+            return digest
+        }
     }
 
     /// The environment. The first call makes it: 30 ms.

@@ -25,7 +25,13 @@ package enum EngineMessage {
             }
         }
         // The summary names operators alone: it is the reason where no other is given.
-        let summary = all[end...].dropFirst().last.map { $0.hasPrefix("-- ") ? $0.dropFirst(3) : $0 }
+        let rest = all[end...].dropFirst()
+        // Advice on extending the engine may follow.
+        let summary = rest.last { $0.hasPrefix("-- ") }?.dropFirst(3) ?? rest.last
+        // Operators that it does not have come first: whatever else fails, the file cannot run.
+        if let missing = rest.first(where: { $0.hasPrefix("-- No conversion rule found") }) {
+            (reason, place) = (missing.dropFirst(3), nil)
+        }
         let text = String(reason ?? summary ?? all.last ?? "")
         guard text.count < most else { return text.prefix(most) + "..." }
         guard let place = place?.trimmingColon, reason != nil else { return text }

@@ -2,7 +2,7 @@
 public struct LoadReport: Sendable, Hashable {
     /// Nanoseconds for reading the bundle and the model file, for compiling it, and for warming it up.
     public var read: UInt64 = 0, compile: UInt64 = 0, warmUp: UInt64 = 0
-    /// Nanoseconds for loading it in a separate process before, if ``wasTried``, without comparing engines there.
+    /// Nanoseconds for loading it in a separate process before, if ``wasTried``.
     public var loadCheck: UInt64 = 0
     /// True if it was loaded in a separate process before. This is skipped for models that are known or trusted.
     public var wasTried = false
@@ -20,8 +20,10 @@ public struct LoadReport: Sendable, Hashable {
     public var engine: EngineUse?
     /// The reason its answers were not compared with those of the other engine; nil if they were, or if there is none.
     public var engineUncompared: String?
-    /// Nanoseconds for comparing them, in this process or in the one that loaded it before.
+    /// Nanoseconds for comparing them.
     public var engineComparison: UInt64 = 0
+    /// Nanoseconds of the load check that went into comparing them there.
+    public var triedEngineComparison: UInt64 = 0
     /// True if the compiled model came from the cache.
     public var isCached = false
     /// Bytes of the bundle's files.

@@ -165,8 +165,7 @@ extension Model {
         func withOtherEngine() throws(InferenceError) -> Loaded {
             var configuration = given
             configuration.loadCheck = nil
-            configuration.engineComparison =
-                (tried?.engineComparison ?? 0) &+ MonotonicInstant.now.nanoseconds(since: readDone)
+            configuration.engineComparison = MonotonicInstant.now.nanoseconds(since: readDone)
             return try loadBlocking(path, name: name, configuration: configuration, version: version, answers: nil)
         }
         let uncompared = compareEngines(opened, bundle, plan, configuration)
@@ -219,16 +218,14 @@ extension Model {
             throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "", reason: reason)])
         }
         var report = LoadReport()
-        let checkTime = tryDone.nanoseconds(since: start)
-        let comparedElsewhere = min(checkTime, tried?.engineComparison ?? 0)
-        report.loadCheck = checkTime &- comparedElsewhere
+        report.loadCheck = tryDone.nanoseconds(since: start)
         report.loadCheckProblem = tried?.problem
         report.wasTried = tried.map { $0.problem == nil } ?? false
         report.read = readDone.nanoseconds(since: tryDone)
         report.engine = opened.use
         report.engineUncompared = uncompared.reason
-        report.engineComparison =
-            comparedElsewhere &+ configuration.engineComparison &+ enginesDone.nanoseconds(since: readDone)
+        report.engineComparison = configuration.engineComparison &+ enginesDone.nanoseconds(since: readDone)
+        report.triedEngineComparison = tried?.engineComparison ?? 0
         report.comparison = referenceDone.nanoseconds(since: enginesDone)
         report.compile = MonotonicInstant.now.nanoseconds(since: referenceDone)
         report.streamCheck = unchecked
