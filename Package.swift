@@ -258,6 +258,31 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// OCELLI_COUNT=1 adds a program that counts what threads do to each other, and compiles everything for Thread
+// Sanitizer, whose calls it counts. The sanitizer's library is not linked: only a flag of the link would do that.
+if Context.environment["OCELLI_COUNT"] != nil {
+    for target in package.targets where target.type != .system {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=thread"])]
+    }
+    let counted = [
+        "swift_retain", "swift_retain_n", "swift_release", "swift_release_n", "pthread_mutex_lock", "syscall",
+        "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF",
+    ]
+    package.targets += [
+        .target(name: "CSharedWrites", path: "Benchmarks/contention/CSharedWrites"),
+        .executableTarget(
+            name: "contentionbench",
+            dependencies: [
+                "CSharedWrites", "FlowControl", "HTTPServer", "HTTPWire", "Inference", "InferenceService",
+                "SystemSupport",
+            ],
+            path: "Benchmarks/contention/ContentionBench",
+            swiftSettings: strict + [.unsafeFlags(["-sanitize=thread"])],
+            linkerSettings: findEngine + carryRuntime
+                + counted.map { .unsafeFlags(["-Xlinker", "--wrap=\($0)"]) }),
+    ]
+}
+
 // OCELLI_ONLY=FlowControlTests,imagetool leaves these targets and what they need: SwiftPM would build all tests for
 // any.
 if let only = Context.environment["OCELLI_ONLY"] {

@@ -3,7 +3,7 @@ internal import Synchronization
 internal import SystemSupport
 
 /// The infer requests of a model: a prediction waits until one is free.
-final class RequestPool: Sendable {
+package final class RequestPool: Sendable {
     private let turns: InFlightLimiter
     private let idle: Mutex<[any InferRequest]>
     let count: Int
@@ -13,7 +13,7 @@ final class RequestPool: Sendable {
     /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
     private static let mostOfPipelines = 65_536
 
-    init(_ requests: [any InferRequest], waiters: Int, singleStreamThreads: Int? = nil) {
+    package init(_ requests: [any InferRequest], waiters: Int, singleStreamThreads: Int? = nil) {
         count = requests.count
         self.singleStreamThreads = singleStreamThreads
         idle = Mutex(requests)
@@ -38,7 +38,7 @@ final class RequestPool: Sendable {
     }
 
     /// A request if one is free, without waiting.
-    func tryAcquire() -> PooledRequest? {
+    package func tryAcquire() -> PooledRequest? {
         guard let slot = turns.tryAcquire() else { return nil }
         guard let request = idle.withLock({ $0.popLast() }) else {
             // As above.
@@ -49,7 +49,7 @@ final class RequestPool: Sendable {
     }
 
     /// A request that belongs to its holder until it is released.
-    struct PooledRequest: Sendable {
+    package struct PooledRequest: Sendable {
         let request: any InferRequest
         fileprivate let slot: Slot
         fileprivate let pool: RequestPool
@@ -58,7 +58,7 @@ final class RequestPool: Sendable {
         var singleStreamThreads: Int? { pool.singleStreamThreads }
 
         /// Gives the request back.
-        func release() {
+        package func release() {
             pool.idle.withLock { $0.append(request) }
             slot.release()
         }
