@@ -1,18 +1,35 @@
 /// The kernel's list format for CPUs: `0-3,8,10-11`.
 enum CPUList {
-    /// The number of CPUs that the list names; nil if it names none or is not such a list.
-    static func count(_ text: String) -> Int? {
-        var count = 0
+    /// The number of CPUs.
+    static func count(_ ranges: [ClosedRange<Int>]) -> Int {
+        ranges.reduce(0) { $0 + $1.count }
+    }
+
+    /// The CPUs that the list names, in ascending order; nil if it names none or is not such a list.
+    static func ranges(_ text: String) -> [ClosedRange<Int>]? {
+        var ranges: [ClosedRange<Int>] = []
         var next = 0
         for part in text.trimmedASCII.split(separator: ",", omittingEmptySubsequences: false) {
             let ends = part.split(separator: "-", omittingEmptySubsequences: false)
             guard (1...2).contains(ends.count), let first = ends.first.flatMap({ Int($0) }),
                 let last = ends.last.flatMap({ Int($0) }), first >= next, last >= first, last < 1 << 20
             else { return nil }
-            count += last - first + 1
+            ranges.append(first...last)
             next = last + 1
         }
-        return count > 0 ? count : nil
+        return ranges.isEmpty ? nil : ranges
+    }
+
+    /// The CPUs that are in both.
+    static func common(_ one: [ClosedRange<Int>], _ other: [ClosedRange<Int>]) -> [ClosedRange<Int>] {
+        one.flatMap { range in
+            other.filter { range.overlaps($0) }.map { range.clamped(to: $0) }
+        }
+    }
+
+    /// The same as the kernel writes it.
+    static func text(_ ranges: [ClosedRange<Int>]) -> String {
+        ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
     }
 }
 

@@ -37,12 +37,25 @@ public struct HostResources: Sendable, Hashable {
             ?? Derived(1, because: "the number of CPUs is unknown: assuming one")
     }
 
-    /// The CPUs that `sched_getaffinity` would give, read as text: `Cpus_allowed_list:  0-1`.
+    /// The CPUs that `sched_getaffinity` would give, read as text: `Cpus_allowed_list:  0-1`, without those that are
+    /// offline. The kernel lists them too: a virtual machine of 4 that may grow to 128 has `0-127` there.
     private static func affinity(_ files: HostFiles) -> [Derived<Double>] {
         guard let list = value(of: "Cpus_allowed_list", in: files.text("/proc/self/status")),
-            let count = CPUList.count(list)
+            let allowed = CPUList.ranges(list)
         else { return [] }
-        return [Derived(Double(count), because: "the scheduler may use \(plural(count, "CPU")) (\(list))")]
+        let online = files.text("/sys/devices/system/cpu/online").flatMap { CPUList.ranges($0) } ?? []
+        let usable = CPUList.common(allowed, online)
+        let (count, all) = (CPUList.count(usable), CPUList.count(allowed))
+        // All where that is not known, or makes no sense.
+        guard (1..<all).contains(count) else {
+            return [Derived(Double(all), because: "the scheduler may use \(plural(all, "CPU")) (\(list))")]
+        }
+        let text = CPUList.text(usable)
+        return [
+            Derived(
+                Double(count),
+                because: "the scheduler may use \(plural(count, "CPU")) (\(text)); the others of \(list) are offline")
+        ]
     }
 
     private static func cpuSets(_ files: HostFiles) -> [Derived<Double>] {
@@ -51,7 +64,7 @@ public struct HostResources: Sendable, Hashable {
         let legacy = ControlGroup.legacy("cpuset", files)?.texts(of: "cpuset.effective_cpus") ?? []
         return [unified, legacy].compactMap { texts -> Derived<Double>? in
             for (group, text) in texts {
-                guard let count = CPUList.count(text) else { continue }
+                guard let count = CPUList.ranges(text).map(CPUList.count) else { continue }
                 return Derived(Double(count), because: "the cpuset of \(group) has \(plural(count, "CPU")) (\(text))")
             }
             return nil

@@ -198,6 +198,25 @@ import Testing
         #expect(HostResources(pinned).cpus == Derived(1, because: "the scheduler may use 1 CPU (4)"))
     }
 
+    /// A virtual machine that may grow lists the CPUs that it may have one day as allowed.
+    @Test("CPUs that are offline do not count")
+    func offlineCPUsAreNoResources() {
+        func cpus(_ allowed: String, online: String) -> Derived<Double> {
+            let files = "== /proc/self/status\nCpus_allowed_list:\t\(allowed)\n== /sys/devices/system/cpu/online\n"
+            return HostResources(.fixture(files + online)).cpus
+        }
+        #expect(
+            cpus("0-127", online: "0-3")
+                == Derived(4, because: "the scheduler may use 4 CPUs (0-3); the others of 0-127 are offline"))
+        #expect(
+            cpus("0-3,8-9", online: "0,2-8")
+                == Derived(4, because: "the scheduler may use 4 CPUs (0,2-3,8); the others of 0-3,8-9 are offline"))
+        // All are online, or the file says nothing of them: it may be another host's.
+        for online in ["0-7", "", "8-9", "x"] {
+            #expect(cpus("0-7", online: online) == Derived(8, because: "the scheduler may use 8 CPUs (0-7)"))
+        }
+    }
+
     @Test("memory.high counts as a memory limit")
     func memoryHighIsALimitToo() {
         let files = HostFiles.server.with("== /sys/fs/cgroup/system.slice/ocelli.service/memory.high\n805306368")
