@@ -219,12 +219,15 @@ import Testing
         let world = try await World()
         let slots = try await Self.slots(world, "digits")
         let body = try Self.picture()
-        let requests = ["one", "two", "three"].map { id in
-            Task { try await Self.ask(world.service, "POST /v1/models/digits/classify", body, id: id) }
+        var requests: [Task<Reply, any Error>] = []
+        for id in ["one", "two", "three"] {
+            // One after the other: it is computed for the first, which leaves.
+            requests.append(
+                Task { try await Self.ask(world.service, "POST /v1/models/digits/classify", body, id: id) })
+            try await until { world.service.waitingForAnswers == requests.count }
         }
-        try await until { world.service.waitingForAnswers == 3 }
         let model = try await world.repository.model(named: "digits")
-        #expect(model.limiter.snapshot.waiting == 1)
+        try await until { model.limiter.snapshot.waiting == 1 }
         requests[0].cancel()
         _ = try await requests[0].value
         #expect(model.limiter.snapshot.waiting == 1)
