@@ -1,4 +1,5 @@
-"""One way to classify folders of pictures: says "ready", and for each line, which names a folder, "done" with the class of each picture as JSON.
+"""One way to classify folders of pictures: says "ready", and for each line, which names a folder, "done" with the
+class of each picture as JSON.
 
 Called by `run`, which makes SETUP: {"model": a bundle, "float": its ONNX file in float32, "socket": for the daemon}.
 """
@@ -29,7 +30,8 @@ def square(width, height):
 
 
 def tensor(data):
-    """As model.json says: centre crop to 224, blue, green, red, 0 to 255. Pillow decodes a JPEG at a smaller scale where that is enough."""
+    """As model.json says: centre crop to 224, blue, green, red, 0 to 255. Pillow decodes a JPEG at a smaller scale
+    where that is enough."""
     import numpy
     from PIL import Image
 
@@ -54,8 +56,8 @@ class OpenVINOActor:
 
 
 class TorchvisionActor:
-    """torchvision's SqueezeNet with the weights of the ONNX file, as Ray's own example of batch inference does it: tasks decode and transform,
-    an actor takes batches of pixels."""
+    """torchvision's SqueezeNet with the weights of the ONNX file, as Ray's own example of batch inference does it:
+    tasks decode and transform, an actor takes batches of pixels."""
 
     def __init__(self):
         import onnx

@@ -1,13 +1,15 @@
-"""Pictures classified by Ray or Spark on three simulated machines, while workers, daemons and drivers are killed at random times: each picture
-must be answered once in the result, with its digit, and none may be missing.
+"""Pictures classified by Ray or Spark on three simulated machines, while workers, daemons and drivers are killed at
+random times: each picture must be answered once in the result, with its digit, and none may be missing.
 
-A machine is a namespace of network, processes and mounts: it has an address of its own on a bridge, its own processes, and a daemon of its
-own (its /tmp/ocelli-UID). The pictures, models and answers lie in a folder that all see, like a network file system. Ray runs as its
-`ray start` does; Spark as a standalone cluster. The driver is that of docs/bulk.md ("After a kill"), started again when it dies, as a Job or a
-systemd unit would. Pictures are let through at a steady pace until the last kill, so that each kill hits work.
+A machine is a namespace of network, processes and mounts: it has an address of its own on a bridge, its own processes,
+and a daemon of its own (its /tmp/ocelli-UID). The pictures, models and answers lie in a folder that all see, like a
+network file system. Ray runs as its `ray start` does; Spark as a standalone cluster. The driver is that of docs/bulk.md
+("After a kill"), started again when it dies, as a Job or a systemd unit would. Pictures are let through at a steady
+pace until the last kill, so that each kill hits work.
 
 usage: bulk_cluster.py [--engine ray|spark] [--kills N] [--pictures N] [--seed N]
-Run it as root with the Python of Tests/Clients/requirements-bulk.txt (.build/bulk-clients/bin/python). Exits with 77 where it cannot run.
+Run it as root with the Python of Tests/Clients/requirements-bulk.txt (.build/bulk-clients/bin/python). Exits with 77
+where it cannot run.
 """
 
 import argparse

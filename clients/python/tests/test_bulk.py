@@ -93,7 +93,8 @@ class BulkTests(unittest.TestCase):
         self.assertEqual([len(row["embedding"]) if row["error"] is None else 0 for row in rows].count(32), 2)
 
     def test_ray_on_three_nodes_with_workers_and_the_daemon_killed(self):
-        """Ray's own simulation, where the nodes share a machine and so a daemon. Tests/Operations/bulk_cluster.py has machines, and drivers."""
+        """Ray's own simulation, where the nodes share a machine and so a daemon. Tests/Operations/bulk_cluster.py
+        has machines, and drivers."""
         import random
         import signal
         import threading
