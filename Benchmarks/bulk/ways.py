@@ -1,26 +1,44 @@
-"""One way to classify a folder of pictures: warms up, says "warm", waits for a line, and says "done COUNT". Called by `run`."""
+"""One way to classify folders of pictures: says "ready", and for each line, which names a folder, "done" with the
+class of each picture as JSON.
+
+Called by `run`, which makes SETUP: {"model": a bundle, "float": its ONNX file in float32, "socket": for the daemon}.
+"""
 import io
+import json
 import os
 import subprocess
 import sys
 import tempfile
 
-WAY, FOLDER, COUNT, MODEL = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-WARM = 64
+WAY, SETUP = sys.argv[1], json.loads(sys.argv[2])
+
+
+def opaque(found):
+    """RGB. What is transparent is white, as in the daemon."""
+    from PIL import Image
+
+    if found.has_transparency_data:
+        found = found.convert("RGBA")
+        found = Image.alpha_composite(Image.new("RGBA", found.size, (255, 255, 255, 255)), found)
+    return found.convert("RGB")
+
+
+def square(width, height):
+    side = min(width, height)
+    left, top = (width - side) // 2, (height - side) // 2
+    return left, top, left + side, top + side
 
 
 def tensor(data):
-    """As model.json says: centre crop to 224, blue, green, red, 0 to 255. Pillow decodes at a smaller scale where that is enough."""
+    """As model.json says: centre crop to 224, blue, green, red, 0 to 255. Pillow decodes a JPEG at a smaller scale
+    where that is enough."""
     import numpy
     from PIL import Image
 
-    image = Image.open(io.BytesIO(data))
-    image.draft("RGB", (224, 224))
-    image = image.convert("RGB")
-    side = min(image.size)
-    left, top = (image.width - side) // 2, (image.height - side) // 2
-    image = image.resize((224, 224), Image.Resampling.BILINEAR, box=(left, top, left + side, top + side))
-    return numpy.ascontiguousarray(numpy.asarray(image)[:, :, ::-1].transpose(2, 0, 1))[None]
+    found = Image.open(io.BytesIO(data))
+    found.draft("RGB", (224, 224))
+    found = opaque(found).resize((224, 224), Image.Resampling.BILINEAR, box=square(*found.size))
+    return numpy.ascontiguousarray(numpy.asarray(found)[:, :, ::-1].transpose(2, 0, 1), dtype=numpy.float32)[None]
 
 
 class OpenVINOActor:
@@ -31,23 +49,74 @@ class OpenVINOActor:
 
         core = openvino.Core()
         self.model = core.compile_model(
-            f"{MODEL}/model.onnx", "CPU", {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
-        self.type = self.model.inputs[0].element_type.to_dtype()
+            SETUP["float"], "CPU", {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
 
     def __call__(self, batch):
-        found = [int(self.model(tensor(data).astype(self.type))[0].argmax()) for data in batch["bytes"]]
-        return {"path": batch["path"], "index": found}
+        return {"path": batch["path"], "index": [int(self.model(tensor(data))[0].argmax()) for data in batch["bytes"]]}
 
 
-def ray_way(actor, arguments):
+class TorchvisionActor:
+    """torchvision's SqueezeNet with the weights of the ONNX file, as Ray's own example of batch inference does it:
+    tasks decode and transform, an actor takes batches of pixels."""
+
+    def __init__(self):
+        import onnx
+        import torch
+        import torchvision
+
+        torch.set_num_threads(1)
+        graph = onnx.load(SETUP["float"]).graph
+        values = {each.name: torch.from_numpy(onnx.numpy_helper.to_array(each).copy()) for each in graph.initializer}
+        weights = [[values[name] for name in node.input[1:]] for node in graph.node if node.op_type == "Conv"]
+        self.model = torchvision.models.squeezenet1_1(weights=None).eval()
+        layers = [layer for layer in self.model.modules() if isinstance(layer, torch.nn.Conv2d)]
+        for layer, (weight, bias) in zip(layers, weights, strict=True):
+            layer.weight.data.copy_(weight)
+            layer.bias.data.copy_(bias)
+        self.model = self.model.to(memory_format=torch.channels_last)
+
+    def __call__(self, batch):
+        import torch
+
+        with torch.inference_mode():
+            inputs = torch.from_numpy(batch["pixels"]).float().contiguous(memory_format=torch.channels_last)
+            return {"path": batch["path"], "index": self.model(inputs).argmax(1).numpy()}
+
+
+def transformed(row):
+    """A row of `ray.data.read_images`."""
+    import torch
+    from PIL import Image
+    from torchvision.transforms.v2 import functional
+
+    pixels = row["image"]
+    if pixels.shape[2] != 3:
+        pixels = opaque(Image.fromarray(pixels))
+    found = functional.to_image(pixels)
+    left, top, right, bottom = square(found.shape[2], found.shape[1])
+    found = functional.resized_crop(found, top, left, bottom - top, right - left, [224, 224], antialias=True)
+    return {"path": row["path"], "pixels": torch.Tensor(found).to(torch.uint8).flip(0).numpy()}
+
+
+def names(folder):
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder))
+
+
+def ours(rows, path, answers="classifications"):
+    """Pictures' names and classes from the package's columns; -1 where one failed."""
+    return [(row[path], row[answers][0]["index"] if row["error"] is None else -1) for row in rows]
+
+
+def ray_way(actor, arguments, found, read=None):
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
 
-    def run(count):
-        names = sorted(os.path.join(FOLDER, name) for name in os.listdir(FOLDER))[:count]
-        photos = ray.data.read_binary_files(names, include_paths=True, override_num_blocks=max(2, count // 64))
-        return photos.map_batches(actor, batch_size=32, **arguments).count()
+    def run(folder):
+        files = names(folder)
+        blocks = max(2, len(files) // 64)
+        photos = read(files, blocks) if read else ray.data.read_binary_files(files, include_paths=True, override_num_blocks=blocks)
+        return found(photos.map_batches(actor, **arguments).take_all())
 
     return run
 
@@ -58,41 +127,52 @@ def spark_way(make):
     spark = (
         SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1").config("spark.sql.execution.arrow.maxRecordsPerBatch", 64)
-        .config("spark.sql.files.maxPartitionBytes", 8 << 20).getOrCreate())
+        .config("spark.sql.files.maxPartitionBytes", 32 << 20).getOrCreate())
 
-    def run(count):
-        photos = spark.read.format("binaryFile").option("pathGlobFilter", "*").load(FOLDER).select("path", "content").limit(count) \
-            if count < COUNT else spark.read.format("binaryFile").load(FOLDER).select("path", "content")
-        return make(photos)
+    def run(folder):
+        return make(spark.read.format("binaryFile").load(folder).select("path", "content"))
 
     return run
 
 
 def way():
+    model = SETUP["model"]
+    arguments = {"models": model, "parameters": {"top": 1}, "socket": SETUP["socket"]}
     if WAY == "ocelli --jsonl":
-        def run(count):
-            names = sorted(os.path.join(FOLDER, name) for name in os.listdir(FOLDER))[:count]
+        def run(folder):
             with tempfile.NamedTemporaryFile("w+") as answers:
+                # The start, and the load of the model, count.
                 subprocess.run(
-                    [os.environ["OCELLI"], "classify", f"--models={MODEL}", "--jsonl"], input="\n".join(names).encode(), stdout=answers, check=True)
-                return sum(1 for _ in open(answers.name))
+                    [os.environ["OCELLI"], "classify", f"--models={model}", "--top=1", "--jsonl", folder], stdout=answers, check=True)
+                rows = [json.loads(line) for line in open(answers.name)]
+                return ours([{"error": None, **row} for row in rows], "file")
 
         return run
     if WAY == "ocelli.ray":
         import ocelli
 
         return ray_way(ocelli.ray.Classify, {
-            "fn_constructor_kwargs": {"models": MODEL, "column": "bytes"}, "batch_format": "pyarrow", "concurrency": 2, "num_cpus": 0.1})
+            "fn_constructor_kwargs": {**arguments, "column": "bytes"}, "batch_format": "pyarrow", "batch_size": 64, "concurrency": 2,
+            "num_cpus": 0.1}, lambda rows: ours(rows, "path"))
+    def plain(rows):
+        return [(row["path"], int(row["index"])) for row in rows]
+
+    # Half a processor each for the scheduler, so that the other is left to read the files; else nothing is ever read.
     if WAY == "Ray Data, OpenVINO":
-        # Half a processor each for the scheduler, so that the other is left to read the files; else nothing is ever read.
-        return ray_way(OpenVINOActor, {"concurrency": 2, "num_cpus": 0.5})
+        return ray_way(OpenVINOActor, {"batch_size": 32, "concurrency": 2, "num_cpus": 0.5}, plain)
+    if WAY == "Ray Data, torchvision":
+        import ray
+
+        return ray_way(
+            TorchvisionActor, {"batch_size": 32, "concurrency": 2, "num_cpus": 0.5}, plain,
+            lambda files, blocks: ray.data.read_images(files, include_paths=True, override_num_blocks=blocks).map(transformed))
     if WAY == "ocelli.spark":
         import ocelli
 
         def make(photos):
-            return photos.mapInArrow(
-                ocelli.spark.classify(models=MODEL, column="content"), schema=ocelli.spark.schema("classify", photos)).select("path", "error") \
-                .toPandas().shape[0]
+            rows = photos.mapInArrow(
+                ocelli.spark.classify(column="content", **arguments), schema=ocelli.spark.schema("classify", photos)).toArrow().to_pylist()
+            return ours(rows, "path")
 
         return spark_way(make)
 
@@ -104,27 +184,52 @@ def way():
 
         @pandas_udf("long")
         def classify(batches: Iterator[pandas.Series]) -> Iterator[pandas.Series]:
-            import numpy
             import onnxruntime
 
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1
-            session = onnxruntime.InferenceSession(f"{MODEL}/model.onnx", options, providers=["CPUExecutionProvider"])
-            port = session.get_inputs()[0]
-            kind = numpy.float16 if port.type == "tensor(float16)" else numpy.float32
+            session = onnxruntime.InferenceSession(SETUP["float"], options, providers=["CPUExecutionProvider"])
+            port = session.get_inputs()[0].name
             for contents in batches:
-                yield pandas.Series(
-                    [int(session.run(None, {port.name: tensor(content).astype(kind)})[0].argmax()) for content in contents])
+                yield pandas.Series([int(session.run(None, {port: tensor(content)})[0].argmax()) for content in contents])
 
-        return photos.select("path", classify("content").alias("index")).toPandas().shape[0]
+        return [(row["path"], row["index"]) for row in photos.select("path", classify("content").alias("index")).toArrow().to_pylist()]
 
     return spark_way(make)
 
 
+def memory():
+    """Says "at COUNT" after each tenth of the pictures; the answers are looked at, and not kept."""
+    import ocelli
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=512 << 20)
+    arguments = {"models": SETUP["model"], "column": "bytes", "socket": SETUP["socket"]}
+    files = sorted(os.path.join(place, name) for place, _, found in os.walk(SETUP["folder"]) for name in found)
+
+    def answers(files):
+        photos = ray.data.read_binary_files(files, include_paths=True, override_num_blocks=max(2, len(files) // 250))
+        return photos.map_batches(
+            ocelli.ray.Classify, fn_constructor_kwargs=arguments, batch_format="pyarrow", batch_size=64, concurrency=2, num_cpus=0.1)
+
+    print("ready", flush=True)
+    sys.stdin.readline()
+    step, seen, good = SETUP["count"] // 10, 0, 0
+    for batch in answers(files).iter_batches(batch_size=256, batch_format="pyarrow"):
+        before, seen = seen, seen + len(batch)
+        good += sum(found[0]["label"] == "7" for found in batch.column("classifications").to_pylist())
+        if seen // step > before // step:
+            print("at", seen, flush=True)
+    print("done", good, flush=True)
+    sys.stdin.readline()
+
+
 if __name__ == "__main__":
+    if WAY == "memory":
+        memory()
+        sys.exit()
     run = way()
-    run(min(WARM, COUNT))
-    print("warm", flush=True)
-    sys.stdin.readline()
-    print("done", run(COUNT), flush=True)
-    sys.stdin.readline()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        found = run(line.strip())
+        print("done", json.dumps({os.path.basename(path): index for path, index in found}), len(found), flush=True)

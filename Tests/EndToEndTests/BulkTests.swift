@@ -326,6 +326,48 @@ struct BulkTests {
         }
     }
 
+    /// The numbers are those of the fixtures' makers (`make-export-fixtures`, `make-family-fixtures`).
+    @Test("`segment --jsonl` writes segments with their mask, `keypoints --jsonl` the points, a picture a line")
+    func segmentsAndKeypointsAreLinesToo() throws {
+        let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures")
+        func expected(_ folder: String, _ name: String) throws -> [String: Any] {
+            let text = try Data(contentsOf: fixtures.appendingPathComponent("\(folder)/expected.json"))
+            let all = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+            return try #require(all[name] as? [String: Any])
+        }
+        func answers(_ command: String, _ models: String, _ arguments: [String] = []) throws -> [[String: Any]] {
+            let picture = fixtures.appendingPathComponent("\(models.prefix { $0 != "/" })/picture.png").path
+            let result = try Shell.run(
+                Daemon.binary.path,
+                [command, "--jsonl", "--models", fixtures.appendingPathComponent(models).path] + arguments,
+                input: Data("\(picture)\n/there/is/no.png\n".utf8))
+            #expect(result.status == 1, "the second picture is not there: \(result.errors)")
+            let found = try result.text.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+            #expect(found.map { $0["file"] as? String } == [picture, "/there/is/no.png"])
+            #expect(found.last?["error"] is String && found.last?["code"] is String, "\(result.text)")
+            return found
+        }
+        let areas = try #require(try expected("exports", "segformer")["areas"] as? [String: Double])
+        let segmented = try #require(try answers("segment", "exports/segformer").first)
+        let segments = try #require(segmented["segments"] as? [[String: Any]])
+        let found = segments.map { ($0["label"] as? String ?? "", $0["area"] as? Double ?? -1) }
+        #expect(Dictionary(uniqueKeysWithValues: found) == areas)
+        let mask = try #require((segmented["mask"] as? [String: String])?["b64"])
+        #expect(Data(base64Encoded: mask)?.dropFirst().prefix(3) == Data("PNG".utf8))
+
+        let wanted = try #require(try expected("families", "face_mesh")["points"] as? [[Double]])
+        let pointed = try #require(try answers("keypoints", "families", ["--model", "face_mesh"]).first)
+        let points = try #require(pointed["keypoints"] as? [[String: Any]])
+        #expect(points.count == 468 && points.count == wanted.count)
+        for (one, other) in zip(points, wanted) {
+            for (name, value) in zip(["x", "y"], other) {
+                #expect(abs((one[name] as? Double ?? -1e9) - value) < 0.01)
+            }
+        }
+    }
+
     /// The lines of `--jsonl` are a table of expectations.
     @Test("`ocelli check --against` reads the answers of `classify --jsonl` as expectations")
     func checkReadsWhatItWrites() throws {

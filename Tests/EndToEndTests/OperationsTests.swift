@@ -10,9 +10,11 @@ struct OperationsTests {
     private static let scripts = SharedData.packageRoot.appendingPathComponent("Tests/Operations")
 
     /// Runs a load check; it says itself what it found.
-    private func run(_ script: String, _ arguments: [String] = [], python: String = "python3") throws {
+    private func run(
+        _ script: String, _ arguments: [String] = [], python: String = "python3", seconds: Int = 120
+    ) throws {
         let result = try Shell.run(
-            "timeout", ["120", python, Self.scripts.appendingPathComponent(script).path] + arguments,
+            "timeout", ["\(seconds)", python, Self.scripts.appendingPathComponent(script).path] + arguments,
             environment: ["TEST_BINARY": Daemon.binary.path])
         #expect(result.status == 0, "\(result.text)\(result.errors)")
     }
@@ -115,6 +117,18 @@ struct OperationsTests {
         .enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func killedBulkJobAnswersEachLineOnce() throws {
         try run("bulk.py", ["--lines", "2000", "--kills", "3"])
+    }
+
+    /// With 20 kills: the arguments that Tests/Operations/README.md names.
+    @Test(
+        "on three simulated machines with a worker, a daemon and a driver killed, each picture has one answer",
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
+        .enabled(if: geteuid() == 0 && Shell.has("unshare") && Shell.has("ip"), "needs root, unshare and ip"),
+        arguments: ["ray", "spark"])
+    func killedClusterAnswersEachPictureOnce(_ engine: String) throws {
+        try run(
+            "bulk_cluster.py", ["--engine", engine, "--kills", "3"], python: PythonClients.bulkPython, seconds: 600)
     }
 
     private static var hasSchemas: Bool {

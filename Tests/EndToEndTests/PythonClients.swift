@@ -44,6 +44,8 @@ enum PythonClients {
     static let isAvailable = clients.make()
     /// True if that with Ray, Spark and Dask is there: `make setup-tests` makes it.
     static let isBulkAvailable = bulk.isReady && Shell.has("java")
+    /// The Python of that environment.
+    static var bulkPython: String { bulk.folder.path + "/bin/python" }
     /// True if that with the clients of other servers' packages is there: `make setup-tests` makes it.
     static let areServersAvailable = servers.isReady
 

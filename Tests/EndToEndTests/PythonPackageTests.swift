@@ -29,7 +29,7 @@ struct PythonPackageTests {
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
         arguments: [
-            "test_ray", "test_ray_on_three_nodes_with_a_worker_and_the_daemon_killed", "test_spark", "test_dask",
+            "test_ray", "test_ray_on_three_nodes_with_workers_and_the_daemon_killed", "test_spark", "test_dask",
             "test_an_object_store", "test_parquet", "test_similar_pictures",
         ])
     func bulkExampleOfTheDocumentAnswersEachPictureOnce(_ name: String) throws {

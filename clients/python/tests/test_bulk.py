@@ -61,6 +61,15 @@ class BulkTests(unittest.TestCase):
                 self.assertIsNone(row["error"], name)
                 self.assertEqual(row["classifications"][0]["label"], DIGITS[name.split("-", 1)[1]], name)
 
+    def run_twice(self, word, answers):
+        """An example of "After a kill": run again, it answers what is new, and nothing twice."""
+        shutil.rmtree(self.folder / answers)
+        self.run_example(word)
+        self.run_example(word)
+        shutil.copy(EXAMPLES / "three.png", self.photos / "9-three.png")
+        self.run_example(word)
+        self.check([{**row, "file": row["path"]} for row in self.parquet(answers)])
+
     def parquet(self, name):
         import pyarrow.parquet
 
@@ -75,13 +84,18 @@ class BulkTests(unittest.TestCase):
         rows = self.parquet("answers-ray")
         self.assertNotIn("bytes", rows[0])
         self.check([{**row, "file": row["path"]} for row in rows])
+        self.run_twice("CheckpointConfig", "answers-ray")
+        ray.data.DataContext.get_current().checkpoint_config = None
         # Ray's default format, and the other tasks.
         dataset = ray.data.from_items([{"bytes": SEVEN}, {"bytes": SEVEN}, {"bytes": b"no"}])
         observations = {"models": str(ROOT / "Tests/Fixtures/observations"), "model": "embedder"}
         rows = dataset.map_batches(ocelli.ray.Embed, fn_constructor_kwargs=observations, concurrency=1, num_cpus=0.1).take_all()
         self.assertEqual([len(row["embedding"]) if row["error"] is None else 0 for row in rows].count(32), 2)
 
-    def test_ray_on_three_nodes_with_a_worker_and_the_daemon_killed(self):
+    def test_ray_on_three_nodes_with_workers_and_the_daemon_killed(self):
+        """Ray's own simulation, where the nodes share a machine and so a daemon. Tests/Operations/bulk_cluster.py
+        has machines, and drivers."""
+        import random
         import signal
         import threading
         import time
@@ -95,21 +109,55 @@ class BulkTests(unittest.TestCase):
             cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False)
         self.addCleanup(ray.shutdown)
+        seed = random.randrange(1 << 30)
+        print(f"seed {seed}", flush=True)
+        rng = random.Random(seed)
         ended = threading.Event()
+        killed = []
+
+        def victims(kind):
+            for path in pathlib.Path("/proc").glob("[0-9]*"):
+                try:
+                    words = (path / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+                    # The daemon of this test; or an actor of its cluster: a child of a child of this process.
+                    if kind == "daemon" and words[1:2] == [b"serve"] and f"--models={self.copy}".encode() in words or (
+                            kind == "worker" and words[0].startswith(b"ray::") and b"Classify" in words[0]
+                            and os.getpid() in ancestors(path)):
+                        yield int(path.name)
+                except OSError:
+                    continue
+
+        def ancestors(path):
+            while path.name not in ("0", "1"):
+                path = path.with_name((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                yield int(path.name)
+
+        released = self.folder / "released"
+        released.write_text("0")
 
         def kill():
-            # A few times: a daemon that never lives for long is given up.
-            for _ in range(4):
-                if ended.wait(4):
-                    return
-                for path in pathlib.Path("/proc").glob("[0-9]*"):
-                    try:
-                        words = (path / "cmdline").read_bytes().split(b"\0")
-                        mine = str(self.copy).encode() in b" ".join(words) and b"serve" in words and b"_keeper.py" not in b" ".join(words)
-                        if mine:
-                            os.kill(int(path.name), signal.SIGKILL)
-                    except OSError:
-                        pass
+            kinds = ["daemon", "worker", "worker", "daemon"]
+            count, until = 0, time.monotonic() + 120
+            try:
+                while len(killed) < len(kinds) and time.monotonic() < until and not ended.wait(0.1):
+                    # Steadily, and never more than leaves work for the kills to come.
+                    count = min(count + 4, 400 * (len(killed) + 1) // (len(kinds) + 1))
+                    released.with_suffix(".new").write_text(str(count))
+                    released.with_suffix(".new").rename(released)
+                    found = list(victims(kinds[len(killed)])) if rng.random() < 0.06 else []
+                    if found:
+                        os.kill(rng.choice(found), signal.SIGKILL)
+                        killed.append(kinds[len(killed)])
+            finally:
+                released.write_text("400")
+
+        def gate(batch, released=str(released)):
+            import pathlib
+            import time
+
+            while max(int(name.split("-")[0]) for name in batch["file"]) >= int(pathlib.Path(released).read_text() or 0):
+                time.sleep(0.05)
+            return batch
 
         self.copy = self.folder / "models"
         shutil.copytree(ROOT / "models", self.copy)
@@ -119,7 +167,7 @@ class BulkTests(unittest.TestCase):
         killer = threading.Thread(target=kill)
         killer.start()
         try:
-            answers = dataset.map_batches(
+            answers = dataset.map_batches(gate, batch_size=50, num_cpus=0.1).map_batches(
                 ocelli.ray.Classify, fn_constructor_kwargs={"models": str(self.copy), "column": "bytes"}, batch_format="pyarrow", batch_size=50,
                 concurrency=3, num_cpus=0.1)
             rows = answers.take_all()
@@ -130,6 +178,7 @@ class BulkTests(unittest.TestCase):
         for row in rows:
             self.assertIsNone(row["error"])
             self.assertEqual(row["classifications"][0]["label"], DIGITS[row["file"].split("-", 1)[1]])
+        self.assertEqual(len(killed), 4, f"seed {seed}: {killed}")
 
     def test_spark(self):
         from pyspark.sql import SparkSession
@@ -142,6 +191,7 @@ class BulkTests(unittest.TestCase):
         rows = self.parquet("answers-spark")
         self.assertNotIn("content", rows[0])
         self.check([{**row, "file": row["path"]} for row in rows])
+        self.run_twice("checkpointLocation", "answers-spark")
         frame = spark.createDataFrame([(1, SEVEN), (2, None)], "id int, content binary")
         detected = frame.mapInArrow(
             ocelli.spark.detect(models=str(ROOT / "Tests/Fixtures/detectors/case00"), keep=True),

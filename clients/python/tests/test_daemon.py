@@ -93,6 +93,20 @@ class LocalDaemonTests(unittest.TestCase):
                 self.assertTrue(eventually(lambda: not is_there(before)), who)
                 self.assertNotEqual(daemon.pid, before)
 
+    def test_threads_are_the_daemon_s_share_of_the_machine(self):
+        """Each model works on as many pictures at once as there are threads, and one more is read meanwhile."""
+        import re
+
+        from ocelli._pool import Deadline, Pool
+        from ocelli._wire import Address, Request
+
+        for threads in (1, 2):
+            with LocalDaemon(models=self.copy, ocelli=PROGRAM, threads=threads) as daemon:
+                pool = Pool(Address.parse(daemon.url), None, 1)
+                page = pool.exchange(Request("GET", "/metrics"), Deadline(20)).body.decode()
+                pool.close()
+                self.assertEqual(re.search(r"^ocelli_in_flight_limit\{.*\} (\d+)$", page, re.M)[1], str(threads + 1))
+
     def test_a_folder_of_others_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             open_folder = os.path.join(folder, "open")
