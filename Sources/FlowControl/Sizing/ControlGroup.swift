@@ -8,25 +8,7 @@ struct ControlGroup {
     private let mountPoint: String
     private let files: HostFiles
 
-    /// The group of version 2's one hierarchy; nil on a host without it.
-    static func unified(_ files: HostFiles) -> ControlGroup? {
-        let line = memberships(files).first { $0.hierarchy == "0" && $0.controllers.isEmpty }
-        guard let line else { return nil }
-        let mount = mounts(files).first { $0.type == "cgroup2" }
-        return ControlGroup(path: line.path, mount: mount, default: "/sys/fs/cgroup", files)
-    }
-
-    /// The group of version 1's hierarchy for a controller; nil if that controller has none.
-    static func legacy(_ controller: String, _ files: HostFiles) -> ControlGroup? {
-        let line = memberships(files).first { $0.controllers.split(separator: ",").contains(Substring(controller)) }
-        guard let line else { return nil }
-        let mount = mounts(files).first {
-            $0.type == "cgroup" && $0.options.split(separator: ",").contains(Substring(controller))
-        }
-        return ControlGroup(path: line.path, mount: mount, default: "/sys/fs/cgroup/\(controller)", files)
-    }
-
-    private init(path: String, mount: Mount?, default point: String, _ files: HostFiles) {
+    fileprivate init(path: String, mount: ControlGroups.Mount?, default point: String, _ files: HostFiles) {
         self.files = files
         mountPoint = mount?.point ?? point
         // A container that sees the host's names of groups has only its own part of the tree mounted: the mount's root
@@ -54,6 +36,35 @@ struct ControlGroup {
         }
     }
 
+}
+
+/// The control groups of this process, one for each hierarchy. Of the files in `/proc` each is read once.
+struct ControlGroups {
+    private let files: HostFiles
+    private let memberships: [Membership]
+    private let mounts: [Mount]
+    /// The group of version 2's one hierarchy; nil on a host without it.
+    let unified: ControlGroup?
+
+    init(_ files: HostFiles) {
+        self.files = files
+        memberships = Self.memberships(files)
+        mounts = Self.mounts(files)
+        let line = memberships.first { $0.hierarchy == "0" && $0.controllers.isEmpty }
+        let mount = mounts.first { $0.type == "cgroup2" }
+        unified = line.map { ControlGroup(path: $0.path, mount: mount, default: "/sys/fs/cgroup", files) }
+    }
+
+    /// The group of version 1's hierarchy for a controller; nil if that controller has none.
+    func legacy(_ controller: String) -> ControlGroup? {
+        let line = memberships.first { $0.controllers.split(separator: ",").contains(Substring(controller)) }
+        guard let line else { return nil }
+        let mount = mounts.first {
+            $0.type == "cgroup" && $0.options.split(separator: ",").contains(Substring(controller))
+        }
+        return ControlGroup(path: line.path, mount: mount, default: "/sys/fs/cgroup/\(controller)", files)
+    }
+
     // MARK: /proc
 
     private struct Membership {
@@ -71,7 +82,7 @@ struct ControlGroup {
         }
     }
 
-    private struct Mount {
+    fileprivate struct Mount {
         let root: String
         let point: String
         let type: Substring

@@ -14,7 +14,8 @@ public struct HostResources: Sendable, Hashable {
 
     /// Reads the files of the host. Missing and invalid files are ignored.
     public init(_ files: HostFiles = .live) {
-        let cpus = Self.cpus(files)
+        let groups = ControlGroups(files)
+        let cpus = Self.cpus(files, groups)
         self.cpus = cpus
         wholeCPUs = Derived(
             Int(max(1, cpus.value.rounded(.down))),
@@ -23,8 +24,8 @@ public struct HostResources: Sendable, Hashable {
                 : cpus.value.rounded(.down) == cpus.value
                     ? cpus.reason
                     : "\(describe(cpus.value)) CPUs rounded down: one more thread would be throttled in every period")
-        memoryBytes = Self.memory(files)
-        threads = Self.threads(files)
+        memoryBytes = Self.memory(files, groups)
+        threads = Self.threads(files, groups)
         openFiles =
             files.openFiles().map { Derived($0, because: "the limit of open files (RLIMIT_NOFILE) is \($0)") }
             ?? Derived(1 << 20, because: "there is no limit of open files, or it cannot be read")
@@ -32,8 +33,8 @@ public struct HostResources: Sendable, Hashable {
 
     // MARK: CPU
 
-    private static func cpus(_ files: HostFiles) -> Derived<Double> {
-        (affinity(files) + cpuSets(files) + quotas(files)).min { $0.value < $1.value }
+    private static func cpus(_ files: HostFiles, _ groups: ControlGroups) -> Derived<Double> {
+        (affinity(files) + cpuSets(groups) + quotas(groups)).min { $0.value < $1.value }
             ?? Derived(1, because: "the number of CPUs is unknown: assuming one")
     }
 
@@ -58,10 +59,10 @@ public struct HostResources: Sendable, Hashable {
         ]
     }
 
-    private static func cpuSets(_ files: HostFiles) -> [Derived<Double>] {
+    private static func cpuSets(_ groups: ControlGroups) -> [Derived<Double>] {
         // The effective set of a group is contained in those above it: the innermost that there is will do.
-        let unified = ControlGroup.unified(files)?.texts(of: "cpuset.cpus.effective") ?? []
-        let legacy = ControlGroup.legacy("cpuset", files)?.texts(of: "cpuset.effective_cpus") ?? []
+        let unified = groups.unified?.texts(of: "cpuset.cpus.effective") ?? []
+        let legacy = groups.legacy("cpuset")?.texts(of: "cpuset.effective_cpus") ?? []
         return [unified, legacy].compactMap { texts -> Derived<Double>? in
             for (group, text) in texts {
                 guard let count = CPUList.ranges(text).map(CPUList.count) else { continue }
@@ -71,14 +72,14 @@ public struct HostResources: Sendable, Hashable {
         }
     }
 
-    private static func quotas(_ files: HostFiles) -> [Derived<Double>] {
-        let unified = (ControlGroup.unified(files)?.texts(of: "cpu.max") ?? []).compactMap { group, text in
+    private static func quotas(_ groups: ControlGroups) -> [Derived<Double>] {
+        let unified = (groups.unified?.texts(of: "cpu.max") ?? []).compactMap { group, text in
             let words = text.split(separator: " ")
             // The period is left out where a file was written by hand; the kernel's default is 100 ms.
             let period = words.count > 1 ? UInt64(words[1]) : 100_000
             return quota(words.first.flatMap { UInt64($0) }, period, "cpu.max of \(group)")
         }
-        guard unified.isEmpty, let group = ControlGroup.legacy("cpu", files) else { return unified }
+        guard unified.isEmpty, let group = groups.legacy("cpu") else { return unified }
         let periods = Dictionary(group.texts(of: "cpu.cfs_period_us"), uniquingKeysWith: { first, _ in first })
         return group.texts(of: "cpu.cfs_quota_us").compactMap { name, text in
             quota(UInt64(text), periods[name].flatMap { UInt64($0) }, "cpu.cfs_quota_us of \(name)")
@@ -96,15 +97,16 @@ public struct HostResources: Sendable, Hashable {
 
     // MARK: Memory
 
-    private static func memory(_ files: HostFiles) -> Derived<UInt64> {
+    private static func memory(_ files: HostFiles, _ groups: ControlGroups) -> Derived<UInt64> {
         var candidates: [Derived<UInt64>] = []
         if let total = totalMemory(files) {
             candidates.append(Derived(total, because: "the host has \(describe(bytes: total))"))
         }
-        let unified = ControlGroup.unified(files)
-        let legacy = ControlGroup.legacy("memory", files)
+        let legacy = groups.legacy("memory")
         // Above memory.high the kernel throttles the process: it is a limit too.
-        let limits = [(unified, "memory.max"), (unified, "memory.high"), (legacy, "memory.limit_in_bytes")]
+        let limits = [
+            (groups.unified, "memory.max"), (groups.unified, "memory.high"), (legacy, "memory.limit_in_bytes"),
+        ]
         for (group, file) in limits {
             for (name, text) in group?.texts(of: file) ?? [] {
                 guard let bytes = UInt64(text), bytes > 0 else { continue }

@@ -3,7 +3,7 @@
 extension HostResources {
     /// The lowest of the control groups' `pids.max` (systemd's `TasksMax`), the user's limit of processes and the
     /// host's own limits.
-    static func threads(_ files: HostFiles) -> Derived<Int> {
+    static func threads(_ files: HostFiles, _ groups: ControlGroups) -> Derived<Int> {
         var candidates: [Derived<Int>] = []
         for path in ["kernel/threads-max", "kernel/pid_max"] {
             guard let text = files.text("/proc/sys/" + path), let count = Int(text.trimmedASCII), count > 0 else {
@@ -11,7 +11,7 @@ extension HostResources {
             }
             candidates.append(Derived(count, because: "\(path.replacing("/", with: ".")) of the host is \(count)"))
         }
-        for group in [ControlGroup.unified(files), ControlGroup.legacy("pids", files)] {
+        for group in [groups.unified, groups.legacy("pids")] {
             for (name, text) in group?.texts(of: "pids.max") ?? [] {
                 guard let count = Int(text), count > 0 else { continue }
                 candidates.append(Derived(count, because: "pids.max of \(name) is \(count)"))
@@ -38,7 +38,7 @@ extension HostResources {
 
     /// The message when a thread or a process could not be started (EAGAIN): the limit, and what to do.
     public static func threadsUsedUp(_ files: HostFiles = .live) -> String {
-        let limit = threads(files)
+        let limit = threads(files, ControlGroups(files))
         return
             "no more threads can be started (\(limit.reason)): a loaded model takes one for each stream and one more; raise the "
             + "limit (TasksMax in the unit), set streams to 1, load models on demand (load, idle_unload), or serve "

@@ -86,12 +86,16 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
 
     private typealias Waiter = CheckedContinuation<Ending, Never>
 
-    /// A request that waits for an answer.
-    private struct Waiting: Sendable {
+    /// A request that waits for an answer. A class: a copy of a continuation whose type has parameters costs more than
+    /// an object does.
+    private final class Waiting: Sendable {
         let run: Machine.Run
         let waiter: Waiter
-        /// Ends the wait at its deadline; nil for none.
-        var timer: Task<Void, Never>?
+
+        init(_ run: Machine.Run, _ waiter: Waiter) {
+            self.run = run
+            self.waiter = waiter
+        }
     }
 
     private struct Running: Sendable {
@@ -108,6 +112,8 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         var machine: Machine
         var works: [Machine.Run: Running] = [:]
         var waiting: [UInt64: Waiting] = [:]
+        /// Each ends the wait of a request at its deadline. The one that the work was begun for has none.
+        var timers: [UInt64: Task<Void, Never>] = [:]
     }
 
     private let state: Mutex<State>
@@ -131,7 +137,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
 
     /// The number of requests that wait for one, those that it is computed for among them, and of their timers.
     package var waiting: (requests: Int, timers: Int) {
-        state.withLock { ($0.waiting.count, $0.waiting.values.filter { $0.timer != nil }.count) }
+        state.withLock { ($0.waiting.count, $0.timers.count) }
     }
 
     /// True if finished answers are kept.
@@ -182,10 +188,10 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
                 case .hit, .alone, .compare: break
                 case .joins(let run):
                     state.works[run]?.others.insert(member)
-                    state.waiting[member] = Waiting(run: run, waiter: waiter)
+                    state.waiting[member] = Waiting(run, waiter)
                 case .leads(let run):
                     state.works[run] = Running(key: key, content: content, leader: member)
-                    state.waiting[member] = Waiting(run: run, waiter: waiter)
+                    state.waiting[member] = Waiting(run, waiter)
                 }
                 return arrival
             }
@@ -226,7 +232,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         }
         let isWanted = state.withLock { state in
             guard state.waiting[member] != nil else { return false }
-            state.waiting[member]?.timer = timer
+            state.timers[member] = timer
             return true
         }
         if !isWanted { timer.cancel() }
@@ -235,15 +241,17 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     /// Ends a wait.
     /// - Parameter ending: how, by the work that is cancelled with it; nil where others wait for that.
     private func leave(_ member: UInt64, _ ending: (Task<Void, Never>?) -> Ending) {
-        let left = state.withLock { state -> (wait: Waiting, work: Task<Void, Never>?)? in
+        let left = state.withLock {
+            state -> (wait: Waiting, timer: Task<Void, Never>?, work: Task<Void, Never>?)? in
             guard let wait = state.waiting.removeValue(forKey: member) else { return nil }
-            guard let key = state.works[wait.run]?.key else { return (wait, nil) }
+            let timer = state.timers.removeValue(forKey: member)
+            guard let key = state.works[wait.run]?.key else { return (wait, timer, nil) }
             state.works[wait.run]?.others.remove(member)
-            guard state.machine.leave(wait.run, key) else { return (wait, nil) }
-            return (wait, state.works.removeValue(forKey: wait.run)?.task)
+            guard state.machine.leave(wait.run, key) else { return (wait, timer, nil) }
+            return (wait, timer, state.works.removeValue(forKey: wait.run)?.task)
         }
         guard let left else { return }
-        left.wait.timer?.cancel()
+        left.timer?.cancel()
         left.work?.cancel()
         left.wait.waiter.resume(returning: ending(left.work))
     }
@@ -252,12 +260,14 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         let now = clock.now()
         let product = try? result.get()
         let isShared = product.map { $0.use != .own } ?? false
+        var timers: [Task<Void, Never>] = []
         let ended = state.withLock { state -> (work: Running, leader: Waiting?, others: [Waiting])? in
             guard let work = state.works.removeValue(forKey: run) else { return nil }
             let leader = state.waiting.removeValue(forKey: work.leader)
             var others: [Waiting] = []
             for member in work.others {
                 if let other = state.waiting.removeValue(forKey: member) { others.append(other) }
+                if let timer = state.timers.removeValue(forKey: member) { timers.append(timer) }
             }
             var kept: (answer: Answer, size: Int)?
             if let product, case .kept(let size) = product.use { kept = (product.answer, size) }
@@ -266,8 +276,8 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         }
         guard let ended else { return }
         ended.leader?.waiter.resume(returning: .outcome(result.map { $0.own }, .computed))
+        for timer in timers { timer.cancel() }
         for other in ended.others {
-            other.timer?.cancel()
             if let product, isShared {
                 other.waiter.resume(returning: .outcome(.success(product.answer), .joined))
             } else {
