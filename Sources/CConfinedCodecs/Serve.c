@@ -224,7 +224,13 @@ int ccodec_serve(int control, const struct ccodec *codecs, size_t count) {
         // Leashes and guards before ends and jobs, which change the table.
         for (size_t index = 0; index < polled; index++) {
             if (leashes[index].revents) follow(index);
-            if (asking[index].revents & POLLIN) ccodec_answer_guard(children[index].guard, children[index].pid);
+            if (asking[index].revents & POLLIN) {
+                ccodec_answer_guard(children[index].guard, children[index].pid);
+            } else if (asking[index].revents) {
+                // Its process is ending. Until it has ended, poll would return at once.
+                close(children[index].guard);
+                children[index].guard = -1;
+            }
         }
         if (entries[2].revents) receive_guards();
         if (entries[1].revents) reap(signals);
