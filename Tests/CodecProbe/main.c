@@ -80,6 +80,11 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
     order = (char)input->bytes[0];
     switch (order) {
     case 'c': raise(SIGSEGV); abort();
+    // The picture, which is only to be read.
+    case 'I':
+        if (mprotect((void *)(uintptr_t)input->bytes, input->count, PROT_READ | PROT_WRITE) != 0)
+            *(volatile uint8_t *)(uintptr_t)input->bytes = 0;
+        break;
     case 'h': hang();
     // Two processors' time passes faster than time does.
     case '2': {
@@ -105,6 +110,7 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
     case 'r': memset(statement->reason, 0xFF, sizeof statement->reason); return false;
     case 'o': open("/etc/passwd", O_RDONLY) < 0 ? (void)0 : abort(); return state(statement, 4, 4);
     case 'f': (void)!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); break;
+    case 'u': (void)!ftruncate(3, 0); break;
     case 'n': socket(AF_INET, SOCK_STREAM, 0); break;
     case 'x': execl("/bin/true", "true", NULL); break;
     case 'K': kill(getppid(), SIGKILL); break;

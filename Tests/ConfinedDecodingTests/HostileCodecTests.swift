@@ -30,8 +30,11 @@ import Testing
     }
 
     @Test(
-        "a decoder that crashes or exits fails its picture, and the next picture is decoded",
-        arguments: [("c", "crashed (SIGSEGV)"), ("C", "crashed (SIGSEGV)"), ("q", "ended with status 3")])
+        "a decoder that crashes, exits or writes to its picture fails it, and the next picture is decoded",
+        arguments: [
+            ("I", "crashed (SIGSEGV)"), ("c", "crashed (SIGSEGV)"), ("C", "crashed (SIGSEGV)"),
+            ("q", "ended with status 3"),
+        ])
     func crashIsTheFaultOfOnePicture(_ order: Character, _ reason: String) throws { try expect(order, reason) }
 
     @Test("a decoder that hangs is ended when its time is over", arguments: [Character("h"), "H", "2"])
@@ -83,11 +86,9 @@ import Testing
     }
 
     @Test(
-        "forking, sockets, exec, signals and executable memory end the decoder process",
-        arguments: [Character("f"), "n", "x", "K", "X"])
-    func whatIsNotDecodingEndsTheProcess(_ order: Character)
-        throws
-    {
+        "forking, sockets, exec, signals, truncating and executable memory end the decoder process",
+        arguments: [Character("f"), "n", "x", "K", "u", "X"])
+    func whatIsNotDecodingEndsTheProcess(_ order: Character) throws {
         try expect(order, "what no decoder may do (SIGSYS)")
     }
 
@@ -144,22 +145,22 @@ import Testing
 
     @Test("a helper process that was killed is replaced")
     func helperThatWasKilledIsReplaced() throws {
-        let before = try helpers()
+        let before = try Probe.helpers()
         _ = try decoder.decode(Array("good".utf8), format: .bmp)
-        let own = try helpers().subtracting(before)
+        let own = try Probe.helpers().subtracting(before)
         #expect(own.count == 1)
         for process in own { #expect(kill(process, SIGKILL) == 0) }
         // What is sent in the moment of its end is lost; after it, nothing is.
-        for _ in 0..<100 where try !helpers().isDisjoint(with: own) { usleep(10_000) }
+        for _ in 0..<100 where try !Probe.helpers().isDisjoint(with: own) { usleep(10_000) }
         #expect(try decoder.decode(Array("good".utf8), format: .bmp).info.height == 4)
     }
 
     @Test("decoded, cancelled and crashed pictures leave no descriptors and no processes")
     func picturesLeaveNoDescriptorsAndNoProcesses() throws {
-        let before = try helpers()
+        let before = try Probe.helpers()
         _ = try decoder.decode(Array("good".utf8), format: .bmp)
-        let helper = try #require(try helpers().subtracting(before).first)
-        let own = try Self.count("/proc/self/fd"), its = try Self.count("/proc/\(helper)/fd")
+        let helper = try #require(try Probe.helpers().subtracting(before).first)
+        let own = try Probe.count("/proc/self/fd"), its = try Probe.count("/proc/\(helper)/fd")
         for _ in 0..<LongTests.times(300, long: 10_000) {
             _ = try decoder.decode(Array("good".utf8), format: .bmp)
         }
@@ -177,32 +178,15 @@ import Testing
             }
             _ = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
         }
-        #expect(try Self.count("/proc/self/fd") == own)
+        #expect(try Probe.count("/proc/self/fd") == own)
         // The last ones that nobody waits for are ended at once, and then reaped.
         #expect(
             eventually(within: 30) {
                 // Fewer, where the first picture's process was not reaped yet when they were counted.
-                ((try? Self.count("/proc/\(helper)/fd")) ?? .max) <= its
+                ((try? Probe.count("/proc/\(helper)/fd")) ?? .max) <= its
                     && (try? String(contentsOfFile: "/proc/\(helper)/task/\(helper)/children", encoding: .utf8)) == ""
             })
-        #expect(try helpers().subtracting(before) == [helper], "the same one has served all")
-    }
-
-    private static func count(_ folder: String) throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: folder).count
-    }
-
-    /// The children of this process that are not waiting for it to take note of their end.
-    private func helpers() throws -> Set<Int32> {
-        var found: Set<Int32> = []
-        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
-            guard let process = Int32(name),
-                let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
-                let fields = text.split(separator: ")").last?.split(separator: " "), fields.count > 1
-            else { continue }
-            if fields[1] == "\(getpid())", fields[0] != "Z", text.contains("codecprobe") { found.insert(process) }
-        }
-        return found
+        #expect(try Probe.helpers().subtracting(before) == [helper], "the same one has served all")
     }
 
     @Test("a program that is no decoder is reported as having ended when started")

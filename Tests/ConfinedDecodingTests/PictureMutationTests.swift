@@ -1,10 +1,11 @@
 import ConfinedDecoding
 import Foundation
 import ImagePipeline
+import Synchronization
 import TestSupport
 import Testing
 
-/// Damaged pictures have pixels or an error, and never reach the process that asked.
+/// Damaged pictures have pixels or an error, and never reach the process that asked: this one, in the daemon's place.
 @Suite(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
 struct PictureMutationTests {
     private static let decoder = Probe.decoder(seconds: 10)
@@ -12,6 +13,41 @@ struct PictureMutationTests {
     /// Mutations of a format: `scripts/fuzz decode` asks for many.
     private static let count =
         ProcessInfo.processInfo.environment["FUZZ_PICTURES"].flatMap { Int($0) } ?? LongTests.times(40, long: 1_000)
+    /// Pictures at a time. Of each two, one waits for messages.
+    private static let atATime = 2 * ProcessInfo.processInfo.activeProcessorCount
+
+    /// Without JPEG, so that the items of HEIC and AVIF are looked at in this process, as in the daemon.
+    private static let limits: ImageLimits = {
+        var limits = ImageLimits(maxPixels: 4_000_000)
+        limits.formats.remove(.jpeg)
+        return limits
+    }()
+
+    /// The fate of each mutation.
+    private struct Tally: Sendable {
+        var decoded = 0
+        var refusals: [String: Int] = [:]
+        var faults: [String] = []
+        var longest = Duration.zero
+
+        /// Counts a picture. What is its own fault is a refusal; the rest has reached this process.
+        mutating func add(_ result: Result<Void, any Error>, _ time: Duration, round: Int) {
+            longest = max(longest, time)
+            do {
+                try result.get()
+                decoded += 1
+            } catch ImageError.corrupt(let reason) {
+                refusals[reason.prefix(60).filter { !$0.isNumber }, default: 0] += 1
+            } catch let error as ImageError {
+                switch error {
+                case .sideTooLong, .tooLarge, .outOfMemory, .turnedOff: refusals[error.label, default: 0] += 1
+                default: faults.append("round \(round): \(error)")
+                }
+            } catch {
+                faults.append("round \(round): \(error)")
+            }
+        }
+    }
 
     @Test(
         "a damaged picture is decoded or refused by its separate process",
@@ -21,30 +57,43 @@ struct PictureMutationTests {
             print("skipped \(format.title): \(reason)")
             return
         }
-        var random = SplitMix(seed: SplitMix.seed(for: "damagedPictureIsDecodedOrRefused(\(format.rawValue))"))
+        let seed = SplitMix.seed(for: "damagedPictureIsDecodedOrRefused(\(format.rawValue))")
         let originals = try PictureTests.pictures.filter { $0.format == format.rawValue }
             .map { try PictureTests.bytes($0.file) }
-        var decoded = 0
-        var refusals: [String: Int] = [:]
-        for round in 0..<Self.count {
-            let bytes = Self.damaged(try #require(originals.randomElement(using: &random)), &random)
-            do throws(ImageError) {
-                _ = try Self.decoder.decode(bytes, format: format)
-                decoded += 1
-            } catch {
-                switch error {
-                case .corrupt(let reason): refusals[String(reason.prefix(60)), default: 0] += 1
-                case .sideTooLong, .tooLarge, .outOfMemory: refusals[error.label, default: 0] += 1
-                default: Issue.record("round \(round): \(error)")
-                }
+        try #require(!originals.isEmpty)
+        let helpers = try Probe.helpers(), descriptors = try Probe.count("/proc/self/fd")
+        let tally = Mutex(Tally())
+        DispatchQueue.concurrentPerform(iterations: Self.atATime) { first in
+            for round in stride(from: first, to: Self.count, by: Self.atATime) {
+                // Each round has a seed of its own, whichever thread it runs in.
+                var random = SplitMix(seed: seed &+ UInt64(round))
+                let bytes = Self.damaged(originals[Int.random(in: originals.indices, using: &random)], &random)
+                let begun = ContinuousClock.now
+                let result = Result { try Self.prepare(bytes, format) }
+                let time = ContinuousClock.now - begun
+                tally.withLock { $0.add(result, time, round: round) }
             }
         }
-        print("\(format.title): \(decoded) of \(Self.count) decoded")
-        for (reason, count) in refusals.sorted(by: { $0.value > $1.value }).prefix(12) {
+        let all = tally.withLock { $0 }
+        print("\(format.title): \(all.decoded) of \(Self.count) decoded; the longest took \(all.longest)")
+        for (reason, count) in all.refusals.sorted(by: { $0.value > $1.value }).prefix(30) {
             print("  \(count): \(reason)")
         }
-        #expect(decoded + refusals.values.reduce(0, +) == Self.count)
-        #expect(!refusals.isEmpty)
+        #expect(all.faults.isEmpty, "\(all.faults.count): \(all.faults.prefix(5))")
+        #expect(all.decoded + all.refusals.values.reduce(0, +) == Self.count)
+        #expect(!all.refusals.isEmpty)
+        #expect(try Probe.helpers() == helpers, "the process that starts the others has ended")
+        // The threads of this process may have taken some.
+        #expect(try Probe.count("/proc/self/fd") < descriptors + 16)
+    }
+
+    /// Does what the daemon does with a picture, up to its tensor.
+    private static func prepare(_ bytes: [UInt8], _ format: ImageFormat) throws {
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 8, height: 8), limits: limits)
+        try bytes.withUnsafeBytes { try pipeline.judge(ImagePipeline.format(of: $0) ?? format, $0) }
+        let image = try decoder.decode(bytes, format: format)
+        var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
+        _ = try tensor.withUnsafeMutableBytes { try pipeline.prepare(image, into: $0) }
     }
 
     private static func damaged(_ original: [UInt8], _ random: inout SplitMix) -> [UInt8] {
@@ -52,7 +101,7 @@ struct PictureMutationTests {
         var bytes = original
         // Headers decide most: half of the changes are near the start.
         let most = random.chance(50) ? min(300, bytes.count) : bytes.count
-        for _ in 0..<Int.random(in: 1...8, using: &random) {
+        for _ in 0..<(random.chance(50) ? 1 : Int.random(in: 2...8, using: &random)) {
             bytes[Int.random(in: 0..<most, using: &random)] =
                 [0, 1, 0x7F, 0x80, 0xFF, .random(in: 0...255, using: &random)]
                 .randomElement(using: &random) ?? 0

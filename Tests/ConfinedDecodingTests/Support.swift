@@ -16,6 +16,24 @@ enum Probe {
     static func decoder(hostile: Bool = false, seconds: Int = 60) -> ConfinedDecoder {
         ConfinedDecoder(program: program, arguments: ["codecprobe"] + (hostile ? ["hostile"] : []), seconds: seconds)
     }
+
+    /// The entries of a folder of /proc.
+    static func count(_ folder: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: folder).count
+    }
+
+    /// The children of this process that are not waiting for it to take note of their end.
+    static func helpers() throws -> Set<Int32> {
+        var found: Set<Int32> = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+            guard let process = Int32(name),
+                let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+                let fields = text.split(separator: ")").last?.split(separator: " "), fields.count > 1
+            else { continue }
+            if fields[1] == "\(getpid())", fields[0] != "Z", text.contains("codecprobe") { found.insert(process) }
+        }
+        return found
+    }
 }
 
 extension ConfinedDecoder {
