@@ -1,7 +1,9 @@
-"""Drives a running Ocelli with the clients that other servers' own packages bring: KServe's (versions 1 and 2) and SageMaker's of local
-mode, and with the request that Vertex AI's LocalEndpoint sends. The answers are compared with those of the Open Inference Protocol.
+"""Drives a running Ocelli with the clients that other servers' own packages bring: KServe's (versions 1 and 2), SageMaker's of local
+mode, DeepStack's (Home Assistant's) and CodeProject.AI's, and with the request that Vertex AI's LocalEndpoint sends. The answers are
+compared with those of the Open Inference Protocol and of /v1/detect.
 
-Usage: servers_client.py URL MODEL PICTURE; the daemon has the dialects tfserving, sagemaker and vertex, and AIP_PREDICT_ROUTE=/predict.
+Usage: servers_client.py URL MODEL PICTURE; the daemon has the dialects tfserving, sagemaker, vertex and deepstack,
+AIP_PREDICT_ROUTE=/predict, the detectors of Tests/Fixtures/detectors, and a model "face".
 """
 
 import asyncio
@@ -14,6 +16,8 @@ import urllib.parse
 import httpx
 import numpy as np
 import requests
+from codeprojectai.core import CodeProjectAIFace, CodeProjectAIObject
+from deepstack.core import DeepstackFace, DeepstackObject, DeepstackScene
 from kserve import InferenceRESTClient, InferInput, InferRequest, RESTConfig
 from sagemaker.local.local_session import LocalSagemakerRuntimeClient
 
@@ -74,15 +78,34 @@ def vertex(url, encoded):
     return answer.json()["predictions"]
 
 
+def cameras(url, picture):
+    place = urllib.parse.urlsplit(url)
+    there = {"ip": place.hostname, "port": place.port}
+    for name, clients in {
+        "case00": [DeepstackObject(**there), CodeProjectAIObject(**there), DeepstackObject(custom_model="case00", **there)],
+        "face": [DeepstackFace(**there), CodeProjectAIFace(**there)],
+    }.items():
+        # Their own least confidence.
+        wanted = requests.post(f"{url}/v1/models/{name}/detect?threshold=0.45", data=picture).json()["detections"]
+        assert wanted, name
+        for client in clients:
+            found = client.detect(picture)
+            assert [(one["label"], one["confidence"]) for one in found] == [(one["label"], one["confidence"]) for one in wanted]
+            assert all(abs(one["x_min"] - box["box"]["x"]) <= 0.5 for one, box in zip(found, wanted)), found
+    return DeepstackScene(**there).recognize(picture)["label"]
+
+
 def main():
     url, model, picture = sys.argv[1:]
     # SageMaker's client and requests' certificate are for "localhost".
     url = url.replace("127.0.0.1", "localhost")
     with open(picture, "rb") as file:
-        encoded = base64.b64encode(file.read()).decode()
+        data = file.read()
+    encoded = base64.b64encode(data).decode()
     one = asyncio.run(kserve(url, model, encoded))
     assert sagemaker(url, model, encoded) == one
     assert vertex(url, encoded) == one
+    assert cameras(url, data) == str(int(np.argmax(one[0])))
     print("ok", int(np.argmax(one[0])))
 
 

@@ -91,12 +91,17 @@ import Testing
     }
 
     @Test(
-        "the client packages of KServe and SageMaker classify a picture",
+        "the client packages of KServe, SageMaker, DeepStack and CodeProject.AI get a picture's answers",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: PythonClients.areServersAvailable, Comment(rawValue: PythonClients.serversAbsence)))
-    func kServesAndSageMakersOwnClients() throws {
+    func ownClientsOfOtherServers() throws {
+        let root = Self.root.path
         let daemon = try Daemon(
-            ["--dialects", "tfserving,sagemaker,vertex"], environment: ["AIP_PREDICT_ROUTE": "/predict"])
+            [
+                "--models", root + "/models", "--models", root + "/Tests/Fixtures/detectors", "--model",
+                "face=\(root)/Tests/Fixtures/observations/ssd_few", "--dialects",
+                "tfserving,sagemaker,vertex,deepstack",
+            ], environment: ["AIP_PREDICT_ROUTE": "/predict"])
         let result = try PythonClients.run(
             "servers_client.py", [daemon.url, "digits", BadInputTests.seven.path], withServers: true)
         // Above it SageMaker's package says where it looked for settings.

@@ -72,7 +72,7 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("a damaged HEIC or GIF gets invalid_image; the other pictures of its batch are answered")
+    @Test("a damaged or crashing HEIC or GIF gets invalid_image; the other pictures of its batch are answered")
     func damagedPicturesAndThoseBesideThemAreAnswered() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
@@ -82,6 +82,13 @@ struct ConfinedPicturesTests {
             #expect(answer.status == 400 && answer.code == "invalid_image", "\(count): \(answer.text)")
             #expect(answer.error.contains("HEIC: "), "\(answer.error)")
         }
+        // A grid that is its own first tile: Debian 12's libheif follows it until its process crashes.
+        var crashing = whole
+        let tiles = try #require(whole.range(of: Data("dimg".utf8))).upperBound
+        crashing.replaceSubrange(tiles + 4..<tiles + 6, with: whole[tiles..<tiles + 2])
+        let answer = try Curl.run(classify, ["--data-binary", "@-"], input: crashing)
+        #expect(answer.status == 400 && answer.code == "invalid_image", "\(answer.text)")
+        #expect(answer.error.contains("HEIC: "), "\(answer.error)")
         let parts = try ["tiff/gray16.tif", "heic/irot180.heic", "bmp/1bit.bmp"].flatMap {
             ["-F", "image=@\(try Self.file($0).path)"]
         }
@@ -149,15 +156,38 @@ struct ConfinedPicturesTests {
             let answer = try Curl.post(Self.file(name), to: daemon.url + "/v1/classify")
             #expect(answer.status == 413 && answer.code == "image_too_large", "\(name): \(answer.text)")
         }
-        // A BMP that says it has 65000 x 65000 pixels.
+        let header = Self.bitmapHeader(side: 65_000, bits: 24)
+        let answer = try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-"], input: header)
+        #expect(answer.status == 413, "\(answer.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// The header of a square BMP.
+    private static func bitmapHeader(side: Int, bits: Int) -> Data {
         var header = [UInt8](repeating: 0, count: 54)
         header.replaceSubrange(0..<2, with: [0x42, 0x4D])
-        for (offset, value) in [(10, 54), (14, 40), (18, 65_000), (22, 65_000), (28, 24)] {
+        for (offset, value) in [(10, 54), (14, 40), (18, side), (22, side), (28, bits)] {
             header[offset] = UInt8(value & 255)
             header[offset + 1] = UInt8(value >> 8)
         }
-        let answer = try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-"], input: Data(header))
-        #expect(answer.status == 413, "\(answer.text)")
+        return Data(header)
+    }
+
+    @Test("BMP pictures wait for each other where max_total_decode has room for one, and all are answered")
+    func decodingWaitsForMemory() throws {
+        let daemon = try Daemon(["--max-total-decode", "2MiB"])
+        // Of 1 bit for each pixel: 1.3 MB, and 41 MB of pixels.
+        let picture = Self.bitmapHeader(side: 3200, bits: 1) + Data(count: 3200 * 400)
+        let head =
+            "POST /v1/classify HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\n"
+            + "Content-Length: \(picture.count)\r\n\r\n"
+        let clients = try (0..<3).map { _ in try RawClient(daemon.url) }
+        for client in clients { client.offer(Data(head.utf8) + picture) }
+        let haveWaited = try eventually(within: 10, every: 0.005) {
+            try Curl.run(daemon.url + "/metrics").text.contains(#/ocelli_decodes_waiting [1-9]/#)
+        }
+        #expect(haveWaited)
+        for client in clients { #expect(client.receive(seconds: 60).contains(" 200 OK"), "\(client.received)") }
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 

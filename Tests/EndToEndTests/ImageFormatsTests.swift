@@ -49,6 +49,21 @@ struct ImageFormatsTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    @Test("the packages of docs/http-api.md for formats are suggested by the .deb, and in tests and images")
+    func packagesOfFormatsAreNamedEverywhere() throws {
+        func text(_ file: String) throws -> String {
+            try String(contentsOf: SharedData.packageRoot.appendingPathComponent(file), encoding: .utf8)
+        }
+        let packages = Set(try text("docs/http-api.md").matches(of: #/\| `(lib[a-z0-9.]+)` \|/#).map { String($0.1) })
+        #expect(packages.count == 4)
+        let (suggested, tested) = (try text("scripts/deb"), try text("scripts/setup-tests"))
+        let image = try text("deploy/checks/rootfs.py")
+        for package in packages {
+            #expect(suggested.contains(" \(package)") && tested.contains(":\(package)"), "\(package)")
+            #expect(image.contains("\"\(package.prefix { $0.isLetter }).so."), "\(package)")
+        }
+    }
+
     private static let mediaTypes = ImageFormat.allCases.map(\.mediaType).sorted()
 
     /// The formats that a sentence says are expected.

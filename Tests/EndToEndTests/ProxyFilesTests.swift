@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// config/nginx.conf and config/haproxy.cfg keep what is for operators from everybody else, however its path is spelt.
+/// config/nginx.conf, config/haproxy.cfg and config/Caddyfile keep what is for operators from everybody else, however
+/// its path is spelt.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ProxyFilesTests {
     private struct Missing: Error, CustomStringConvertible { let description: String }
@@ -20,7 +21,7 @@ struct ProxyFilesTests {
             let port = try Self.freePort()
             url = "http://127.0.0.1:\(port)"
             let backend = daemon.url.replacingOccurrences(of: "http://", with: "")
-            let file = name == "nginx" ? "nginx.conf" : "haproxy.cfg"
+            let file = ["nginx": "nginx.conf", "haproxy": "haproxy.cfg"][name] ?? "Caddyfile"
             var text = try String(
                 contentsOf: SharedData.packageRoot.appendingPathComponent("config/\(file)"), encoding: .utf8)
             text = text.replacingOccurrences(of: "127.0.0.1:8080", with: "127.0.0.1:\(port)")
@@ -34,13 +35,23 @@ struct ProxyFilesTests {
                     "pid \(folder.path)/nginx.pid; daemon off;\n"
                     + text.replacingOccurrences(of: "http {", with: "http { access_log off; \(places)")
             }
+            if name == "caddy" {
+                // No certificates for a name that nobody has.
+                text = "{\nadmin off\n}\n" + text.replacingOccurrences(of: "ocelli.example {", with: "\(url) {")
+            }
             let configuration = folder.appendingPathComponent(file).path
             try text.write(toFile: configuration, atomically: true, encoding: .utf8)
             process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
             process.arguments =
-                name == "nginx"
-                ? ["/usr/sbin/nginx", "-p", folder.path, "-e", "stderr", "-c", configuration]
-                : ["/usr/sbin/haproxy", "-db", "-f", configuration]
+                switch name {
+                case "nginx": ["/usr/sbin/nginx", "-p", folder.path, "-e", "stderr", "-c", configuration]
+                case "haproxy": ["/usr/sbin/haproxy", "-db", "-f", configuration]
+                default:
+                    [
+                        "HOME=\(folder.path)", "/usr/bin/caddy", "run", "--adapter", "caddyfile", "--config",
+                        configuration,
+                    ]
+                }
             process.standardError = FileHandle.nullDevice
             process.standardOutput = FileHandle.nullDevice
             try process.run()
@@ -112,6 +123,13 @@ struct ProxyFilesTests {
         .enabled(if: Self.has("haproxy"), "haproxy is not installed"))
     func operatorsRoutesAreClosedInEverySpellingByHAProxy() throws {
         try expectOperatorsRoutesAreClosed("haproxy")
+    }
+
+    @Test(
+        "config/Caddyfile refuses metrics and repository routes in each spelling",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/caddy"), "caddy is not installed"))
+    func operatorsRoutesAreClosedInEverySpellingByCaddy() throws {
+        try expectOperatorsRoutesAreClosed("caddy")
     }
 
     private func expectOperatorsRoutesAreClosed(_ name: String) throws {

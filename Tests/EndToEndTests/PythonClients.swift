@@ -53,7 +53,8 @@ enum PythonClients {
     static let absence = "the clients of Tests/Clients/requirements.txt cannot be installed: pip needs its index"
     static let bulkAbsence = "Ray, Spark and Dask are not installed: `make setup-tests` installs them"
 
-    static let serversAbsence = "KServe's and SageMaker's packages are not installed: `make setup-tests` installs them"
+    static let serversAbsence =
+        "the packages of other servers' clients are not installed: `make setup-tests` installs them"
 
     /// Runs a script of Tests/Clients.
     /// - Parameter withServers: with the packages of other servers.

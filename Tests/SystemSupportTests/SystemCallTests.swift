@@ -226,6 +226,22 @@ import Testing
         #expect(csys_chown(path, String(repeating: "a", count: 64)) == -EINVAL)
     }
 
+    @Test("memory for pictures and pixels can neither shrink nor grow, and a picture cannot be written to")
+    func sharedMemoryIsSealed() throws {
+        let bytes: [UInt8] = [1, 2, 3]
+        let picture = csys_memory_copy(bytes, bytes.count), pixels = csys_memory_file(4096)
+        defer { for descriptor in [picture, pixels] { close(descriptor) } }
+        try #require(picture >= 0 && pixels >= 0)
+        for descriptor in [picture, pixels] {
+            for length in [0, 1 << 20] {
+                let result = ftruncate(descriptor, length), problem = errno
+                #expect(result == -1 && problem == EPERM, "\(descriptor == picture), \(length)")
+            }
+        }
+        #expect(pwrite(pixels, bytes, 1, 0) == 1)
+        #expect(pwrite(picture, bytes, 1, 0) == -1)
+    }
+
     @Test("remapped memory keeps its contents and is marked to have no huge pages")
     func memoryMovesWithItsContentsAndHasNoHugePages() throws {
         let size = 8 << 20
