@@ -43,7 +43,7 @@ struct ClassifyTask: PredictionTask {
     ) throws(ServiceError) -> String { try repository.defaultName(settings) }
 
     init(
-        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
+        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: borrowing Settings
     ) throws(ServiceError) {
         let labels = run.classLabels
         // What the model sees of a picture can be shown without labels.

@@ -8,8 +8,9 @@ internal import Settings
 /// reads, finds the model, and runs the items in slots.
 struct PredictionRunner<Job: PredictionTask>: Sendable {
     let repository: ModelRepository
-    let settings: Settings
+    let live: LiveSettings
     let metrics: ServiceMetrics
+    private var settings: Settings { live.settings }
 
     func respond(
         to request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
