@@ -47,7 +47,7 @@ struct ClassifyTask: PredictionTask {
     ) throws(ServiceError) {
         let labels = run.classLabels
         // What the model sees of a picture can be shown without labels.
-        guard run.model.description.imageInput != nil, labels != nil || query.picture.explain != nil else {
+        guard run.model.takesOnePicture, labels != nil || query.picture.explain != nil else {
             throw .invalidInput(
                 "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
                     + run.model.abilities)
