@@ -55,6 +55,14 @@ package struct JSONWriter {
         needsComma = true
     }
 
+    /// A whole number; the general method is not specialized in other modules, and takes many times as long.
+    package mutating func integer(_ value: Int) {
+        separate()
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        JSONText.appendDecimal(UInt64(value.magnitude), to: &bytes)
+        needsComma = true
+    }
+
     package mutating func integer(_ value: some BinaryInteger) {
         separate()
         if let positive = UInt64(exactly: value) {

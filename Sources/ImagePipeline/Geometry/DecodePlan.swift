@@ -39,8 +39,12 @@ struct DecodePlan {
         let enlarges = [across, down].contains { Double($0.scaledLength) > $0.length }
         var x = Self.weights(
             across, scale: scale, flips: orientation.flipsX, resampler: spec.resampler, enlarges: enlarges)
-        var y = Self.weights(
-            down, scale: scale, flips: orientation.flipsY, resampler: spec.resampler, enlarges: enlarges)
+        // Those of a square picture are the same both ways, and take longer to compute than many a row.
+        var y =
+            down == across && orientation.flipsX == orientation.flipsY
+            ? x
+            : Self.weights(
+                down, scale: scale, flips: orientation.flipsY, resampler: spec.resampler, enlarges: enlarges)
         region = Region(x: x.sourceRange, y: y.sourceRange)
         x.rebase(by: -region.x.lowerBound)
         y.rebase(by: -region.y.lowerBound)

@@ -368,16 +368,17 @@ final class ModelVersion: Sendable {
     /// The properties that decide whether it is the default model.
     func candidate(for purpose: DefaultModel.Purpose) -> DefaultModel.Candidate {
         state.withLock { state in
-            let (facts, machine) = (state.facts, state.machine)
+            let model = state.machine.model
             let (isReady, isDeclared) =
                 switch purpose {
-                case .classification: (machine.model?.isImageClassifier ?? false, facts.classifiesPictures)
-                case .task(let task): (machine.model?.tasks.contains(task) ?? false, facts.tasks.contains(task))
+                case .classification: (model?.isImageClassifier ?? false, state.facts.classifiesPictures)
+                case .task(let task): (model?.tasks.contains(task) ?? false, state.facts.tasks.contains(task))
                 }
             return DefaultModel.Candidate(
-                isReady: isReady, isDeclared: isDeclared, isUndetermined: facts.isUndetermined,
-                isUndecided: facts.isUndecided, isPipeline: !facts.pipelineModels.isEmpty, isToCome: machine.isToCome,
-                isComingBack: state.policy == .lazy && machine.isComingBack)
+                isReady: isReady, isDeclared: isDeclared, isUndetermined: state.facts.isUndetermined,
+                isUndecided: state.facts.isUndecided, isPipeline: !state.facts.pipelineModels.isEmpty,
+                isToCome: state.machine.isToCome,
+                isComingBack: state.policy == .lazy && state.machine.isComingBack)
         }
     }
 

@@ -65,7 +65,11 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
         package let time: MonotonicInstant?
     }
 
-    package private(set) var phase: Phase
+    package private(set) var phase: Phase {
+        didSet { model = loaded?.model }
+    }
+    /// The model that answers; nil if there is none. Beside the phase, which is large: every request asks for it.
+    package private(set) var model: Model?
     /// True if there is nothing that could be loaded: the place of a folder that could not be read when it was found.
     package let standsForUnreadable: Bool
     /// The reason why the files could not be looked at the last time.
@@ -85,8 +89,6 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
 
     // MARK: State
 
-    package var model: Model? { loaded?.model }
-
     private var loaded: Loaded? {
         switch phase {
         case .ready(let loaded), .reloading(let loaded, _): loaded
@@ -95,7 +97,8 @@ package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
     }
 
     private var rest: Rest? {
-        switch phase {
+        guard model == nil else { return nil }
+        return switch phase {
         case .unloaded(let rest), .loading(_, let rest, _): rest
         case .ready, .reloading: nil
         }

@@ -1,5 +1,4 @@
 internal import FlowControl
-internal import Settings
 internal import Synchronization
 internal import SystemSupport
 
@@ -17,38 +16,37 @@ final class ClientLimits: Sendable {
     }
 
     /// Counts a request whose head has come.
-    func check(_ client: ClientIdentity, _ settings: Settings) throws(ServiceError) {
-        guard settings.clientRate > 0 || settings.clientInFlight > 0 else { return }
+    /// - Parameters:
+    ///   - rate: how many a second are permitted; 0 for any number.
+    ///   - most: how many in flight; 0 for any number.
+    func check(_ client: ClientIdentity, rate: Int, most: Int) throws(ServiceError) {
+        guard rate > 0 || most > 0 else { return }
         let now = MonotonicInstant.now
         let (isBusy, wait) = counts.withLock { counts -> (Bool, UInt64?) in
-            if settings.clientInFlight > 0, counts.inFlight(of: client.number) >= settings.clientInFlight {
-                return (true, nil)
-            }
-            guard settings.clientRate > 0 else { return (false, nil) }
-            return (false, counts.arrive(client.number, rate: Double(settings.clientRate), at: now))
+            if most > 0, counts.inFlight(of: client.number) >= most { return (true, nil) }
+            guard rate > 0 else { return (false, nil) }
+            return (false, counts.arrive(client.number, rate: Double(rate), at: now))
         }
-        if isBusy { throw Self.busy(settings) }
+        if isBusy { throw Self.busy(most) }
         guard let wait else { return }
         throw ServiceError(
             .tooManyRequests,
-            "this client has sent more than \(settings.clientRate) requests a second (client_rate)",
+            "this client has sent more than \(rate) requests a second (client_rate)",
             retryAfter: 1 + Int(clamping: wait / 1_000_000_000), label: "client_rate")
     }
 
     /// A request begins; nil where their number is not limited.
-    func enter(_ client: ClientIdentity?, _ settings: Settings) throws(ServiceError) -> Place? {
-        guard let client, settings.clientInFlight > 0 else { return nil }
+    /// - Parameter most: how many are permitted; 0 for any number.
+    func enter(_ client: ClientIdentity?, most: Int) throws(ServiceError) -> Place? {
+        guard let client, most > 0 else { return nil }
         let now = MonotonicInstant.now
-        guard counts.withLock({ $0.enter(client.number, most: settings.clientInFlight, at: now) }) else {
-            throw Self.busy(settings)
-        }
+        guard counts.withLock({ $0.enter(client.number, most: most, at: now) }) else { throw Self.busy(most) }
         return Place(limits: self, client: client.number)
     }
 
-    private static func busy(_ settings: Settings) -> ServiceError {
+    private static func busy(_ most: Int) -> ServiceError {
         ServiceError(
-            .tooManyRequests,
-            "this client has \(settings.clientInFlight) requests in flight, the maximum (client_in_flight)",
+            .tooManyRequests, "this client has \(most) requests in flight, the maximum (client_in_flight)",
             retryAfter: 1,
             label: "client_in_flight")
     }

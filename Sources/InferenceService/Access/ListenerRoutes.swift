@@ -11,10 +11,12 @@ package struct ListenerRoutes: Sendable {
 
     /// Refuses a request for a method that its listener does not have.
     /// - Parameters:
-    ///   - wanted: the classes that a listener must have to serve it.
+    ///   - wanted: the classes that a listener must have to serve it; asked for only where it has not all.
     ///   - listener: its place in the setting `listen`.
-    func check(_ wanted: Set<AccessClass>, of head: RequestHead, listener: Int) throws(ServiceError) {
-        guard listener < classes.count, let classes = classes[listener], !wanted.isSubset(of: classes) else { return }
+    func check(
+        _ wanted: @autoclosure () -> Set<AccessClass>, of head: RequestHead, listener: Int
+    ) throws(ServiceError) {
+        guard listener < classes.count, let classes = classes[listener], !wanted().isSubset(of: classes) else { return }
         let names = AccessClass.allCases.filter(classes.contains).map(\.rawValue).joined(separator: ", ")
         throw ServiceError(
             .notFound,

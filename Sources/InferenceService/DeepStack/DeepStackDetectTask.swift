@@ -20,7 +20,7 @@ struct DeepStackDetectTask: PredictionTask {
     ) throws(ServiceError) -> String { try query.defaultName(in: repository, settings) }
 
     init(
-        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: Settings
+        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: borrowing Settings
     ) throws(ServiceError) {
         guard run.model.tasks.contains(.detect) else {
             throw .invalidInput(

@@ -17,7 +17,7 @@ struct DeepStackSceneTask: PredictionTask {
     ) throws(ServiceError) -> String { try query.defaultName(in: repository, settings) }
 
     init(
-        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: Settings
+        _ run: RunRequest, _ query: DeepStackQuery, of request: HTTPRequest, settings: borrowing Settings
     ) throws(ServiceError) {
         guard run.taught != nil || run.model.isImageClassifier else {
             throw .invalidInput(

@@ -43,11 +43,11 @@ struct ClassifyTask: PredictionTask {
     ) throws(ServiceError) -> String { try repository.defaultName(settings) }
 
     init(
-        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
+        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: borrowing Settings
     ) throws(ServiceError) {
         let labels = run.classLabels
         // What the model sees of a picture can be shown without labels.
-        guard run.model.description.imageInput != nil, labels != nil || query.picture.explain != nil else {
+        guard run.model.takesOnePicture, labels != nil || query.picture.explain != nil else {
             throw .invalidInput(
                 "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
                     + run.model.abilities)

@@ -69,6 +69,7 @@ struct ModelChoice: Sendable {
         in repository: ModelRepository, deadline: MonotonicInstant?, fits: (Model) -> Bool,
         next: () throws(ServiceError) -> String
     ) async throws(ServiceError) -> (model: Model, name: String) {
+        if let ready, isNamed || fits(ready) { return (ready, name) }
         var choice = self
         var model = try await choice.model(in: repository, deadline: deadline)
         while !isNamed, !fits(model) {

@@ -3,13 +3,15 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import Settings
+internal import SystemSupport
 
 /// Answers the requests of a task: reads the query and the items of a body, which is a picture, a form or what the task
 /// reads, finds the model, and runs the items in slots.
 struct PredictionRunner<Job: PredictionTask>: Sendable {
     let repository: ModelRepository
-    let settings: Settings
+    let live: LiveSettings
     let metrics: ServiceMetrics
+    private var settings: Settings { live.settings }
 
     func respond(
         to request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
@@ -20,7 +22,9 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         var form: FormParts?
         if let boundary = try FormParts.boundary(of: request) {
             // Inputs of the model go before parameters of the same name.
-            if Job.takesInputs { found = try await model(request, query, choice) }
+            if Job.takesInputs {
+                found = try await model(query, choice, until: options(of: request, query, choice).deadline)
+            }
             form = try FormParts(
                 request.body, boundary: boundary, most: settings.maxBatch, names: query.names,
                 inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none)
@@ -28,8 +32,8 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         if let form = form?.parameters, !form.isEmpty {
             try query.read(request.head.target, form: form, settings: settings)
         }
-        let chosen = if let found { found } else { try await model(request, query, choice) }
         var wanted = options(of: request, query, choice)
+        let chosen = if let found { found } else { try await model(query, choice, until: wanted.deadline) }
         // All pictures of a request share its crops.
         wanted.maxCrops = max(1, settings.maxCrops / max(1, form?.pictures.count ?? 1))
         let run = RunRequest(
@@ -81,9 +85,8 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
     }
 
     private func model(
-        _ request: HTTPRequest, _ query: Job.Query, _ choice: ModelChoice
+        _ query: Job.Query, _ choice: ModelChoice, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> Chosen {
-        let deadline = options(of: request, query, choice).deadline
         if let taught = choice.taught {
             let run = try await taught.run(choice.name, version: choice.version, deadline: deadline)
             return Chosen(model: run.embedder, name: run.name, taught: run)

@@ -28,7 +28,9 @@ protocol PredictionTask: Sendable {
     ) throws(ServiceError) -> String
 
     /// The task of a request; refuses a model that does something else, and a query that the model cannot answer.
-    init(_ run: RunRequest, _ query: Query, of request: HTTPRequest, settings: Settings) throws(ServiceError)
+    init(
+        _ run: RunRequest, _ query: Query, of request: HTTPRequest, settings: borrowing Settings
+    ) throws(ServiceError)
 
     /// The item that a picture is.
     /// - Parameter found: what the picture came in, for errors.

@@ -41,7 +41,7 @@ struct RunRequest: Sendable {
     var repositoryName: String { taught?.embedderName ?? name }
 
     /// The labels of its classes; nil if it has none.
-    var classLabels: [String]? { taught?.head.labels ?? model.description.classLabels }
+    var classLabels: [String]? { taught?.head.labels ?? model.classLabels }
 
     /// True if work on the answer should end.
     var isCancelled: Bool {

@@ -38,13 +38,14 @@ package final class AccessLog: Sendable {
         return method.utf8.count <= 20 ? method : String(method.prefix(20))
     }
 
-    private static func stages(_ note: RequestNote) -> [(name: String, time: UInt64)] {
-        var stages = [
-            ("recv", note.recv), ("queue", note.times.queue), ("decode", note.times.decode),
-            ("infer", note.times.inference), ("encode", note.encode),
-        ]
-        if note.times.postprocess > 0 { stages.insert(("postprocess", note.times.postprocess), at: 4) }
-        return stages
+    /// The stages of a request and their times, without an array for each line.
+    private static func stages(of note: RequestNote, _ write: (_ name: String, _ time: UInt64) -> Void) {
+        write("recv", note.recv)
+        write("queue", note.times.queue)
+        write("decode", note.times.decode)
+        write("infer", note.times.inference)
+        if note.times.postprocess > 0 { write("postprocess", note.times.postprocess) }
+        write("encode", note.encode)
     }
 
     private static func write(
@@ -55,18 +56,28 @@ package final class AccessLog: Sendable {
             text.add(name)
             text.add(value)
         }
+        func word(_ value: String) {
+            text.add(ascii: " ")
+            text.add(value)
+        }
         func milliseconds(_ name: String, _ time: UInt64) {
-            text.add(" ")
-            field(name, "=")
+            word(name)
+            text.add(ascii: "=")
             text.addMilliseconds(time)
         }
         text.add(record.client)
-        field(" ", method(of: record))
-        field(" ", route)
-        field(" ", status == 0 ? "-" : String(status))
+        word(method(of: record))
+        word(route)
+        if status == 0 {
+            word("-")
+        } else {
+            text.add(ascii: " ")
+            text.add(status)
+        }
         if let path { text.add(" path=", quotingIfNeeded: path) }
-        if record.outcome != .answered { field(" ", name(of: record.outcome)) }
-        if let error = record.note as? ErrorNote {
+        if record.outcome != .answered { word(name(of: record.outcome)) }
+        // A cast that fails takes long.
+        if note == nil, let error = record.note as? ErrorNote {
             field(" error=", error.code)
             if let reason = reason(of: error, in: record) { field(" reason=", reason) }
         }
@@ -78,7 +89,7 @@ package final class AccessLog: Sendable {
         text.add(record.bodyBytesSent)
         milliseconds("ms", record.end.nanoseconds(since: record.firstByte))
         if let note {
-            for stage in stages(note) { milliseconds(stage.name, stage.time) }
+            stages(of: note, milliseconds)
             if let label = note.topLabel {
                 text.add(" top=", quoting: label)
             }
@@ -104,7 +115,7 @@ package final class AccessLog: Sendable {
         if let path { writer.member("path", path) }
         writer.member("status", status)
         writer.member("outcome", name(of: record.outcome))
-        if let error = record.note as? ErrorNote {
+        if note == nil, let error = record.note as? ErrorNote {
             writer.member("error", error.code)
             if let reason = reason(of: error, in: record) { writer.member("reason", reason) }
         }
@@ -114,7 +125,7 @@ package final class AccessLog: Sendable {
         guard let note else { return }
         writer.member("model", note.model)
         if let cache = note.cache { writer.member("cache", cache) }
-        for stage in stages(note) { writer.member(stage.name + "_ms", milliseconds: stage.time) }
+        stages(of: note) { name, time in writer.member(name + "_ms", milliseconds: time) }
         if let label = note.topLabel { writer.member("top", label) }
     }
 

@@ -31,7 +31,7 @@ final class LogForm: Sendable {
         } else {
             // journald has its own time.
             Self.timestamp(&text)
-            text.add(" ")
+            text.add(ascii: " ")
             if level > .info {
                 text.add(level.name)
                 text.add(": ")
@@ -39,7 +39,7 @@ final class LogForm: Sendable {
         }
         message(&text)
         text.keepToOneLine()
-        text.add("\n")
+        text.add(ascii: "\n")
         return text.bytes
     }
 
@@ -71,16 +71,18 @@ final class LogForm: Sendable {
         var seconds = time.tv_sec
         gmtime_r(&seconds, &parts)
         // Without a string for each number, as there is a line for each request.
-        text.add(Int(parts.tm_year) + 1900, digits: 4)
-        for (mark, number) in [
-            ("-", parts.tm_mon + 1), ("-", parts.tm_mday), ("T", parts.tm_hour), (":", parts.tm_min),
-            (":", parts.tm_sec),
-        ] {
-            text.add(mark)
+        func add(_ mark: Unicode.Scalar, _ number: Int32) {
+            text.add(ascii: mark)
             text.add(Int(number), digits: 2)
         }
-        text.add(".")
+        text.add(Int(parts.tm_year) + 1900, digits: 4)
+        add("-", parts.tm_mon + 1)
+        add("-", parts.tm_mday)
+        add("T", parts.tm_hour)
+        add(":", parts.tm_min)
+        add(":", parts.tm_sec)
+        text.add(ascii: ".")
         text.add(time.tv_nsec / 1_000_000, digits: 3)
-        text.add("Z")
+        text.add(ascii: "Z")
     }
 }

@@ -12,6 +12,9 @@ package struct LogText: Sendable {
 
     package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
+    /// A character of ASCII: cheaper than a text of one.
+    package mutating func add(ascii character: Unicode.Scalar) { bytes.append(UInt8(ascii: character)) }
+
     /// A name and its value in quotes, which the value cannot end: with the escapes of JSON.
     package mutating func add(_ name: String, quoting value: String) {
         add(name)
@@ -54,7 +57,10 @@ package struct LogText: Sendable {
     /// are not printable (C1 controls, marks that turn the direction of text, line separators) are written by number,
     /// as in `\u{202E}`.
     package mutating func keepToOneLine() {
-        guard bytes.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return }
+        // Without a branch for each byte, many are looked at at once.
+        var others: UInt8 = 0
+        for byte in bytes { others |= byte &- 0x20 < 0x5F ? 0 : 1 }
+        guard others != 0 else { return }
         var kept: [UInt8] = []
         kept.reserveCapacity(bytes.count)
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {

@@ -89,7 +89,7 @@ struct ObserveTask: PredictionTask {
     ) throws(ServiceError) -> String { try repository.defaultName(for: .task(query.request.task), settings) }
 
     init(
-        _ run: RunRequest, _ query: ObserveQuery, of request: HTTPRequest, settings: Settings
+        _ run: RunRequest, _ query: ObserveQuery, of request: HTTPRequest, settings: borrowing Settings
     ) throws(ServiceError) {
         let task = query.request.task
         guard run.model.tasks.contains(task) else {

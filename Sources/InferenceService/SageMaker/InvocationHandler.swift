@@ -7,8 +7,9 @@ internal import Settings
 /// picture or a form by what the model does.
 struct InvocationHandler: Sendable {
     let repository: ModelRepository
-    let settings: Settings
+    let live: LiveSettings
     let metrics: ServiceMetrics
+    private var settings: Settings { live.settings }
 
     func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         let type = (request.head.value(of: "content-type") ?? "").lowercased()
@@ -44,7 +45,7 @@ struct InvocationHandler: Sendable {
     ) async throws(ServiceError) -> HTTPResponse {
         var query = query
         try query.read(request.head.target, settings: settings)
-        return try await PredictionRunner<Job>(repository: repository, settings: settings, metrics: metrics)
+        return try await PredictionRunner<Job>(repository: repository, live: live, metrics: metrics)
             .respond(to: request, query, choice)
     }
 

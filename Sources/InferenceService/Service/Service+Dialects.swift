@@ -94,7 +94,7 @@ extension Service {
             try await choice.answer(request, sharing(call, readsQuery: false)) {
                 (request, choice) async throws(ServiceError) in
                 try await InvocationHandler(
-                    repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
+                    repository: call.service.repository, live: call.live, metrics: call.service.metrics
                 )
                 .respond(to: request, choice)
             }

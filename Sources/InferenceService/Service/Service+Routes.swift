@@ -161,18 +161,17 @@ extension Service {
         _: Job.Type, _ query: Job.Query
     ) -> @Sendable (Call) throws(ServiceError) -> BodyAdmission {
         { (call) throws(ServiceError) in
-            let settings = call.live.settings
             var asked = query
-            try asked.read(call.head.target, settings: settings)
+            try asked.read(call.head.target, settings: call.live.settings)
             let query = asked
             let choice = try choose(call, for: Job.self) { (repository) throws(ServiceError) in
-                try Job.defaultName(query, in: repository, settings)
+                try Job.defaultName(query, in: repository, call.live.settings)
             }
             return call.service.accept(call) { (request) async throws(ServiceError) in
                 let sharing = sharing(call, readsQuery: true)
                 return try await choice.answer(request, sharing) { (request, choice) async throws(ServiceError) in
                     try await PredictionRunner<Job>(
-                        repository: call.service.repository, settings: settings, metrics: call.service.metrics
+                        repository: call.service.repository, live: call.live, metrics: call.service.metrics
                     )
                     .respond(to: request, query, choice)
                 }

@@ -81,12 +81,12 @@ package final class Service: HTTPResponder {
                     Call(service: self, match: match, head: head, live: live, place: place))
             }
             let client = ClientIdentity(client, head: head, byToken: live.access.hasTokens)
-            try clients.check(client, live.settings)
+            try clients.check(client, rate: live.settings.clientRate, most: live.settings.clientInFlight)
             return try method.handler.decide(
                 Call(service: self, match: match, head: head, live: live, place: place, client: client))
         } catch {
             if let answer = preflight(head, live, listener: listener) { return .answer(answer) }
-            return .answer(reporting(response(error, at: place, requestID: requestID), live.settings, place))
+            return .answer(reporting(response(error, at: place, requestID: requestID), live, place))
         }
     }
 
@@ -198,19 +198,19 @@ package final class Service: HTTPResponder {
 
     /// A request that is answered in a task when its body has come.
     func accept(_ call: Call, answer: @escaping Answer) -> BodyAdmission {
-        let place = call.place, settings = call.live.settings, client = call.client
-        return .accept(maxBytes: settings.maxBody) { [self] request in
+        let place = call.place, live = call.live, client = call.client
+        return .accept(maxBytes: live.settings.maxBody) { [self] request in
             do throws(ServiceError) {
-                let entry = try clients.enter(client, settings)
+                let entry = try clients.enter(client, most: live.settings.clientInFlight)
                 defer { entry?.leave() }
                 var response = try await answer(request)
                 response.tag = place.label
-                return reporting(response, settings, place)
+                return reporting(response, live, place)
             } catch {
                 if error.status == .internalServerError {
                     log.error("request \(request.requestID): \(error.message)", repeating: error.label)
                 }
-                return reporting(response(error, at: place, requestID: request.requestID), settings, place)
+                return reporting(response(error, at: place, requestID: request.requestID), live, place)
             }
         }
     }
@@ -249,11 +249,11 @@ package final class Service: HTTPResponder {
 
     /// An answer with the fields for pages of other origins, and one that tells balancers how busy the models are,
     /// where that is wanted: an ORCA report (xDS data model, `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
-    private func reporting(_ response: HTTPResponse, _ settings: Settings, _ place: Place) -> HTTPResponse {
-        guard settings.loadReports || !place.fields.isEmpty else { return response }
+    private func reporting(_ response: HTTPResponse, _ live: LiveSettings, _ place: Place) -> HTTPResponse {
+        guard live.settings.loadReports || !place.fields.isEmpty else { return response }
         var response = response
         response.fields += place.fields
-        guard settings.loadReports else { return response }
+        guard live.settings.loadReports else { return response }
         let utilization = Units.decimal(repository.utilization, places: 3)
         response.fields.append(("endpoint-load-metrics", "TEXT application_utilization=\(utilization)"))
         return response

@@ -27,17 +27,18 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     package typealias Machine = SharingMachine<Content, Answer>
     package typealias Outcome = Result<Answer, Failure>
 
-    /// A finished answer and who may get it.
-    package struct Product: Sendable {
+    /// A finished answer and who may get it. A class, because answers are large, and it is handed on several times.
+    package final class Product: Sendable {
         /// The one that the others get.
         let answer: Answer
         /// The one for whom it was computed gets this one.
-        let own: Answer
+        var own: Answer { otherOwn ?? answer }
+        private let otherOwn: Answer?
         let use: AnswerUse
 
         package init(_ answer: Answer, own: Answer? = nil, use: AnswerUse) {
             self.answer = answer
-            self.own = own ?? answer
+            otherOwn = own
             self.use = use
         }
     }
@@ -214,10 +215,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
 
     private func start(_ run: Machine.Run, _ content: Content, _ work: @escaping Work) {
         let task = Task { self.end(run, await work(content)) }
-        let isWanted = state.withLock { state in
-            state.works[run]?.task = task
-            return state.works[run] != nil
-        }
+        let isWanted = state.withLock { ($0.works[run]?.task = task) != nil }
         // It may have ended, or everybody may have left, meanwhile.
         if !isWanted { task.cancel() }
     }
@@ -261,7 +259,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         let product = try? result.get()
         let isShared = product.map { $0.use != .own } ?? false
         var timers: [Task<Void, Never>] = []
-        let ended = state.withLock { state -> (work: Running, leader: Waiting?, others: [Waiting])? in
+        let ended = state.withLock { state -> (leader: Waiting?, others: [Waiting], content: Content)? in
             guard let work = state.works.removeValue(forKey: run) else { return nil }
             let leader = state.waiting.removeValue(forKey: work.leader)
             var others: [Waiting] = []
@@ -272,7 +270,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
             var kept: (answer: Answer, size: Int)?
             if let product, case .kept(let size) = product.use { kept = (product.answer, size) }
             state.machine.end(run, work.key, others: others.count, isShared: isShared, kept: kept, at: now)
-            return (work, leader, others)
+            return (leader, others, work.content)
         }
         guard let ended else { return }
         ended.leader?.waiter.resume(returning: .outcome(result.map { $0.own }, .computed))
@@ -281,7 +279,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
             if let product, isShared {
                 other.waiter.resume(returning: .outcome(.success(product.answer), .joined))
             } else {
-                other.waiter.resume(returning: .alone(ended.work.content))
+                other.waiter.resume(returning: .alone(ended.content))
             }
         }
     }

@@ -125,8 +125,8 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
         _ run: Run, _ key: SipHash.Key, others: Int = 0, isShared: Bool = true, kept: (answer: Answer, size: Int)?,
         at now: MonotonicInstant
     ) {
-        guard underWay[key]?.run == run else { return }
-        underWay[key] = nil
+        guard let place = underWay.index(forKey: key), underWay[place].value.run == run else { return }
+        underWay.remove(at: place)
         if isShared { joined &+= UInt64(clamping: others) } else { misses &+= UInt64(clamping: others) }
         if let kept, store.capacity > 0 { store.keep(kept.answer, size: kept.size, for: key, at: now) }
     }

@@ -2,7 +2,7 @@
 ///
 /// Small models benefit: the overhead of an inference is shared by all items. Models whose
 /// activations then exceed the processor's caches become slower, so it is an option of the bundle.
-struct BatchVariant: Sendable {
+final class BatchVariant: Sendable {
     let compiled: any CompiledModel
     /// The most items of one inference.
     let limit: Int

@@ -4,12 +4,24 @@ internal import Teaching
 
 /// Reads the best classes out of a classifier's labelled output, or those that its embedding belongs to.
 struct ClassificationReader: Sendable {
-    let source: Source
-    let labels: [String]
+    let classes: Classes
     let top: Int, threshold: Float
-    /// The error of an answer without a picture.
-    let noImage: InferenceError
-    let watch: ScoreWatch
+
+    /// Classes, and where they come from. An object, because a model has one, and every request its reader.
+    final class Classes: Sendable {
+        let source: Source
+        let labels: [String]
+        /// The error of an answer without a picture.
+        let noImage: InferenceError
+        let watch: ScoreWatch
+
+        init(_ source: Source, _ labels: [String], noImage: InferenceError, watch: ScoreWatch) {
+            self.source = source
+            self.labels = labels
+            self.noImage = noImage
+            self.watch = watch
+        }
+    }
 
     enum Source: Sendable {
         case scores(output: Int, name: String, ScoreReader)
@@ -28,7 +40,8 @@ struct ClassificationReader: Sendable {
         in outputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
     ) throws(InferenceError) -> ClassificationResult {
         let best = try best(in: outputs)
-        guard let image else { throw noImage }
+        guard let image else { throw classes.noImage }
+        let labels = classes.labels
         return ClassificationResult(
             classifications: best.classes.map { entry in
                 Classification(
@@ -39,12 +52,12 @@ struct ClassificationReader: Sendable {
     }
 
     private func best(in outputs: any EngineOutputs) throws(InferenceError) -> Best {
-        switch source {
+        switch classes.source {
         case .scores(let output, let name, let scores):
             return try outputs.reading(output) { (_, raw) throws(InferenceError) in
                 scores.withScores(raw) { values in
                     // What an activation makes of logits needs no check.
-                    let areConfidences = scores.activation != nil || watch.areConfidences(values, output: name)
+                    let areConfidences = scores.activation != nil || classes.watch.areConfidences(values, output: name)
                     return Best(classes: select(values, areConfidences), areConfidences: areConfidences)
                 }
             }

@@ -7,41 +7,47 @@ extension Model {
     func classificationReader(
         top: Int, threshold: Float, head: TaughtHead? = nil
     ) throws(InferenceError) -> ClassificationReader {
-        let name = description.name
-        let noImage = InferenceError.unsupported(
-            model: name,
-            reason: "does not take one image: it cannot classify, but it can predict\(reasonForTensors)")
-        guard let (source, labels) = head.map(taughtSource) ?? ownSource else {
+        guard let classes = head.map(taughtClasses) ?? ownClasses else {
             throw .unsupported(
-                model: name, reason: "has no output with \(head == nil ? "labels" : "an embedding"): \(abilities)")
+                model: description.name,
+                reason: "has no output with \(head == nil ? "labels" : "an embedding"): \(abilities)")
         }
-        guard description.imageInput != nil else { throw noImage }
-        return ClassificationReader(
-            source: source, labels: labels, top: top, threshold: threshold, noImage: noImage, watch: scoreWatch)
+        guard takesOnePicture else { throw noImage }
+        return ClassificationReader(classes: classes, top: top, threshold: threshold)
     }
 
-    /// The model's own classes, and where they come from; nil if it has none.
-    private var ownSource: (ClassificationReader.Source, [String])? {
+    /// The error of an answer without a picture.
+    private var noImage: InferenceError { .noImage(of: description.name, reasonForTensors) }
+
+    /// A model's own classes; nil if it has none.
+    static func classes(
+        _ description: ModelDescription, _ plan: ModelPlan, _ observations: [ObservationPlan],
+        _ provenance: ModelProvenance?, _ watch: ScoreWatch
+    ) -> ClassificationReader.Classes? {
         guard let labels = description.classLabels else { return nil }
+        let noImage = InferenceError.noImage(of: description.name, reasonForTensors(provenance))
+        func classes(_ source: ClassificationReader.Source) -> ClassificationReader.Classes {
+            .init(source, labels, noImage: noImage, watch: watch)
+        }
         if let output = plan.outputs.first(where: { $0.description.labels != nil }) {
             let scores = ScoreReader(
                 elementType: output.scoreType, linear: output.linear, activation: output.activation)
-            return (.scores(output: output.index, name: output.description.name, scores), labels)
+            return classes(.scores(output: output.index, name: output.description.name, scores))
         }
         guard let plan = observations.first(where: \.output.classifies),
-            case .embedding(let normalization, let classes?) = plan.output.kind
+            case .embedding(let normalization, let compared?) = plan.output.kind
         else { return nil }
-        switch classes {
-        case .vectors(let vectors): return (.embedding(plan, vectors), labels)
-        case .taught(let head): return (.taught(plan, normalization, head), labels)
+        switch compared {
+        case .vectors(let vectors): return classes(.embedding(plan, vectors))
+        case .taught(let head): return classes(.taught(plan, normalization, head))
         }
     }
 
     /// Classes that were taught with this model's embeddings; nil if it has none.
-    private func taughtSource(_ head: TaughtHead) -> (ClassificationReader.Source, [String])? {
+    private func taughtClasses(_ head: TaughtHead) -> ClassificationReader.Classes? {
         for plan in observations {
             if case .embedding(let normalization, _) = plan.output.kind {
-                return (.taught(plan, normalization, head), head.labels)
+                return .init(.taught(plan, normalization, head), head.labels, noImage: noImage, watch: scoreWatch)
             }
         }
         return nil
@@ -58,12 +64,24 @@ extension Model {
 
     /// The classes that the bundle's `taught` names; nil for other models.
     package var taughtHead: TaughtHead? {
-        guard plan.outputs.allSatisfy({ $0.description.labels == nil }), case .taught(_, _, let head)? = ownSource?.0
+        guard plan.outputs.allSatisfy({ $0.description.labels == nil }),
+            case .taught(_, _, let head)? = ownClasses?.source
         else { return nil }
         return head
     }
 
     /// The values that are missing for a picture's classes, as text to be put behind a sentence; empty if there is a
     /// model.json.
-    package var reasonForTensors: String { provenance?.explanation.map { ": \($0)" } ?? "" }
+    package var reasonForTensors: String { Self.reasonForTensors(provenance) }
+
+    private static func reasonForTensors(_ provenance: ModelProvenance?) -> String {
+        provenance?.explanation.map { ": \($0)" } ?? ""
+    }
+}
+
+extension InferenceError {
+    fileprivate static func noImage(of model: String, _ reason: String) -> InferenceError {
+        .unsupported(
+            model: model, reason: "does not take one image: it cannot classify, but it can predict\(reason)")
+    }
 }

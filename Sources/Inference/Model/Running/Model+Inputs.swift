@@ -55,9 +55,15 @@ extension Model {
 
     /// The input that takes pictures, or the one of a name; nil if there is none, or several and no name.
     func pictureInput(_ name: String? = nil) -> (plan: InputPlan, pipeline: ImagePipeline)? {
-        let inputs = plan.inputs.filter { $0.isPicture && (name == nil || $0.description.name == name) }
-        guard inputs.count == 1, let input = inputs.first, case .image(let pipeline) = input.kind else { return nil }
-        return (input, pipeline)
+        var found: (plan: InputPlan, pipeline: ImagePipeline)?
+        for input in plan.inputs {
+            guard case .image(let pipeline) = input.kind, name == nil || input.description.name == name else {
+                continue
+            }
+            if found != nil { return nil }
+            found = (input, pipeline)
+        }
+        return found
     }
 
     /// A picture whose header has been read: what its decoding takes is known.

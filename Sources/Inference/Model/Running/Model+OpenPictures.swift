@@ -14,12 +14,10 @@ extension Model {
         let picture: ConfinedPicture
     }
 
-    /// Reads the sizes of an item's pictures, and waits for the memory that these take; nil if the model's sizes are
-    /// fixed.
+    /// Reads the sizes of an item's pictures, and waits for the memory that these take: for a model with open ones.
     func sized(
         _ options: PredictionOptions, value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
-    ) async throws(InferenceError) -> SizedItem? {
-        guard plan.hasOpenPictures else { return nil }
+    ) async throws(InferenceError) -> SizedItem {
         var item = SizedItem(inputs: plan.inputs), memory = 0, opened: [Opened] = []
         let cost = openCost.withLock { $0 }
         for (position, input) in plan.inputs.enumerated() {

@@ -21,7 +21,8 @@ extension Model {
         var item = FilledItem(), run = InferenceRun(in: slot)
         let sized: SizedItem?
         do throws(InferenceError) {
-            sized = try await self.sized(options, value: value)
+            // Asked here, because the call alone takes memory for all that it might do.
+            sized = plan.hasOpenPictures ? try await self.sized(options, value: value) : nil
         } catch {
             counted.withLock { run.count(in: &$0) }
             throw error

@@ -41,7 +41,15 @@ public final class Model: Sendable {
     /// The sources of the model's description; nil if it has a model.json.
     public let provenance: ModelProvenance?
 
-    /// True if it takes one picture and gives classes; computed once, because each request needs it.
+    // Computed once, because each request needs them.
+
+    /// True if it takes one picture.
+    package let takesOnePicture: Bool
+    /// The labels that `classify` returns; nil if there are none.
+    package let classLabels: [String]?
+    /// The classes that `classify` chooses from; nil if there are none.
+    let ownClasses: ClassificationReader.Classes?
+    /// True if it takes one picture and gives classes.
     package let isImageClassifier: Bool
     /// The bundle's folder, or the model file.
     package let path: String
@@ -93,7 +101,10 @@ public final class Model: Sendable {
             outputs: plan.outputs.map { batch == nil ? $0.description : $0.description.openingBatch })
         description.embeddingLabels = observations.first(where: \.output.classifies)?.output.labels
         self.description = description
-        isImageClassifier = description.imageInput != nil && description.classLabels != nil
+        takesOnePicture = description.imageInput != nil
+        classLabels = description.classLabels
+        ownClasses = Self.classes(description, plan, observations, provenance, scoreWatch)
+        isImageClassifier = takesOnePicture && classLabels != nil
         options = manifest?.options ?? plan.about?.options
         self.provenance = provenance
         pipeline = nil
@@ -143,6 +154,8 @@ public final class Model: Sendable {
             identifier: manifest?.identifier ?? bundle.name, version: version ?? manifest?.version ?? "1",
             author: manifest?.author ?? "", license: manifest?.license ?? "", backend: "pipeline",
             inputs: detector.description.inputs, outputs: detector.description.outputs)
+        takesOnePicture = description.imageInput != nil
+        classLabels = description.classLabels
         isImageClassifier = false
         options = manifest?.options
         provenance = nil
@@ -151,6 +164,7 @@ public final class Model: Sendable {
         stamp = bundle.stamp
         plan = detector.plan
         observations = detector.observations.filter { $0.output.task == .detect }
+        ownClasses = Self.classes(description, plan, observations, nil, scoreWatch)
         compiled = detector.compiled
         // Each picture has its own slot.
         batch = nil
