@@ -127,6 +127,26 @@ struct TrainCommandTests {
         }
     }
 
+    /// A package that takes 1 GiB stands for TensorFlow.
+    @Test(
+        "a training that needs more than --memory fails, and one that needs less goes on",
+        arguments: [("256", "cannot train the model: MemoryError"), ("4096", "has no package \"tensorflow.python\"")])
+    func theMemoryOfATrainingIsBounded(_ memory: String, _ words: String) throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let packages = work.appendingPathComponent("packages")
+        for (name, text) in [("numpy", ""), ("tensorflow", "bytearray(1 << 30)\n")] {
+            let package = packages.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: package, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: package.appendingPathComponent("__init__.py"))
+        }
+        let python = work.appendingPathComponent("python")
+        try Data("#!/bin/sh\nPYTHONPATH='\(packages.path)' exec python3 \"$@\"\n".utf8).write(to: python)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: python.path)
+        let result = try train(bundle, python: python.path, ["--memory", memory])
+        #expect(result.status == 1 && result.errors.contains(words), "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: output.path))
+    }
+
     @Test("`ocelli train` names the mistakes of a batch, and a bundle that cannot be trained")
     func wrongBundlesAndBatchesAreNamed() throws {
         defer { try? FileManager.default.removeItem(at: work) }

@@ -7,13 +7,14 @@ import Testing
 @Suite struct ForgettingTests {
     @Test(
         "after forgetting, the model is as if never taught the example, and no file holds the example",
-        arguments: TeachingMethod.allCases)
-    func forgettingEqualsNeverTaught(_ method: TeachingMethod) throws {
-        var random = SplitMix(seed: 320 + UInt64(method.rawValue.count))
+        arguments: MethodChoice.names)
+    func forgettingEqualsNeverTaught(_ method: String) throws {
+        let choice = try #require(MethodChoice(method))
+        var random = SplitMix(seed: 320 + UInt64(method.utf8.count))
         for history in 0..<LongTests.times(12, long: 100) {
             let folder = TemporaryFolder(), other = TemporaryFolder()
             let store = try TaughtStore(folder: folder.path)
-            let model = try store.create("parts", .test, dimension: 6, .fixed(method)).model
+            let model = try store.create("parts", .test, dimension: 6, choice).model
             var taught: [String: TaughtModel.NewExample] = [:]
             var gone: [TaughtModel.NewExample] = []
             for step in 0..<Int.random(in: 5...25, using: &random) {
@@ -53,7 +54,7 @@ import Testing
             if let last = model.view.state.versions.last { try model.serve(last.number) }
             try model.evaluate(time: 99)
             // The same without what was forgotten, at once and in another order.
-            let fresh = try TaughtStore(folder: other.path).create("parts", .test, dimension: 6, .fixed(method)).model
+            let fresh = try TaughtStore(folder: other.path).create("parts", .test, dimension: 6, choice).model
             _ = try fresh.teach(taught.values.shuffled(using: &random), time: 0)
             try fresh.evaluate(time: 0)
             #expect(model.view.head == fresh.view.head)
@@ -68,6 +69,29 @@ import Testing
                 #expect(contents.range(of: numbers) == nil)
             }
         }
+    }
+
+    @Test("a method that forgotten examples had chosen is chosen anew, as if they were never taught")
+    func theMethodIsThatOfTheExamplesThatAreLeft() throws {
+        let corners: [(x: Float, y: Float, label: String)] = [(1, 1, "a"), (1, -1, "b"), (-1, -1, "a"), (-1, 1, "b")]
+        let examples = corners.enumerated().flatMap { number, corner in
+            (0..<8).map { step in
+                TaughtModel.NewExample(
+                    "\(number) \(step)", corner.label, [corner.x + 0.02 * Float(step), corner.y - 0.01 * Float(step)])
+            }
+        }
+        let folder = TemporaryFolder(), other = TemporaryFolder()
+        let model = try TaughtStore(folder: folder.path).create("parts", .test, dimension: 2, .auto).model
+        let fresh = try TaughtStore(folder: other.path).create("parts", .test, dimension: 2, .auto).model
+        _ = try model.teach(examples, time: 1)
+        try model.evaluate(time: 1)
+        #expect(model.view.head?.method == .nearestNeighbors)
+        // What is left of each class is one cloud.
+        for example in examples.suffix(16) { try model.forget(example.id) }
+        _ = try fresh.teach(Array(examples.prefix(16)), time: 1)
+        for one in [model, fresh] { try one.evaluate(time: 2) }
+        #expect(model.view.head == fresh.view.head && model.view.head?.method == .nearestMean)
+        #expect(model.view.state.served?.evaluation == fresh.view.state.served?.evaluation)
     }
 
     @Test("a picture is kept only if asked for, and is deleted when its example is forgotten")

@@ -104,6 +104,15 @@ import Testing
         #expect(WilsonInterval.of(0, of: 0) == nil)
     }
 
+    @Test("an interval ends at exactly 1 where every answer is right, and at exactly 0 where none is")
+    func intervalsHoldTheirOwnAccuracy() throws {
+        for count in 1...1_000 {
+            let none = try #require(WilsonInterval.of(0, of: count))
+            let all = try #require(WilsonInterval.of(count, of: count))
+            #expect(none.low == 0 && none.high > 0 && all.low < 1 && all.high == 1, "\(count)")
+        }
+    }
+
     @Test("a model of a single class answers with confidence 1 and the distance to the mean")
     func oneClassAnswersWithTheDistanceToItsMean() throws {
         let set = try #require(

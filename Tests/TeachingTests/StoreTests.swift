@@ -52,6 +52,18 @@ import Testing
         #expect(model.view.head?.threshold != nil)
     }
 
+    @Test("where moves leave no class two examples, the threshold of a version before is not used")
+    func noThresholdWithoutAClassOfTwo() throws {
+        let (_, model) = try model()
+        _ = try model.teach(
+            [.init("1", "bolt", [1, 0.1]), .init("2", "bolt", [1, 0.2]), .init("3", "nut", [0.1, 1])], time: 1)
+        try model.evaluate(time: 1)
+        #expect(model.view.head?.threshold != nil)
+        _ = try model.teach([.init("2", "washer", [1, 0.2])], time: 2)
+        try model.evaluate(time: 2)
+        #expect(!model.view.isEvaluating && model.view.head?.threshold == nil)
+    }
+
     @Test("a known picture moves to another class and is not counted twice")
     func knownPicturesMoveToAnotherClassAndAreNotCountedTwice() throws {
         let (_, model) = try model()

@@ -1,7 +1,8 @@
 import Foundation
 import Teaching
 
-// Measures what teaching does with embeddings. usage: teachbench accuracy FOLDER DRAWS | cost METHOD CLASSES EACH DIMENSION
+// Measures what teaching does with embeddings.
+// usage: teachbench accuracy FOLDER NAME DRAWS | cost METHOD CLASSES EACH DIMENSION
 //
 // FOLDER has NAME.npy (float32, [pictures, dimension]) and NAME.txt (the class of each, one a line). A line of JSON for each measurement.
 
@@ -211,7 +212,7 @@ func measureCost(classes: Int, each: Int, dimension: Int, method: TeachingMethod
                     guard let head = model.view.head, head.answer(one.embedding) != nil else { fail("no answer") }
                 }))
     }
-    guard let head = model.view.head else { fail("no head") }
+    guard let head = model.view.head, let first = fresh.first else { fail("no head") }
     var answers: [Double] = []
     for number in 0..<50 {
         let asked = example(1_000 + number, 0).embedding
@@ -219,35 +220,36 @@ func measureCost(classes: Int, each: Int, dimension: Int, method: TeachingMethod
     }
     times.sort()
     answers.sort()
+    let memory = residentBytes() - before
+    // What nobody waits for, and what rewrites the journal.
+    let testing = try milliseconds(clock.measure { try model.evaluate(time: 0) })
+    let forgetting = try milliseconds(clock.measure { try model.forget(first.id) })
     line([
         ("kind", quoted("cost")), ("method", quoted(method.rawValue)), ("classes", "\(classes)"), ("each", "\(each)"),
         ("dimension", "\(dimension)"),
         ("change_ms", digits(times[times.count / 2])), ("change_most_ms", digits(times.last ?? 0)),
         ("answer_ms", digits(answers[answers.count / 2])),
-        ("memory_mb", digits(Double(residentBytes() - before) / 1e6)),
+        ("forget_ms", digits(forgetting)), ("evaluation_s", digits(testing / 1000)),
+        ("memory_mb", digits(Double(memory) / 1e6)),
     ])
 }
 
 let arguments = CommandLine.arguments
 switch arguments.dropFirst().first {
-case "accuracy" where arguments.count == 4:
-    let folder = URL(filePath: arguments[2])
-    guard let draws = Int(arguments[3]), draws > 0 else { fail("DRAWS: expected a number") }
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".npy") }
-    for name in names.sorted() {
-        let pool = try Pool(String(name.dropLast(4)), in: folder)
-        for each in [1, 5, 20] {
-            for method in [nil] + TeachingMethod.allCases.map(Optional.some) where method != .logistic || each > 1 {
-                measureAccuracy(pool, each: each, method: method, draws: method == .logistic ? min(20, draws) : draws)
-            }
+case "accuracy" where arguments.count == 5:
+    guard let draws = Int(arguments[4]), draws > 0 else { fail("DRAWS: expected a number") }
+    let pool = try Pool(arguments[3], in: URL(filePath: arguments[2]))
+    for each in [1, 5, 20] {
+        for method in [nil] + TeachingMethod.allCases.map(Optional.some) where method != .logistic || each > 1 {
+            measureAccuracy(pool, each: each, method: method, draws: method == .logistic ? min(20, draws) : draws)
         }
-        for each in [5, 20] { measureStrangers(pool, each: each, method: nil, draws: max(1, draws / 10)) }
     }
+    for each in [5, 20] { measureStrangers(pool, each: each, method: nil, draws: max(1, draws / 10)) }
 case "cost" where arguments.count == 6:
     guard let method = TeachingMethod(rawValue: arguments[2]), let classes = Int(arguments[3]),
         let each = Int(arguments[4]),
         let dimension = Int(arguments[5]), classes > 1, each > 0, dimension > 0
     else { fail("cost METHOD CLASSES EACH DIMENSION") }
     try measureCost(classes: classes, each: each, dimension: dimension, method: method)
-default: fail("usage: teachbench accuracy FOLDER DRAWS | cost METHOD CLASSES EACH DIMENSION")
+default: fail("usage: teachbench accuracy FOLDER NAME DRAWS | cost METHOD CLASSES EACH DIMENSION")
 }

@@ -1,8 +1,9 @@
 /// A taught model at one moment: what answers show, and what serves.
 package struct TaughtView: Sendable {
     package let state: TaughtState
-    /// The head that answers; nil without examples. Its threshold is that of the newest evaluation of the same method.
-    /// Distances with one class, from which no centre is taken, say nothing of those with several.
+    /// The head that answers; nil without examples. Its threshold is that of its own evaluation, and before that one
+    /// ends that of the newest of the same method. Distances with one class, from which no centre is taken, say nothing
+    /// of those with several.
     package let head: TaughtHead?
 
     init(state: TaughtState, head: TaughtHead?) {
@@ -12,7 +13,7 @@ package struct TaughtView: Sendable {
         if let method = head?.method, let classes = head?.labels.count {
             let known = state.versions.last { version in
                 guard version.number <= state.serving, let evaluation = version.evaluation else { return false }
-                return evaluation.method == method && evaluation.threshold != nil
+                return evaluation.method == method && (evaluation.threshold != nil || version.number == state.serving)
                     && (evaluation.classes.count > 1) == (classes > 1)
             }
             head?.threshold = known?.evaluation?.threshold

@@ -267,6 +267,34 @@ struct TaughtRoutesTests {
         #expect(server.daemon.stop() == 0)
     }
 
+    @Test("changes and evaluations of a taught model are logged, and counted in /metrics")
+    func changes_areLogged_andCounted() throws {
+        let server = try TaughtDaemon()
+        try server.create()
+        try server.teachKinds(2, 3)
+        try server.teach("kind1", TaughtPicture.png(kind: 0, number: 0))
+        #expect(try server.delete("parts/classes?label=kind0").status == 200)
+        for line in [
+            "taught parts: created with the embedder embedder version 1",
+            "taught parts: version 1: 3 new examples; 3 examples of 1 class",
+            "0 new examples, 1 moved; 6 examples of 2 classes", "a class forgotten; 4 examples of 1 class",
+            "examples are right when left out",
+        ] {
+            #expect(server.daemon.waitForLog(line), "\(line)")
+        }
+        let page = try server.get("/metrics").text
+        let expected: [(name: String, value: Double)] = [
+            ("models", 1), ("examples", 4), ("stale", 0), ("changes_total", 5), ("new_examples_total", 6),
+        ]
+        for (name, value) in expected {
+            #expect(MetricsTests.value("ocelli_taught_\(name)", in: page) == value, "\(name)")
+        }
+        for name in ["bytes", "evaluations_total"] {
+            #expect((MetricsTests.value("ocelli_taught_\(name)", in: page) ?? 0) > 0, "\(name)")
+        }
+        #expect(server.daemon.stop() == 0)
+    }
+
     // MARK: Evaluation
 
     @Test("the evaluation of a taught model has its accuracy, Wilson's interval, advice and threshold")
