@@ -239,6 +239,7 @@ extension Model {
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
         report.advice = plan.advice + compiled.remarks
+        if let advice = bundle.adviceOnNumberedFolders { report.advice.append(advice) }
         if let advice = unchecked.advice { report.advice.append(advice) }
         if let difference = configuration.batchDifference {
             report.advice.append("runs without batches (runtime.batch): \(difference)")
