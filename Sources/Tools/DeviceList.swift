@@ -1,13 +1,15 @@
 internal import Inference
 internal import InferenceService
+package import Settings
 
-/// The engine's devices as text: what `ocelli devices` prints.
+/// The engines' devices as text: what `ocelli devices` prints.
 package enum DeviceList {
-    /// A paragraph per device. Blocks while the engine looks.
-    package static func text() throws -> String {
+    /// A paragraph per device. Blocks while the engines look.
+    /// - Throws: the reason why an engine, or the library that the settings name, cannot be used.
+    package static func text(_ settings: Settings) throws -> String {
         let devices: [ComputeDevice]
         do throws(EngineError) {
-            devices = try ComputeDevice.available
+            devices = try DefaultEngine.devices(onnxRuntime: settings.onnxRuntimePath)
         } catch {
             throw StartupError(error.message)
         }

@@ -110,10 +110,29 @@ final class GraphicsProcessorTests {
 
     @Test("`ocelli devices` lists ONNX Runtime on the processor, and a GPU only where one can be used")
     func devicesAreThoseThatCanBeUsed() throws {
-        // The command has no setting for the library, and takes the one that comes with Ocelli.
-        let text = try Shell.run(Daemon.binary.path, ["devices"]).text
-        #expect(text.contains("ONNX Runtime ") && text.contains("on the processor"), "\(text)")
-        #expect(!text.lowercased().contains("gpu"), "\(text)")
+        func devices(_ flags: [String] = [], mode: String) throws -> Shell.Result {
+            try Shell.run(Daemon.binary.path, ["devices"] + flags, environment: environment(mode))
+        }
+        for (flags, mode, hasGPU) in [
+            // The library that comes with Ocelli.
+            ([], "works", false), (["--onnxruntime-path", library], "works", true),
+            (["--onnxruntime-path", folder.path], "works", true),
+            (["--onnxruntime-path", library], "no-driver", false),
+        ] as [([String], String, Bool)] {
+            let result = try devices(flags, mode: mode)
+            let text = result.text
+            #expect(result.status == 0, "\(flags) \(mode): \(result.errors)")
+            #expect(
+                text.contains("ONNX Runtime ") && text.contains("on the processor"), "\(flags) \(mode): \(text)")
+            #expect(text.contains("\ngpu:0  ONNX Runtime ") == hasGPU, "\(flags) \(mode): \(text)")
+        }
+        // The file of the daemon's settings says the same to both.
+        let settings = folder.appendingPathComponent("ocelli.json5")
+        try Data("{ onnxruntime_path: \"\(library)\" }".utf8).write(to: settings)
+        let configured = try devices(["--config", settings.path], mode: "works").text
+        #expect(configured.contains("\ngpu:0  ONNX Runtime "), "\(configured)")
+        let gone = try devices(["--onnxruntime-path", folder.path + "/gone.so"], mode: "works")
+        #expect(gone.status == 1 && gone.errors.contains("gone.so is neither a file nor a folder"), "\(gone.errors)")
     }
 
     /// The script for machines with a graphics processor, with nvidia-smi standing in, too.

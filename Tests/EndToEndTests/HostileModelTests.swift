@@ -1,30 +1,11 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
 /// Model files that are none, or no longer whole: refused with a reason, one by one, and the others are served.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct HostileModelTests {
-    /// One folder with many damaged models and one good one.
-    private final class Folder {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-hostile-\(UUID().uuidString)")
-        private(set) var names: [String] = []
-
-        init() throws {
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-            let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
-            try FileManager.default.copyItem(at: digits, to: url.appendingPathComponent("digits"))
-        }
-
-        deinit { try? FileManager.default.removeItem(at: url) }
-
-        /// Adds a bare model file.
-        func add(_ name: String, _ bytes: Data) throws {
-            names.append(String(name.prefix { $0 != "." }))
-            try bytes.write(to: url.appendingPathComponent(name))
-        }
-    }
-
     /// Serves the folder: each damaged model is refused with a reason that names the file or what the engine said, and
     /// the good one answers.
     /// - Parameter isTried: whether each is tried in a separate process before; the words must be the same either way.
@@ -125,55 +106,168 @@ struct HostileModelTests {
     }
 
     /// Whole ONNX files with some bytes changed, each tried on its engine in a separate process: whatever comes of it,
-    /// the daemon goes on. MUTATED_FILES is the number of files for each engine: ten thousand take an hour.
+    /// the daemon goes on. MUTATED_FILES is the number of files for each engine.
     @Test(
         "ONNX files with changed bytes load or are refused, and the daemon still classifies",
         arguments: TestEngines.names)
     func mutatedONNXFilesDoNoHarm(engine: String) throws {
-        let seed = UInt64.random(in: .min ... .max)
-        print("mutated files: seed \(seed)")
-        var random = SplitMix(seed: seed)
-        var sources = [ONNXFile.slow(layers: 3, side: 16, window: 3).bytes]
-        let models = TabularTests.fixtures.appendingPathComponent("models")
-        for name in try FileManager.default.contentsOfDirectory(atPath: models.path).sorted()
-        where engine == "onnxruntime" {
-            sources.append(try Data(contentsOf: models.appendingPathComponent(name)))
-        }
-        sources.append(try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("models/digits/digits.onnx")))
+        let seed = SplitMix.seed(for: "mutated files")
+        let sources = try Mutants.sources(for: engine)
         let wanted = ProcessInfo.processInfo.environment["MUTATED_FILES"].flatMap { Int($0) }
-        let count = wanted ?? LongTests.times(12, long: 100), atOnce = min(count, 100)
-        var states: [String: Int] = [:]
-        for start in stride(from: 0, to: count, by: atOnce) {
-            let folder = try Folder()
-            for index in start..<min(start + atOnce, count) {
-                var bytes = sources[index % sources.count]
-                for _ in 0...(random.next() % 6) {
-                    let place = Int(random.next() % UInt64(bytes.count))
-                    switch random.next() % 4 {
-                    case 0: bytes[place] = UInt8(truncatingIfNeeded: random.next())
-                    case 1: bytes[place] ^= 1 << UInt8(random.next() % 8)
-                    case 2: bytes[place] = [0, 0x7F, 0x80, 0xFF][Int(random.next() % 4)]
-                    default: bytes.removeSubrange(place..<min(bytes.count, place + Int(random.next() % 9)))
-                    }
-                    if bytes.isEmpty { break }
+        let count = wanted ?? LongTests.times(12, long: 100), ofADaemon = 100
+        let batches = stride(from: 0, to: count, by: ofADaemon).map { start in
+            Mutants(engine: engine, range: start..<min(start + ofADaemon, count), sources: sources, seed: seed)
+        }
+        let found = Mutex(Mutants.Findings()), rest = Mutex(batches[...])
+        // Two daemons, so that one loads while another starts or ends. Their threads wait for programs.
+        let group = DispatchGroup()
+        for _ in 0..<min(Mutants.daemons, batches.count) {
+            group.enter()
+            Thread.detachNewThread {
+                defer { group.leave() }
+                while let batch = rest.withLock({ $0.popFirst() }) {
+                    let findings = batch.served()
+                    found.withLock { $0.add(findings) }
                 }
-                try folder.add("mutant-\(index).onnx", bytes)
             }
-            let daemon = try Daemon([
-                "--models", folder.url.path, "--cache-dir", "", "--access-log=false", "--engine", engine,
-                "--load-trial-timeout", "20s",
-                "--load-trial-memory", "2GiB",
-            ])
+        }
+        group.wait()
+        let findings = found.withLock { $0 }
+        #expect(findings.problems.isEmpty, "seed \(seed): \(findings.problems.prefix(10).joined(separator: "\n"))")
+        #expect(findings.states.values.reduce(0, +) == count, "seed \(seed): \(findings.states)")
+        print("\(engine): of \(count) mutated files \(findings.text)")
+    }
+}
+
+/// One folder with many damaged models and one good one.
+private final class Folder {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-hostile-\(UUID().uuidString)")
+    private(set) var names: [String] = []
+
+    init() throws {
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+        try FileManager.default.copyItem(at: digits, to: url.appendingPathComponent("digits"))
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// Adds a bare model file.
+    func add(_ name: String, _ bytes: Data) throws {
+        names.append(String(name.prefix { $0 != "." }))
+        try bytes.write(to: url.appendingPathComponent(name))
+    }
+}
+
+/// Some mutated files, and a daemon of their own.
+private struct Mutants: Sendable {
+    /// The outcome: states, endings of load checks, and what is wrong.
+    struct Findings: Sendable {
+        var states: [String: Int] = [:], endings: [String: Int] = [:]
+        var problems: [String] = []
+
+        var text: String {
+            let parts = states.map { "\($1) are \($0)" }.sorted() + endings.map { "\($1): \($0)" }.sorted()
+            return parts.joined(separator: ", ")
+        }
+
+        mutating func add(_ other: Findings) {
+            states.merge(other.states, uniquingKeysWith: +)
+            endings.merge(other.endings, uniquingKeysWith: +)
+            problems += other.problems
+        }
+    }
+
+    let engine: String
+    let range: Range<Int>
+    let sources: [Data]
+    let seed: UInt64
+
+    /// Daemons at a time.
+    static let daemons = 2
+    private static let processors = ProcessInfo.processInfo.activeProcessorCount
+    /// Mebibytes that a load check may take: all of them together half of the machine's memory.
+    private static let memory = min(
+        2048, max(256, (ProcessInfo.processInfo.physicalMemory >> 21) / UInt64(daemons * processors)))
+
+    /// The files that are mutated: small ones, in which nearly every byte is of the structure, with operators of
+    /// networks, quantized ones, loops of suppression and open shapes; and one of weights. Those of tables first, where
+    /// the engine runs them.
+    static func sources(for engine: String) throws -> [Data] {
+        let tables = TabularTests.fixtures.appendingPathComponent("models")
+        let names = try FileManager.default.contentsOfDirectory(atPath: tables.path).sorted()
+        var files = engine == "onnxruntime" ? names.map { tables.appendingPathComponent($0) } : []
+        let root = SharedData.packageRoot, fixtures = root.appendingPathComponent("Tests/Fixtures")
+        files += [
+            "families/yolox/model.onnx", "exports/segformer/model.onnx", "quantized/qdq.onnx",
+            "observations/ultralytics_segment.onnx", "own-size/models/upscale/net.onnx", "families/nms_export.onnx",
+            "pipelines/spots/model.onnx", "detectors/case16/model.onnx",
+        ].map { fixtures.appendingPathComponent($0) }
+        files.append(root.appendingPathComponent("models/digits/digits.onnx"))
+        return [ONNXFile.slow(layers: 3, side: 16, window: 3).bytes] + (try files.map { try Data(contentsOf: $0) })
+    }
+
+    /// A file by its number: the same for the same seed, whatever else is made.
+    private func mutant(_ index: Int) -> Data {
+        var random = SplitMix(seed: seed &+ UInt64(index)), bytes = sources[index % sources.count]
+        for _ in 0...(random.next() % 6) {
+            let place = Int(random.next() % UInt64(bytes.count))
+            switch random.next() % 4 {
+            case 0: bytes[place] = UInt8(truncatingIfNeeded: random.next())
+            case 1: bytes[place] ^= 1 << UInt8(random.next() % 8)
+            case 2: bytes[place] = [0, 0x7F, 0x80, 0xFF][Int(random.next() % 4)]
+            default: bytes.removeSubrange(place..<min(bytes.count, place + Int(random.next() % 9)))
+            }
+            if bytes.isEmpty { break }
+        }
+        return bytes
+    }
+
+    /// Serves them, as many loads at a time as there are processors. Not on a thread of the test: no expectations.
+    func served() -> Findings {
+        var findings = Findings()
+        do {
+            let folder = try Folder()
+            for index in range { try folder.add("mutant-\(index).onnx", mutant(index)) }
+            let daemon = try Daemon(
+                [
+                    "--models", folder.url.path, "--cache-dir", "", "--access-log=false", "--engine", engine,
+                    "--max-loads", "\(Self.processors)", "--load-trial-timeout", "20s",
+                    "--load-trial-memory", "\(Self.memory)MiB",
+                ], waitUntilReady: false)
+            defer { daemon.stop() }
+            let words = ["ready after ", "not every model is ready"]
+            let isSettled = eventually(within: 1_800, every: 0.1) {
+                let log = daemon.log
+                return words.contains { log.contains($0) } || kill(daemon.pid, 0) != 0
+            }
+            if !isSettled { findings.problems.append("\(range): not every model is loaded or refused") }
+            let models = try Curl.run(daemon.url + "/v1/models").json["models"] as? [[String: Any]] ?? []
+            let states = models.reduce(into: [String: String]()) {
+                $0[$1["name"] as? String ?? ""] = $1["state"] as? String
+            }
             for name in folder.names {
-                let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
-                let state = json["state"] as? String ?? ""
-                #expect(state == "ready" || state == "failed", "seed \(seed): \(json)")
-                states[state, default: 0] += 1
+                let state = states[name] ?? "not listed"
+                if state != "ready", state != "failed" { findings.problems.append("\(name): \(state)") }
+                findings.states[state, default: 0] += 1
             }
             let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify")
-            #expect(answer.topLabel == "7", "seed \(seed): \(answer.text)")
-            #expect(daemon.stop() == 0, "seed \(seed): \(daemon.log.suffix(2_000))")
+            if answer.topLabel != "7" { findings.problems.append("\(range): \(answer.text)") }
+            let status = daemon.stop(), log = daemon.log
+            if status != 0 { findings.problems.append("\(range): status \(status): \(log.suffix(2_000))") }
+            // Each of them was tried in a process of its own.
+            if log.contains("was loaded without a load check") {
+                findings.problems.append("\(range): not every file had a load check")
+            }
+            for line in log.split(separator: "\n") where line.contains("could not be loaded: ") {
+                for ending in ["the engine crashed", "was killed", "still loading it", "it needed more than"]
+                where line.contains(ending) {
+                    findings.endings[ending, default: 0] += 1
+                }
+            }
+        } catch {
+            findings.problems.append("\(range): \(error)")
         }
-        print("\(engine): of \(count) mutated files \(states["ready"] ?? 0) load, \(states["failed"] ?? 0) are refused")
+        return findings
     }
 }

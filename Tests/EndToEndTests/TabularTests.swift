@@ -157,6 +157,74 @@ struct TabularTests {
         #expect(whole.status == 400 && whole.error.contains("\"X\""), "\(whole.text)")
     }
 
+    /// The mean colour of a picture, and behind it a classifier as skl2onnx writes them: maps are sorted by label.
+    private static let colors: ONNXFile = {
+        let names = [("classlabels_strings", ["red", "green", "blue"])], domain = "ai.onnx.ml"
+        return ONNXFile(
+            [
+                .init("GlobalAveragePool", ["image"], ["means"]), .init("Flatten", ["means"], ["mean"]),
+                .init(
+                    "LinearClassifier", ["mean"], ["label", "scores"], texts: [("post_transform", "SOFTMAX")],
+                    domain: domain
+                ).with(
+                    numbers: [("coefficients", [1, 0, 0, 0, 1, 0, 0, 0, 1]), ("intercepts", [0, 0, 0])], lists: names),
+                .init("ZipMap", ["scores"], ["probabilities"], domain: domain).with(lists: names),
+            ], inputs: [("image", [1, 3, 8, 8])], outputs: [], maps: ["probabilities"])
+    }()
+
+    @Test(
+        "a picture classifier of ai.onnx.ml operators answers classify with the labels of its file",
+        .enabled(if: hasEngine, engineAbsence))
+    func aClassifierOfPicturesIsClassifiedByTheLabelsOfItsFile() throws {
+        try inFolder([:]) { folder in
+            try Self.add(
+                "colors", Self.colors, to: folder,
+                inputs: """
+                    { "name": "image", "type": "image", "shape": [8, 8, 3], "format": "RGB", "layout": "NCHW",
+                      "normalize": { "standard": "[0,1]" } }
+                    """, outputs: #"{ "name": "probabilities", "type": "array", "shape": [1, 3] }"#)
+            let daemon = try Daemon(["--models", folder.path + "/models", "--cache-dir", ""])
+            defer { daemon.stop() }
+            #expect(try engine(daemon, "colors")["name"] as? String == "onnxruntime")
+            let red = CoreMLFixtures.product.appendingPathComponent("red.png")
+            let answer = try Curl.post(red, to: daemon.url + "/v1/models/colors/classify?top=3")
+            #expect(answer.status == 200 && answer.topLabel == "red" && answer.topIndex == 2, "\(answer.text)")
+            let confidences = answer.classifications.reduce(into: [String: Double]()) {
+                $0[$1["label"] as? String ?? ""] = $1["confidence"] as? Double
+            }
+            #expect(Set(confidences.keys) == ["red", "green", "blue"], "\(answer.text)")
+            #expect(abs(confidences.values.reduce(0, +) - 1) < 1e-5 && answer.topConfidence > 0.5, "\(answer.text)")
+            let predicted = try Curl.post(red, to: daemon.url + "/v1/models/colors/predict")
+            let outputs = predicted.json["outputs"] as? [String: Any]
+            #expect(near(outputs?["probabilities"], confidences, 1e-6), "\(predicted.text) and \(answer.text)")
+        }
+    }
+
+    @Test(
+        "a classifier of tables answers predict with its best labels, and classify says that it takes no picture",
+        .enabled(if: hasEngine, engineAbsence))
+    func aClassifierOfTablesAnswersPredictWithItsBestLabels() throws {
+        let daemon = try Daemon(["--models", Self.fixtures.appendingPathComponent("models").path, "--cache-dir", ""])
+        defer { daemon.stop() }
+        // Names, numbers as names, and texts: the first cases of cases.json.
+        for (name, inputs, index, label, value) in [
+            ("iris_names", #"{"X": [5.5, 2.4, 3.7, 1.0]}"#, 1, "versicolor", 0.959434),
+            ("iris_logistic", #"{"X": [6.1, 2.6, 5.6, 1.4]}"#, 2, "2", 0.812071),
+            ("text_topics", #"{"text": "match one goal coach match league coach was coach"}"#, 2, "sport", 0.947746),
+        ] {
+            let body = Data("{\"inputs\": \(inputs)}".utf8), route = daemon.url + "/v1/models/\(name)"
+            let answer = try Curl.run(route + "/predict?top=1", ["--data-binary", "@-"], input: body)
+            let outputs = answer.json["outputs"] as? [String: Any] ?? [:]
+            let best = outputs["output_probability"] as? [[String: Any]] ?? []
+            #expect(best.count == 1 && best.first?["label"] as? String == label, "\(name): \(answer.text)")
+            #expect(best.first?["index"] as? Int == index, "\(name): \(answer.text)")
+            #expect(abs((best.first?["value"] as? Double ?? .nan) - value) < 1e-5, "\(name): \(answer.text)")
+            let refused = try Curl.post(BadInputTests.seven, to: route + "/classify")
+            #expect(refused.status == 400 && refused.code == "invalid_input", "\(name): \(refused.text)")
+            #expect(refused.error.contains("it answers /predict"), "\(name): \(refused.text)")
+        }
+    }
+
     /// The largest of a window and its place, put back: an operator that OpenVINO does not have.
     private static let unpool = ONNXFile(
         [
@@ -171,6 +239,49 @@ struct TabularTests {
 
     private func engine(_ daemon: Daemon, _ name: String) throws -> [String: Any] {
         try Curl.run(daemon.url + "/v1/models/\(name)").json["engine"] as? [String: Any] ?? [:]
+    }
+
+    /// Adds a bundle with one input and one output.
+    private static func add(
+        _ name: String, _ file: ONNXFile, to folder: URL, inputs: String, outputs: String, runtime: String = "{}"
+    ) throws {
+        let bundle = folder.appendingPathComponent("models/\(name)")
+        try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+        try file.bytes.write(to: bundle.appendingPathComponent("\(name).onnx"))
+        let json = """
+            { "name": "\(name)", "id": "\(name)", "version": "1",
+              "model": { "file": "\(name).onnx", "backend": "onnx" },
+              "inputs": [ \(inputs) ], "outputs": [ \(outputs) ], "runtime": \(runtime) }
+            """
+        try Data(json.utf8).write(to: bundle.appendingPathComponent("model.json"))
+    }
+
+    /// Each of the two would run on the other engine by itself, and by the setting.
+    @Test(
+        "runtime.engine in model.json fixes the engine of a model, whatever the setting and the answers say",
+        .enabled(if: hasEngine, engineAbsence), arguments: ["auto", "openvino", "onnxruntime"])
+    func theEngineOfModelJSONIsTheOneThatRuns(setting: String) throws {
+        try inFolder([:]) { folder in
+            try Self.add(
+                "shrink", Self.shrink, to: folder, inputs: #"{ "name": "x", "type": "array", "shape": [1, 1, 1, 8] }"#,
+                outputs: #"{ "name": "y", "type": "array", "shape": [1, 1, 1, 4] }"#,
+                runtime: #"{ "engine": "openvino" }"#)
+            try Self.add(
+                "mean", .slow(layers: 2, side: 16, window: 3), to: folder,
+                inputs: #"{ "name": "image", "type": "array", "shape": [1, 3, 16, 16] }"#,
+                outputs: #"{ "name": "mean", "type": "array", "shape": [1, 3, 1, 1] }"#,
+                runtime: #"{ "engine": "onnxruntime" }"#)
+            let daemon = try Daemon(["--models", folder.path + "/models", "--cache-dir", "", "--engine", setting])
+            defer { daemon.stop() }
+            let shrink = try engine(daemon, "shrink"), mean = try engine(daemon, "mean")
+            #expect(shrink["name"] as? String == "openvino" && shrink["reason"] == nil, "\(shrink)")
+            #expect(mean["name"] as? String == "onnxruntime", "\(mean)")
+            #expect(mean["reason"] as? String == "it is configured (engine)", "\(mean)")
+            let answer = try Curl.run(
+                daemon.url + "/v1/models/shrink/predict",
+                ["--data-binary", "{\"inputs\": {\"x\": [7, 0, 0, 8, 0, 0, 0, 0]}}"])
+            #expect(answer.status == 200, "\(answer.text)")
+        }
     }
 
     @Test(

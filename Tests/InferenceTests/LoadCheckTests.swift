@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    private func load(_ path: String, _ trial: LoadCheck, engine: FakeEngine = FakeEngine()) async throws -> Model {
+    private func load(_ path: String, _ trial: LoadCheck, engine: any Engine = FakeEngine()) async throws -> Model {
         var configuration = ModelConfiguration()
         configuration.engine = engine
         configuration.loadCheck = trial
@@ -50,6 +50,28 @@ import Testing
         let outcome = LoadCheck.Outcome.good(compiledAnew: true, engineComparison: 7_000_000)
         let report = try await load(path, Attempts(outcome).trial()).loadReport
         #expect(report.triedEngineComparison == 7_000_000)
+    }
+
+    /// Without a folder for it, the process of the load check cannot hand on the engine that it found.
+    @Test(
+        "a load that goes over to the other engine reports the load check before that, and makes no second one",
+        arguments: [
+            (LoadCheck.Outcome.good(compiledAnew: true, engineComparison: 7_000_000), true),
+            (.impossible("no processes"), false),
+        ])
+    func theLoadCheckIsReportedAfterAChangeOfEngine(outcome: LoadCheck.Outcome, wasTried: Bool) async throws {
+        let folder = try TemporaryFolder()
+        // The choice of engine is kept for the contents of a file.
+        let path = try folder.write(["m.onnx": UUID().uuidString]) + "/m.onnx"
+        let right = FakeEngine(answer: [Float](repeating: 1, count: 4).withUnsafeBytes { [UInt8]($0) })
+        let engine = ChoosingEngine(FakeEngine()) { (_) throws(EngineError) -> any Engine in right }
+        let attempts = Attempts(outcome)
+        let report = try await load(path, attempts.trial(), engine: engine).loadReport
+        #expect(report.engine?.name == "onnxruntime", "\(report.engine?.reason ?? "")")
+        #expect(report.wasTried == wasTried)
+        #expect(report.loadCheckProblem == (wasTried ? nil : "no processes"))
+        #expect(report.triedEngineComparison == (wasTried ? 7_000_000 : 0))
+        #expect(attempts.count == 1)
     }
 
     @Test("passed load checks are remembered across processes, and a damaged record only means a new check")

@@ -20,6 +20,44 @@ import Testing
         #expect(repository.records.filter { $0.name == "numbered" }.map(\.version) == ["1", "2"])
     }
 
+    /// It was meant as a new version, and lies in the folder of the only one.
+    @Test("a numbered folder inside a bundle is not served, and the load of the bundle says so")
+    func aNumberedFolderInABundleIsNoVersion() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([
+            "m/model.json": Bundles.manifest(), "m/m.onnx": "", "m/2/model.json": Bundles.manifest(version: "2"),
+            "m/2/m.onnx": "",
+        ])
+        let (repository, events) = try Bundles.repository(folder)
+        await repository.loadEager()
+        #expect(events.all == ["loaded m 1"])
+        #expect(
+            try await repository.model(named: "m").loadReport.advice == [
+                "the folder 2 beside its files is no version of it, and is not served: move its files into a numbered "
+                    + "folder, too"
+            ])
+    }
+
+    @Test(
+        "numbered folders beside a bundle's files are reported if they hold models, and none of them is the bundle's own",
+        arguments: [
+            (["1/m.onnx", "12/model.json", "7/saved_model.pb", "golden/1/m.onnx"], "the folders 1, 7, 12 beside"),
+            (["3/net.mlpackage/Manifest.json"], "the folder 3 beside"),
+            ((1...6).map { "\($0)/m.onnx" }, "the folders 1, 2, 3, 4, 5, ... beside"),
+            // Classes of pictures, names that are no versions, a file, and the folder of the model itself.
+            (["0/seven.png", "1/notes.txt", "v2/m.onnx", "1.5/m.onnx", "4"], nil), (["own/m.onnx"], nil),
+        ] as [([String], String?)])
+    func numberedFoldersInABundle(files: [String], words: String?) throws {
+        let folder = try TemporaryFolder()
+        let contents = files + ["model.json", "m.onnx", "9/saved_model.pb"]
+        // As one that was exported for TensorFlow Serving.
+        let manifest = Bundles.manifest().replacing(
+            #""file": "m.onnx", "backend": "onnx""#, with: #""file": "9", "backend": "tensorflow""#)
+        for file in contents { try folder.write([file: file == "model.json" ? manifest : ""]) }
+        let advice = try ModelBundle(path: folder.url.path).adviceOnNumberedFolders
+        #expect((advice == nil) == (words == nil) && advice?.hasPrefix(words ?? "") != false, "\(advice ?? "none")")
+    }
+
     @Test("a TensorFlow SavedModel is served without a model.json, with or without numbered versions")
     func aSavedModelNeedsNoModelJSON() async throws {
         let folder = try TemporaryFolder()

@@ -1,12 +1,13 @@
 public import Foundation
 
-/// Writes small ONNX files (onnx.proto): graphs of nodes with attributes of integers, for tests that need operators of
-/// their own.
+/// Writes small ONNX files (onnx.proto): graphs of nodes with attributes of integers, numbers and texts, for tests that
+/// need operators of their own.
 public struct ONNXFile: Sendable {
     /// A node: its operator, the names of its inputs and outputs, and its attributes.
     public struct Node: Sendable {
         let operation: String, inputs: [String], outputs: [String]
         let integers: [(String, [Int])], texts: [(String, String)], domain: String
+        private(set) var numbers: [(String, [Float])] = [], lists: [(String, [String])] = []
 
         /// A node.
         /// - Parameter integers: an attribute of one integer is a number, and of several a list.
@@ -21,22 +22,33 @@ public struct ONNXFile: Sendable {
             self.texts = texts
             self.domain = domain
         }
+
+        /// The node with more attributes: lists of numbers, and of texts.
+        public func with(numbers: [(String, [Float])] = [], lists: [(String, [String])] = []) -> Node {
+            var node = self
+            node.numbers += numbers
+            node.lists += lists
+            return node
+        }
     }
 
     private let nodes: [Node]
     private let inputs: [(String, [Int])], outputs: [(String, [Int])]
     private let constants: [(String, [Float])]
+    private let maps: [String]
     private let opset: Int
 
     /// A file whose inputs and outputs are 32-bit floats of these shapes, -1 for an open axis.
+    /// - Parameter maps: more outputs, which are sequences of numbers by label, as of ZipMap.
     public init(
         _ nodes: [Node], inputs: [(String, [Int])], outputs: [(String, [Int])], constants: [(String, [Float])] = [],
-        opset: Int = 19
+        maps: [String] = [], opset: Int = 19
     ) {
         self.nodes = nodes
         self.inputs = inputs
         self.outputs = outputs
         self.constants = constants
+        self.maps = maps
         self.opset = opset
     }
 
@@ -70,6 +82,7 @@ public struct ONNXFile: Sendable {
         }
         for (name, shape) in inputs { graph += field(11, value(name, shape)) }
         for (name, shape) in outputs { graph += field(12, value(name, shape)) }
+        for name in maps { graph += field(12, map(name)) }
         var model = number(1, 9) + field(7, graph) + field(8, number(2, opset))
         for domain in Set(nodes.map(\.domain)) where !domain.isEmpty {
             model += field(8, field(1, Array(domain.utf8)) + number(2, 1))
@@ -96,6 +109,15 @@ public struct ONNXFile: Sendable {
         for (name, text) in node.texts {
             bytes += field(5, field(1, Array(name.utf8)) + field(4, Array(text.utf8)) + number(20, 3))
         }
+        for (name, values) in node.numbers {
+            // Packed: floats = 7 (FLOATS is 6); strings = 9 (STRINGS is 8).
+            let raw = values.withUnsafeBytes { [UInt8]($0) }
+            bytes += field(5, field(1, Array(name.utf8)) + field(7, raw) + number(20, 6))
+        }
+        for (name, texts) in node.lists {
+            let entries = texts.flatMap { field(9, Array($0.utf8)) }
+            bytes += field(5, field(1, Array(name.utf8)) + entries + number(20, 8))
+        }
         return node.domain.isEmpty ? bytes : bytes + field(7, Array(node.domain.utf8))
     }
 
@@ -105,6 +127,13 @@ public struct ONNXFile: Sendable {
         for extent in shape { extents += field(1, extent < 0 ? field(2, Array("n".utf8)) : number(1, extent)) }
         let tensor = number(1, 1) + field(2, extents)
         return field(1, Array(name.utf8)) + field(2, field(1, tensor))
+    }
+
+    /// ValueInfoProto with a sequence of maps from strings to 32-bit floats.
+    private func map(_ name: String) -> [UInt8] {
+        let float = field(1, number(1, 1)), string = 8
+        let map = field(5, number(1, string) + field(2, float))
+        return field(1, Array(name.utf8)) + field(2, field(4, field(1, map)))
     }
 
     private func number(_ number: Int, _ value: Int) -> [UInt8] { varint(number << 3) + varint(value) }

@@ -18,9 +18,16 @@ package final class ChoosingEngine: Engine {
     package var comparesStreams: Bool { first.comparesStreams }
     package func advice(on source: ModelSource, device: String) -> String? { first.advice(on: source, device: device) }
 
-    package func availableDevices() throws(EngineError) -> [ComputeDevice] {
-        let others = (try? second("").availableDevices()) ?? []
-        return try first.availableDevices() + others
+    package func availableDevices() throws(EngineError) -> [ComputeDevice] { try availableDevices(library: "") }
+
+    /// The devices of both engines.
+    /// - Parameter path: of ONNX Runtime's library. Empty: the one that comes with Ocelli, if it is there.
+    /// - Throws: also the reason why a library that `path` names cannot be used.
+    package func availableDevices(library path: String) throws(EngineError) -> [ComputeDevice] {
+        let own = try first.availableDevices()
+        guard !path.isEmpty else { return own + ((try? second("").availableDevices()) ?? []) }
+        let others = try second(path).availableDevices()
+        return own + others
     }
 
     package func read(_ source: ModelSource) throws(EngineError) -> any ModelFile { try open(source).file }

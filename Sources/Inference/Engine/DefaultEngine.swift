@@ -17,8 +17,17 @@ public enum DefaultEngine {
     /// - Throws: what is missing.
     package static func onnxRuntime(_ path: String) throws(EngineError) -> String { try ORTEngine(path: path).version }
 
+    /// The devices of this machine that the engines can use. Blocks.
+    /// - Parameter path: the setting `onnxruntime_path`.
+    /// - Throws: the reason why OpenVINO, or a library that `path` names, cannot be used.
+    package static func devices(onnxRuntime path: String) throws(EngineError) -> [ComputeDevice] {
+        try choosing().availableDevices(library: path)
+    }
+
     /// The engine of this process. The first call loads its plugins: blocks.
-    public static func shared() throws(EngineError) -> any Engine {
+    public static func shared() throws(EngineError) -> any Engine { try choosing() }
+
+    private static func choosing() throws(EngineError) -> ChoosingEngine {
         let target: any ImportTarget = try OpenVINOEngine.shared()
         return instance.withLock { instance in
             let engine =

@@ -27,6 +27,8 @@ public final class LoadCheck: Sendable {
         var compiledAnew = false
         var engineComparison: UInt64 = 0
         var problem: String?
+        /// True if the model was loaded elsewhere; false if that could not be tried.
+        var wasTried: Bool { problem == nil }
     }
 
     private let known: KnownModels

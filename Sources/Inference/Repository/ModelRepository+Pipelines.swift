@@ -19,14 +19,15 @@ extension ModelRepository {
     {
         let start = MonotonicInstant.now
         let (path, name) = (item.path, item.name)
-        let read: @Sendable () -> Result<ModelBundle, InferenceError> = {
+        let read: @Sendable () -> Result<(ModelBundle, advice: String?), InferenceError> = {
             do throws(InferenceError) {
-                return .success(try ModelBundle(path: path, name: name, links: configuration.links))
+                let bundle = try ModelBundle(path: path, name: name, links: configuration.links)
+                return .success((bundle, bundle.adviceOnNumberedFolders))
             } catch {
                 return .failure(error)
             }
         }
-        let bundle = try await LoaderThread.run(read).get()
+        let (bundle, advice) = try await LoaderThread.run(read).get()
         guard let description = bundle.manifest?.pipeline else {
             // It was one when the folders were looked at.
             return try await Model.load(
@@ -43,6 +44,7 @@ extension ModelRepository {
         report.device = pipeline.detector.loadReport.device
         report.execution = pipeline.detector.loadReport.execution
         report.undecided = bundle.manifest?.undecided ?? []
+        if let advice { report.advice.append(advice) }
         let model = Model(
             pipeline, bundle: bundle, version: item.numbered, configuration: configuration, loadReport: report)
         if configuration.comparesGoldens { try await model.checkGoldens(bundle.manifest?.goldenAgreement) }

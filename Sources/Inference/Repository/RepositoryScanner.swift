@@ -138,7 +138,7 @@ struct RepositoryScanner: Sendable {
             {
                 return [itself]
             }
-            let versions = Self.versions(among: names).compactMap { version($0, of: name, at: path, in: path) }
+            let versions = NumberedFolders.names(among: names).compactMap { version($0, of: name, at: path, in: path) }
             if !versions.isEmpty { return versions }
             let inside = names.sorted().filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: path) }
             // With no model in it, or with several, the path itself is loaded: that fails, and the error says what is
@@ -159,12 +159,6 @@ struct RepositoryScanner: Sendable {
         guard found == [model.path], (try? files.kind(model.path)) == .folder else { return found }
         let inside = ((try? scan(model.path)) ?? []).map(\.path)
         return inside.isEmpty ? found : inside
-    }
-
-    /// The names that are numbers of versions, the lowest first.
-    private static func versions(among names: [String]) -> [String] {
-        names.filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
-            .sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
     }
 
     /// Finds the versions that updates have made, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`);
@@ -219,7 +213,7 @@ struct RepositoryScanner: Sendable {
                 return [Found(name: name, version: nil, path: path, folder: folder)]
             }
             let names = try files.names(path)
-            let versions = Self.versions(among: names)
+            let versions = NumberedFolders.names(among: names)
             if versions.isEmpty, BundleLayout(names: names, folder: path, files: files) != nil {
                 return [Found(name: name, version: nil, path: path, folder: folder)]
             }

@@ -5,15 +5,17 @@ internal import Tools
 enum DevicesCommand: Command {
     static let name = "devices"
     static let summary = "List the devices of this machine that models can run on."
-    static let usage = [""]
+    static let usage = ["[--config FILE] [SETTINGS]"]
     static let about = """
-        Lists the engine's devices on this machine with the name of the hardware and its number formats. These are
-        the values of `--device` of `ocelli serve`; AUTO lets the engine choose.
+        Lists the engines' devices on this machine with the name of the hardware and its number formats. These are
+        the values of `--device` of `ocelli serve`; AUTO lets the engine choose. A graphics processor is listed if the
+        library of onnxruntime_path can use it.
+
+          ocelli devices --onnxruntime-path /opt/onnxruntime-gpu/lib
         """
-    static let takesSettings = false
 
     static func run(_ request: Void, settings: SettingsFlags) async throws -> Int32 {
-        Terminal.print(try DeviceList.text())
+        Terminal.print(try DeviceList.text(try settings.resolve()))
         return 0
     }
 }

@@ -1,4 +1,5 @@
 internal import FlowControl
+internal import Synchronization
 internal import SystemSupport
 
 extension Model {
@@ -166,7 +167,11 @@ extension Model {
             var configuration = given
             configuration.loadCheck = nil
             configuration.engineComparison = MonotonicInstant.now.nanoseconds(since: readDone)
-            return try loadBlocking(path, name: name, configuration: configuration, version: version, answers: nil)
+            let loaded = try loadBlocking(
+                path, name: name, configuration: configuration, version: version, answers: nil)
+            let times = (loadCheck: tryDone.nanoseconds(since: start), read: readDone.nanoseconds(since: tryDone))
+            loaded.model.note(tried, before: times)
+            return loaded
         }
         let uncompared = compareEngines(opened, bundle, plan, configuration)
         if case .otherEngine = uncompared { return try withOtherEngine() }
@@ -220,7 +225,7 @@ extension Model {
         var report = LoadReport()
         report.loadCheck = tryDone.nanoseconds(since: start)
         report.loadCheckProblem = tried?.problem
-        report.wasTried = tried.map { $0.problem == nil } ?? false
+        report.wasTried = tried?.wasTried ?? false
         report.read = readDone.nanoseconds(since: tryDone)
         report.engine = opened.use
         report.engineUncompared = uncompared.reason
@@ -234,6 +239,7 @@ extension Model {
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
         report.advice = plan.advice + compiled.remarks
+        if let advice = bundle.adviceOnNumberedFolders { report.advice.append(advice) }
         if let advice = unchecked.advice { report.advice.append(advice) }
         if let difference = configuration.batchDifference {
             report.advice.append("runs without batches (runtime.batch): \(difference)")
@@ -252,6 +258,19 @@ extension Model {
                 options: configuration.compile, execution: compiled.execution),
             configuration: configuration, loadReport: report)
         return Loaded(model: model, warmUp: warmUp, reference: reference, goldens: goldens)
+    }
+
+    /// Notes what the load took before it went over to the engine that this model runs on.
+    private func note(_ tried: LoadCheck.Report?, before times: (loadCheck: UInt64, read: UInt64)) {
+        load.withLock { report in
+            report.loadCheck = times.loadCheck
+            report.loadCheckProblem = tried?.problem
+            report.wasTried = tried?.wasTried ?? false
+            report.triedEngineComparison = tried?.engineComparison ?? 0
+            // What the load check has compiled a moment ago was not there before.
+            if tried?.compiledAnew == true { report.isCached = false }
+            report.read &+= times.read
+        }
     }
 
     /// The outcome of comparing two engines.
