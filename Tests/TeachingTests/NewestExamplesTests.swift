@@ -2,7 +2,7 @@ import Teaching
 import TestSupport
 import Testing
 
-/// Examples and sums that are kept from one change to the next, against all examples read anew.
+/// Examples and sums that are kept from one change to the next, against reading all examples again.
 @Suite struct NewestExamplesTests {
     let folder = TemporaryFolder()
 

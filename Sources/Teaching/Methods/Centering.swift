@@ -13,7 +13,7 @@ struct Centering {
     }
 
     /// The centre of so many rows with these sums of their classes, which are added in their order: a sum that was kept
-    /// gives the same bits as one that is made anew.
+    /// gives the same bits as one that is computed again.
     init(sums: [[Double]], count: Int, dimension: Int) {
         guard sums.count > 1 else {
             center = [Float](repeating: 0, count: dimension)

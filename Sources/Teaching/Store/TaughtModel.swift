@@ -18,7 +18,7 @@ package final class TaughtModel: Sendable {
     private struct Files {
         var journal: JournalFile
         var isRemoved = false
-        /// Those of the state that is shown; nil where they have to be made anew.
+        /// The examples of the state that is shown; nil where they have to be computed again.
         var newest: NewestExamples?
 
         /// Takes up what became of some examples.
