@@ -125,14 +125,15 @@ struct AbuseTests {
     func descriptors() throws {
         let limit = 56
         let probe = try Probe("descriptors=\(limit)")
-        var held = try clients(24, probe, "GET /sleep?ms=1500 HTTP/1.1\r\nHost: x\r\n\r\n")
+        var held = try clients(24, probe, "GET /sleep?ms=3000 HTTP/1.1\r\nHost: x\r\n\r\n")
         try waitUntil("they run") { (try? probe.statistic("running")) ?? 0 == 25 }
-        // When none is idle, new ones are refused at once.
+        // When none is idle, new ones are refused at once. They are accepted in turn: the last is refused after all.
         for _ in 0..<40 {
             guard let client = try? RawClient(port: probe.port) else { continue }
-            try? client.send("GET /sleep?ms=1500 HTTP/1.1\r\nHost: x\r\n\r\n")
+            try? client.send("GET /sleep?ms=3000 HTTP/1.1\r\nHost: x\r\n\r\n")
             held.append(client)
         }
+        #expect(held.last?.waitForEnd(seconds: 20) == true)
         #expect(probe.usage.descriptors <= limit - limit / 4, "the rest is for what the process itself opens")
         for client in held.prefix(24) { #expect(try client.response().text == "slept\n") }
         for client in held { client.close() }
