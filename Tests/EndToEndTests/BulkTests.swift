@@ -83,6 +83,35 @@ struct BulkTests {
         #expect(try two.status == 0 && lines(two.text).map(\.file) == [seven, seven], "\(two.errors)")
     }
 
+    /// `script` gives the program a terminal, on which both outputs are written.
+    @Test(
+        "`classify --jsonl` shows how much is done, the rate and the time left on a terminal, and nowhere else"
+    )
+    func progressIsShownOnATerminal() throws {
+        let list = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString).txt")
+        defer { try? FileManager.default.removeItem(at: list) }
+        let seven = examples.appendingPathComponent("seven.png").path
+        try Array(repeating: seven, count: 2000).joined(separator: "\n").write(
+            to: list, atomically: true, encoding: .utf8)
+        let command = "'\(Daemon.binary.path)' classify --jsonl '\(list.path)'"
+        let shown = try Shell.run("script", ["-qefc", command, "/dev/null"])
+        #expect(shown.status == 0, "\(shown.errors)")
+        let lines = shown.text.matches(of: #/(\d+) of 2000 done, 0 failed, ([\d.]+)/s(?:, (\d+) s left)?/#)
+        let figures = lines.compactMap { line -> (done: Double, rate: Double, left: Double)? in
+            guard let done = Double(line.1), let rate = Double(line.2), let left = line.3.flatMap({ Double($0) })
+            else { return nil }
+            return (done, rate, left)
+        }
+        try #require(!figures.isEmpty, "\(shown.text.suffix(500))")
+        #expect(figures.map(\.done) == figures.map(\.done).sorted())
+        for figure in figures {
+            // The rate is rounded to a decimal place, the time to the next second.
+            #expect(abs((2000 - figure.done) / figure.rate - figure.left) < 1.1, "\(figure)")
+        }
+        let elsewhere = try bulk("", [list.path])
+        #expect(elsewhere.status == 0 && !elsewhere.errors.contains(" done, "), "\(elsewhere.errors)")
+    }
+
     /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that
     /// had ended before it was given its name once crashed the program.)
     @Test(
