@@ -54,7 +54,7 @@ package struct RolloutMachine: Sendable, Hashable {
         case candidateFailed(reason: String)
         /// The comparison decided so.
         case decided(SequentialTest.Decision, compared: Int, agreement: Double, digest: String?)
-        /// The candidate gave an error where the version that serves gave an answer.
+        /// The candidate gave an error, or no answer in time, where the version that serves answers.
         case candidateErred(reason: String, digest: String?)
         /// The candidate's time over that of the version that serves.
         case measured(ratio: Double, digest: String?)
@@ -142,7 +142,7 @@ package struct RolloutMachine: Sendable, Hashable {
             }
         case .candidateErred(let reason, let digest):
             guard state == .comparing else { return [] }
-            return rollBack("it gave an error where the version that serves answered: \(reason)", digest)
+            return rollBack("it gave an error where the version that serves answers: \(reason)", digest)
         case .measured(let ratio, let digest):
             guard state == .comparing, let most = plan.promote?.latency, ratio > most else { return [] }
             let times = Agreement.hundredths(ratio)

@@ -19,7 +19,7 @@ import Testing
         let repository: ModelRepository
         private let service: Service
 
-        init() async throws {
+        init(deadline: Double = 60) async throws {
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
             for version in ["1", "2"] {
                 let place = folder.appendingPathComponent("m/\(version)")
@@ -37,15 +37,18 @@ import Testing
             plan.serve = "1"
             plan.candidate = candidate
             try await repository.setRollout(of: "m", plan, deadline: .now + .seconds(60))
+            var settings = Settings()
+            settings.deadline = deadline
             service = Service(
-                repository: repository, settings: LiveSettings(settings: Settings(), access: .open),
+                repository: repository, settings: LiveSettings(settings: settings, access: .open),
                 metrics: ServiceMetrics(), log: try Log(level: .error, format: .text, descriptor: 2))
         }
 
         deinit { try? FileManager.default.removeItem(at: folder) }
 
-        func infer() async throws -> Reply {
-            let head = try Requests.head("POST /v2/models/m/infer HTTP/1.1\nHost: x")
+        func infer(version: String? = nil) async throws -> Reply {
+            let model = version.map { "m/versions/\($0)" } ?? "m"
+            let head = try Requests.head("POST /v2/models/\(model)/infer HTTP/1.1\nHost: x")
             let body = #"{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [1, 2, 3, 4]}]}"#
             switch service.admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
             case .answer(let response): return Reply(response)
@@ -88,6 +91,40 @@ import Testing
         let after = try await scene.infer()
         #expect(after.status == 200 && after.json["model_version"] as? String == "1", "\(after.text)")
     }
+
+    @Test(
+        "a candidate that twice in succession does not answer its share in time is rolled back"
+    )
+    func aCandidateThatIsLateIsRolledBack() async throws {
+        let scene = try await Scene(deadline: 1.5)
+        #expect(try await scene.infer(version: "1").status == 200)
+        func isLate() async throws -> Bool {
+            scene.engine.hanging.withLock { $0 = ["2"] }
+            return try await scene.infer().status == 504
+        }
+        #expect(try await isLate())
+        scene.engine.hanging.withLock { $0 = [] }
+        let inTime = try await scene.infer()
+        #expect(inTime.status == 200 && inTime.json["model_version"] as? String == "2", "\(inTime.text)")
+        #expect(try await isLate())
+        #expect(try scene.repository.rolloutStatus(of: "m").view.machine.state == .comparing)
+        #expect(try await isLate())
+        let machine = try await scene.rolledBack()
+        #expect(machine.state == .rolledBack)
+        #expect(machine.record.reason?.contains("before the request's deadline") == true, "\(machine.record)")
+        let after = try await scene.infer()
+        #expect(after.status == 200 && after.json["model_version"] as? String == "1", "\(after.text)")
+    }
+
+    @Test("a candidate that does not answer its share within short deadlines is not rolled back for it")
+    func shortDeadlinesProveNothing() async throws {
+        let scene = try await Scene(deadline: 0.2)
+        #expect(try await scene.infer(version: "1").status == 200)
+        scene.engine.hanging.withLock { $0 = ["2"] }
+        for _ in 0..<3 { #expect(try await scene.infer().status == 504) }
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(try scene.repository.rolloutStatus(of: "m").view.machine.state == .comparing)
+    }
 }
 
 /// An engine whose models answer zeros, or fail as soon as a test says so.
@@ -96,6 +133,8 @@ private final class FailingEngine: Engine {
     let comparesStreams = false
     /// The reasons for which inferences fail, by the model's version.
     let failures = Mutex<[String: String]>([:])
+    /// The versions whose inferences end only when they are cancelled.
+    let hanging = Mutex<Set<String>>([])
 
     func availableDevices() throws(EngineError) -> [ComputeDevice] {
         [ComputeDevice(name: "FAKE", fullName: "a test's own", capabilities: [])]
@@ -151,15 +190,33 @@ private final class ZeroTensor: EngineTensor, @unchecked Sendable {
 private final class FailingRequest: InferRequest {
     private let file: FailingFile
 
+    /// The completion of an inference that hangs.
+    private let waiting = Mutex<(@Sendable () -> Void)?>(nil)
+    private let wasCancelled = Atomic(false)
+
     init(_ file: FailingFile) { self.file = file }
 
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {}
-    func start(completion: @escaping @Sendable () -> Void) throws(EngineError) { completion() }
+    func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
+        guard file.engine.hanging.withLock({ $0.contains(file.folder) }) else { return completion() }
+        waiting.withLock { $0 = completion }
+    }
     func finish() throws(EngineError) {
+        if wasCancelled.exchange(false, ordering: .relaxed) {
+            throw EngineError(kind: .cancelled, operation: "run the inference", detail: "it was cancelled")
+        }
         guard let reason = file.engine.failures.withLock({ $0[file.folder] }) else { return }
         throw EngineError(kind: .failure, operation: "run the inference", detail: reason)
     }
-    func cancel() {}
+    func cancel() {
+        let completion = waiting.withLock { waiting in
+            defer { waiting = nil }
+            return waiting
+        }
+        guard let completion else { return }
+        wasCancelled.store(true, ordering: .relaxed)
+        completion()
+    }
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
         let zeros = [Float](repeating: 0, count: 4)
         return zeros.withUnsafeBytes { body([1, 4], $0) }

@@ -2,6 +2,7 @@ import FlowControl
 import ImagePipeline
 import Inference
 import InferenceService
+import SystemSupport
 import Testing
 
 /// The load at which a candidate is asked beside requests, and those of its errors that count.
@@ -91,5 +92,15 @@ import Testing
         #expect([first, afterAnAnswer, ofAnother, ofAnotherModel] == [nil, nil, nil, nil])
         let second = late("cats", "3", .postprocess)
         #expect(second == "twice in succession, no answer within 10 s")
+    }
+
+    @Test("items that are late at the same time count once")
+    func itemsOfOneMomentCountOnce() {
+        var faults = ShadowFaults()
+        let before = MonotonicInstant.now
+        let first = faults.wasLate("cats", candidate: "2", began: before)
+        let besideIt = faults.wasLate("cats", candidate: "2", began: before)
+        let afterIt = faults.wasLate("cats", candidate: "2", began: .now)
+        #expect([first, besideIt, afterIt] == [false, false, true])
     }
 }

@@ -19,6 +19,8 @@ package struct ServiceError: Error, Sendable {
     package var allow: String?
     /// A short name of a bounded set, for metrics: never anything from the request.
     package let label: String
+    /// True if the request's deadline passed while its model ran.
+    private(set) var isLateInference = false
 
     package init(
         _ code: ErrorCode, _ message: String, retryAfter: Int? = nil, allow: String? = nil, label: String? = nil
@@ -35,12 +37,18 @@ package struct ServiceError: Error, Sendable {
 
     /// The same with words before its sentence.
     package func prefixed(_ words: String) -> ServiceError {
-        ServiceError(code, words + message, retryAfter: retryAfter, allow: allow, label: label)
+        with(message: words + message)
     }
 
     /// The same with words after its sentence.
     package func suffixed(_ words: String) -> ServiceError {
-        ServiceError(code, message + words, retryAfter: retryAfter, allow: allow, label: label)
+        with(message: message + words)
+    }
+
+    private func with(message: String) -> ServiceError {
+        var error = ServiceError(code, message, retryAfter: retryAfter, allow: allow, label: label)
+        error.isLateInference = isLateInference
+        return error
     }
 
     // MARK: The mapping
@@ -59,7 +67,9 @@ package struct ServiceError: Error, Sendable {
         case .modelNotReady, .invalidBundle: self.init(.modelNotReady, message, retryAfter: 5)
         case .image(let error, _): self.init(error)
         case .refused(let error): self.init(error)
-        case .deadlineExceeded: self.init(.deadlineExceeded, message)
+        case .deadlineExceeded(let stage):
+            self.init(.deadlineExceeded, message)
+            isLateInference = stage == .inference
         case .cancelled(let stage):
             // This answer is not read: the client has disconnected, or the daemon ends.
             self.init(.shuttingDown, message, retryAfter: 1, label: "cancelled_\(stage.rawValue)")

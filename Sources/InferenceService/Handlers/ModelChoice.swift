@@ -33,16 +33,22 @@ struct ModelChoice: Sendable {
 
     /// Answers a request, or gives it the answer of an equal one by the same version. Where the candidate was chosen
     /// for it and gives an error that is no fault of the request, the version that serves answers; if it can, the
-    /// candidate is out.
+    /// candidate is out. Where it does not answer in time, no time is left for the other; it is out if that is usual.
     func answer(
         _ request: HTTPRequest, _ sharing: SharedPredictions.Scope?, work: @escaping Work
     ) async throws(ServiceError) -> HTTPResponse {
         var request = request
         do throws(ServiceError) {
-            guard let sharing else { return try await work(request, self) }
-            return try await sharing.answer(to: &request, by: self, compute: work)
+            let response =
+                if let sharing { try await sharing.answer(to: &request, by: self, compute: work) } else {
+                    try await work(request, self)
+                }
+            if let route, route.isShare { route.candidateAnswered() }
+            return response
         } catch {
-            guard let route, route.isShare, error.status == .internalServerError else { throw error }
+            guard let route, route.isShare else { throw error }
+            if error.isLateInference { route.candidateWasLate(began: request.bodyReceived) }
+            guard error.status == .internalServerError else { throw error }
             let response = try await work(request, serving)
             route.candidateErred(error.message)
             return response

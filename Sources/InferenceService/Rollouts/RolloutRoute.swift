@@ -2,6 +2,7 @@ internal import HTTPWire
 internal import Inference
 internal import Rollout
 internal import Settings
+internal import SystemSupport
 
 /// The part of one request in a model's rollout, as it was decided when its head came.
 struct RolloutRoute: Sendable {
@@ -21,6 +22,13 @@ struct RolloutRoute: Sendable {
     func candidateErred(_ reason: String) {
         shadows.repository.candidateErred(of: name, candidate: candidate, reason: reason)
     }
+
+    /// The candidate has answered a request of its share.
+    func candidateAnswered() { shadows.answered(self) }
+
+    /// The deadline of a request of the candidate's share passed while the candidate ran.
+    /// - Parameter began: when the request came.
+    func candidateWasLate(began: MonotonicInstant) { shadows.wasLate(self, began: began) }
 
     /// Asks the other version what one has answered.
     /// - Parameter isCandidates: whether the candidate has answered.

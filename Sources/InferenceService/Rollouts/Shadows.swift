@@ -16,7 +16,7 @@ final class Shadows: Sendable {
 
     /// For how long an item waits for idle infer requests, how often it looks, and for how long it may run at least.
     private static let patience = Duration.milliseconds(500), pause = Duration.milliseconds(5),
-        limit = Duration.seconds(10)
+        limit = Duration.seconds(10), leastLate = Duration.seconds(1)
 
     init(_ repository: ModelRepository) { self.repository = repository }
 
@@ -68,6 +68,29 @@ final class Shadows: Sendable {
             await LoaderThread.run { [id = pair.id] in folder.keep(picture, id, of: route.name, among: ids) }
         }
     }
+
+    // MARK: The candidate's share
+
+    /// The candidate has answered a request of its share.
+    func answered(_ route: RolloutRoute) { faults.withLock { $0.answered(route.name) } }
+
+    /// The deadline of a request of the candidate's share passed while the candidate ran. The second in succession is
+    /// an error where it is not for short deadlines: inferences of the candidate lately took a second or longer, and
+    /// ten times as long as those of the version that serves.
+    /// - Parameter began: when the request came.
+    func wasLate(_ route: RolloutRoute, began: MonotonicInstant) {
+        func usual(_ version: String?) -> Duration? {
+            ((try? repository.readyModel(named: route.name, version: version)) ?? nil)?.limiter.snapshot.serviceTime
+        }
+        let isSecond = faults.withLock { $0.wasLate(route.name, candidate: route.candidate, began: began) }
+        let least = usual(nil).map { max(Self.leastLate, $0 * 10) } ?? Self.limit
+        guard isSecond, let time = usual(route.candidate), time >= least else { return }
+        route.candidateErred(
+            "twice in succession, no answer before the request's deadline; its inferences take "
+                + "\(Int(time / .milliseconds(1))) ms")
+    }
+
+    // MARK: Slots
 
     /// A slot, as soon as the gate is open; nil if it is not for too long, or closed.
     private func idleSlot(of other: Model, beside candidate: String?, of name: String) async -> Slot? {
