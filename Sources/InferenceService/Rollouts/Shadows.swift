@@ -14,7 +14,8 @@ final class Shadows: Sendable {
     private let busy = Mutex<Set<String>>([])
     private let faults = Mutex(ShadowFaults())
 
-    /// For how long an item waits for idle infer requests, how often it looks, and for how long it may run at least.
+    /// For how long an item waits for idle infer requests, how often it looks, for how long it may run at least, and
+    /// the shortest inferences that make late requests of a share an error.
     private static let patience = Duration.milliseconds(500), pause = Duration.milliseconds(5),
         limit = Duration.seconds(10), leastLate = Duration.seconds(1)
 
@@ -75,8 +76,8 @@ final class Shadows: Sendable {
     func answered(_ route: RolloutRoute) { faults.withLock { $0.answered(route.name) } }
 
     /// The deadline of a request of the candidate's share passed while the candidate ran. The second in succession is
-    /// an error where it is not for short deadlines: inferences of the candidate lately took a second or longer, and
-    /// ten times as long as those of the version that serves.
+    /// an error if the candidate is slow, and not only the deadlines short: its inferences lately took a second or
+    /// longer, and ten times as long as those of the version that serves.
     /// - Parameter began: when the request came.
     func wasLate(_ route: RolloutRoute, began: MonotonicInstant) {
         func usual(_ version: String?) -> Duration? {
