@@ -18,10 +18,12 @@ def percent(value):
 
 accuracy = [one for one in lines if one["kind"] == "accuracy"]
 if accuracy:
-    print("Accuracy on pictures that were not taught, and what leave-one-out said of it.\n")
-    table(["set", "examples a class", "method", "accuracy", "leave-one-out less held-out, points", "Wilson's interval holds", "chosen"],
+    print("Accuracy on pictures that were not taught, and what leave-one-out said of it. The control: Wilson's interval of as many pictures that were\n"
+          "not taught, chosen at random.\n")
+    table(["set", "examples a class", "method", "accuracy", "leave-one-out less held-out, points", "Wilson's interval holds", "the control's holds",
+           "chosen"],
           [[one["set"], one["each"], one["method"], percent(one["accuracy"]),
-            "–" if one["difference"] is None else f"{100 * one['difference']:+.1f}", percent(one["held"]),
+            "–" if one["difference"] is None else f"{100 * one['difference']:+.1f}", percent(one["held"]), percent(one["control_held"]),
             ", ".join(f"{name} {count}" for name, count in one["chosen"].items()) if one["method"] == "auto" else ""] for one in accuracy])
     missed = [f"{one['set']} with {one['each']} ({100 * one['difference']:+.1f} points, {percent(one['held'])})" for one in accuracy
               if one["method"] == "auto" and one["difference"] is not None and (abs(one["difference"]) > 0.02 or one["held"] < 0.9)]

@@ -19,7 +19,7 @@ import Testing
         let repository: ModelRepository
         private let service: Service
 
-        init(deadline: Double = 60) async throws {
+        init(deadline: Double = 60, answerCache: Int = 0) async throws {
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
             for version in ["1", "2"] {
                 let place = folder.appendingPathComponent("m/\(version)")
@@ -39,6 +39,7 @@ import Testing
             try await repository.setRollout(of: "m", plan, deadline: .now + .seconds(60))
             var settings = Settings()
             settings.deadline = deadline
+            settings.answerCache = answerCache
             service = Service(
                 repository: repository, settings: LiveSettings(settings: settings, access: .open),
                 metrics: ServiceMetrics(), log: try Log(level: .error, format: .text, descriptor: 2))
@@ -46,10 +47,12 @@ import Testing
 
         deinit { try? FileManager.default.removeItem(at: folder) }
 
-        func infer(version: String? = nil) async throws -> Reply {
+        func infer(_ number: Int = 1, version: String? = nil) async throws -> Reply {
             let model = version.map { "m/versions/\($0)" } ?? "m"
             let head = try Requests.head("POST /v2/models/\(model)/infer HTTP/1.1\nHost: x")
-            let body = #"{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [1, 2, 3, 4]}]}"#
+            let body = """
+                {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [\(number), 2, 3, 4]}]}
+                """
             switch service.admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
             case .answer(let response): return Reply(response)
             case .accept(_, let handler):
@@ -114,6 +117,19 @@ import Testing
         #expect(machine.record.reason?.contains("before the request's deadline") == true, "\(machine.record)")
         let after = try await scene.infer()
         #expect(after.status == 200 && after.json["model_version"] as? String == "1", "\(after.text)")
+    }
+
+    @Test("a kept answer of a candidate between two late ones does not save it")
+    func aKeptAnswerProvesNothing() async throws {
+        let scene = try await Scene(deadline: 1.5, answerCache: 1 << 20)
+        #expect(try await scene.infer(version: "1").status == 200)
+        #expect(try await scene.infer(1).status == 200)
+        scene.engine.hanging.withLock { $0 = ["2"] }
+        #expect(try await scene.infer(2).status == 504)
+        let kept = try await scene.infer(1)
+        #expect(kept.status == 200 && kept["Cache-Status"]?.contains("hit") == true, "\(kept.text)")
+        #expect(try await scene.infer(3).status == 504)
+        #expect(try await scene.rolledBack().state == .rolledBack)
     }
 
     @Test("a candidate that does not answer its share within short deadlines is not rolled back for it")

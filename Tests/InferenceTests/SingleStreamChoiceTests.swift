@@ -24,7 +24,27 @@ import Testing
         _ = run(8, &choice, usual: { _ in usual }, variant: { _ in variant })
         #expect(choice.variantWins == wins)
         let count = run(320, &choice, usual: { _ in usual }, variant: { _ in variant })
-        #expect(count == (wins ? 310 : 10))
+        // The 4th, 12th, 28th, 60th, 124th and 252nd.
+        #expect(count == (wins ? 314 : 6))
+    }
+
+    @Test("as long as nothing changes, one prediction of a thousand runs the slower way, and a change is found then")
+    func theSlowerWayIsRare() {
+        var choice = SingleStreamChoice()
+        _ = run(5_000, &choice, usual: { _ in 1_000 }, variant: { _ in 3_000 })
+        let tried = run(10_240, &choice, usual: { _ in 1_000 }, variant: { _ in 3_000 })
+        #expect(tried == 10)
+        _ = run(1_200, &choice, usual: { _ in 1_000 }, variant: { _ in 600 })
+        #expect(choice.variantWins)
+    }
+
+    @Test(
+        "when the faster way takes much longer or less than before, the slower one is tried soon",
+        arguments: [4_000, 250])
+    func aChangedPaceIsAChange(_ usual: UInt64) {
+        var choice = SingleStreamChoice()
+        _ = run(5_000, &choice, usual: { _ in 1_000 }, variant: { _ in 1_100 })
+        #expect(run(100, &choice, usual: { _ in usual }, variant: { _ in usual * 2 }) >= 3)
     }
 
     /// Another program that takes the processors makes the variant slower: then, and as long, the usual way is taken.

@@ -99,16 +99,22 @@ func measureAccuracy(_ pool: Pool, each: Int, method: TeachingMethod?, draws: In
     let all = Array(pool.labels.indices)
     guard pool.rows.allSatisfy({ $0.count > each }) else { return }
     var accuracies: [Double] = [], differences: [Double] = [], held = 0, chosen: [String: Int] = [:]
+    // The control: as many pictures that were not taught, chosen at random.
+    var controlHeld = 0
     for _ in 0..<draws {
         let (set, rest) = pool.draw(all, each: each, &random)
         let (head, evaluation) = learned(set, method)
-        let right = rest.count { head.answer($0.row)?.first == $0.label }
-        let actual = Double(right) / Double(rest.count)
+        let right = rest.map { head.answer($0.row)?.first == $0.label }
+        let actual = Double(right.count { $0 }) / Double(rest.count)
         accuracies.append(actual)
         chosen[head.method.rawValue, default: 0] += 1
         guard let told = evaluation.accuracy, let interval = evaluation.interval else { continue }
         differences.append(told - actual)
         held += actual >= interval.low && actual <= interval.high ? 1 : 0
+        let others = right.shuffled(using: &random).prefix(evaluation.examples)
+        if let control = WilsonInterval.of(others.count { $0 }, of: others.count) {
+            controlHeld += actual >= control.low && actual <= control.high ? 1 : 0
+        }
     }
     func mean(_ values: [Double]) -> String {
         values.isEmpty ? "null" : digits(values.reduce(0, +) / Double(values.count))
@@ -118,6 +124,7 @@ func measureAccuracy(_ pool: Pool, each: Int, method: TeachingMethod?, draws: In
         ("method", quoted(method?.rawValue ?? "auto")), ("accuracy", mean(accuracies)),
         ("difference", mean(differences)),
         ("held", differences.isEmpty ? "null" : digits(Double(held) / Double(differences.count))),
+        ("control_held", differences.isEmpty ? "null" : digits(Double(controlHeld) / Double(differences.count))),
         (
             "chosen",
             "{" + chosen.sorted { $0.key < $1.key }.map { "\(quoted($0.key)): \($0.value)" }.joined(separator: ", ")

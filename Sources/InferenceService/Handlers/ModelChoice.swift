@@ -39,18 +39,25 @@ struct ModelChoice: Sendable {
     ) async throws(ServiceError) -> HTTPResponse {
         var request = request
         do throws(ServiceError) {
-            let response =
-                if let sharing { try await sharing.answer(to: &request, by: self, compute: work) } else {
-                    try await work(request, self)
-                }
-            if let route, route.isShare { route.candidateAnswered() }
-            return response
+            return if let sharing { try await sharing.answer(to: &request, by: self, compute: counted(work)) } else {
+                try await counted(work)(request, self)
+            }
         } catch {
             guard let route, route.isShare else { throw error }
             if error.isLateInference { route.candidateWasLate(began: request.bodyReceived) }
             guard error.status == .internalServerError else { throw error }
             let response = try await work(request, serving)
             route.candidateErred(error.message)
+            return response
+        }
+    }
+
+    /// The same work, after which the candidate has answered its share: an answer that was kept says nothing about it.
+    private func counted(_ work: @escaping Work) -> Work {
+        guard let route, route.isShare else { return work }
+        return { (request, choice) async throws(ServiceError) in
+            let response = try await work(request, choice)
+            route.candidateAnswered()
             return response
         }
     }

@@ -17,12 +17,18 @@ package struct SingleStreamChoice: Sendable {
     }
 
     private var usual = Mean(), variant = Mean()
-    private var turn = 0
+    /// Predictions until the slower way runs again, and from then to the next time.
+    private var left = SingleStreamChoice.shortestInterval, interval = SingleStreamChoice.shortestInterval
+    /// The faster way's time when the slower one last ran, or when its time changed.
+    private var compared = 0.0
 
     /// Predictions of each way before the two are compared.
     private static let samples = 4
-    /// One prediction of this many runs the slower way, in case that has changed.
-    private static let retryInterval = 32
+    /// One prediction of this many runs the slower way, in case that has changed: each time twice as many, so that it
+    /// is not the slower way that makes the slowest hundredth.
+    private static let shortestInterval = 4, longestInterval = 1_024
+    /// A time has changed that is longer or shorter by this factor.
+    private static let change = 1.5
     /// The most that the variant may take, as a part of the usual time.
     private static let worth = 0.9
 
@@ -31,19 +37,38 @@ package struct SingleStreamChoice: Sendable {
 
     /// Chooses for the next prediction: true if it runs on the variant.
     package mutating func next() -> Bool {
-        turn &+= 1
         guard isKnown else { return usual.count >= variant.count }
-        return turn % Self.retryInterval == 0 ? !variantWins : variantWins
+        let fastest = variantWins ? variant.value : usual.value
+        if fastest > compared * Self.change || compared > fastest * Self.change {
+            compared = fastest
+            compareSoon()
+        }
+        left -= 1
+        guard left <= 0 else { return variantWins }
+        interval = min(interval * 2, Self.longestInterval)
+        left = interval
+        compared = fastest
+        return !variantWins
     }
 
     /// Records the time of a prediction in the engine, in nanoseconds.
     package mutating func record(_ time: UInt64, onVariant: Bool) {
-        if onVariant { variant.add(Double(time)) } else { usual.add(Double(time)) }
+        let (won, time) = (variantWins, Double(time))
+        let isSurprise = onVariant ? isWorth(time, insteadOf: usual.value) : !isWorth(variant.value, insteadOf: time)
+        if onVariant { variant.add(time) } else { usual.add(time) }
+        if won != variantWins || onVariant != won && isSurprise { compareSoon() }
     }
+
+    private mutating func compareSoon() {
+        interval = Self.shortestInterval
+        left = min(left, interval)
+    }
+
+    private func isWorth(_ time: Double, insteadOf other: Double) -> Bool { time <= other * Self.worth }
 
     /// True if the variant takes enough less to be worth its processor time and memory; also true as long as that is
     /// not known.
-    package var variantWins: Bool { !isKnown || variant.value <= usual.value * Self.worth }
+    package var variantWins: Bool { !isKnown || isWorth(variant.value, insteadOf: usual.value) }
 
     private var isKnown: Bool { min(usual.count, variant.count) >= Self.samples }
 }
