@@ -175,12 +175,17 @@ def way():
         return ray_way(
             TorchvisionActor, {"batch_size": 32, "concurrency": 2, "num_cpus": 0.5}, plain,
             lambda files, blocks: ray.data.read_images(files, include_paths=True, override_num_blocks=blocks).map(transformed))
-    if WAY == "ocelli.spark":
+    if WAY.startswith("ocelli.spark"):
         import ocelli
 
+        # Of paths, Spark reads nothing; the workers read the files.
+        of_paths = WAY.endswith("paths")
+        column = {"column": "path", "keep": True} if of_paths else {"column": "content"}
+
         def make(photos):
+            photos = photos.select("path") if of_paths else photos
             rows = photos.mapInArrow(
-                ocelli.spark.classify(column="content", **arguments), schema=ocelli.spark.schema("classify", photos)).toArrow().to_pylist()
+                ocelli.spark.classify(**column, **arguments), schema=ocelli.spark.schema("classify", photos, **column)).toArrow().to_pylist()
             return ours(rows, "path")
 
         return spark_way(make)
@@ -193,6 +198,14 @@ def way():
             return [(row["path"], row["index"]) for row in photos.select("path", count("content").alias("index")).toArrow().to_pylist()]
 
         return spark_way(make)
+
+    column = "path" if WAY.endswith("paths") else "content"
+
+    def read(content):
+        if isinstance(content, bytes):
+            return content
+        with open(content.removeprefix("file:"), "rb") as file:
+            return file.read()
 
     def make(photos):
         from typing import Iterator
@@ -209,9 +222,9 @@ def way():
             session = onnxruntime.InferenceSession(SETUP["float"], options, providers=["CPUExecutionProvider"])
             port = session.get_inputs()[0].name
             for contents in batches:
-                yield pandas.Series([int(session.run(None, {port: tensor(content)})[0].argmax()) for content in contents])
+                yield pandas.Series([int(session.run(None, {port: tensor(read(content))})[0].argmax()) for content in contents])
 
-        return [(row["path"], row["index"]) for row in photos.select("path", classify("content").alias("index")).toArrow().to_pylist()]
+        return [(row["path"], row["index"]) for row in photos.select("path", classify(column).alias("index")).toArrow().to_pylist()]
 
     return spark_way(make)
 

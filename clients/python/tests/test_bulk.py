@@ -40,12 +40,12 @@ class BulkTests(unittest.TestCase):
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         os.chdir(ROOT)
 
-    def run_example(self, word, **names):
+    def run_example(self, word, space=None, **names):
         code = example(word).replace("/srv/models", str(ROOT / "models")).replace("/data/photos", str(self.photos))
         code = code.replace("/data/", f"{self.folder}/")
         for old, new in names.items():
             code = code.replace(old.replace("_", "/"), new)
-        space = {}
+        space = {} if space is None else space
         exec(compile(code, f"docs/bulk.md, {word}", "exec"), space)
         return space
 
@@ -187,10 +187,12 @@ class BulkTests(unittest.TestCase):
             SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1").config("spark.log.level", "ERROR").getOrCreate())
         self.addCleanup(spark.stop)
-        self.run_example("ocelli.spark")
+        space = self.run_example("ocelli.spark")
         rows = self.parquet("answers-spark")
         self.assertNotIn("content", rows[0])
         self.check([{**row, "file": row["path"]} for row in rows])
+        self.run_example("answers-spark-paths", space)
+        self.check([{**row, "file": row["path"]} for row in self.parquet("answers-spark-paths")])
         self.run_twice("checkpointLocation", "answers-spark")
         frame = spark.createDataFrame([(1, SEVEN), (2, None)], "id int, content binary")
         detected = frame.mapInArrow(

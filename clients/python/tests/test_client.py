@@ -5,6 +5,7 @@ import io
 import json
 import math
 import pickle
+import shutil
 import struct
 import tempfile
 import time
@@ -56,6 +57,15 @@ class ClientTests(unittest.TestCase):
             self.client.classify(numpy.zeros((4, 4, 3), numpy.uint8))
         with self.assertRaises(FileNotFoundError):
             self.client.classify("/there/is/no.png")
+
+    def test_a_file_may_be_named_as_spark_and_fsspec_do(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/a picture%20.png"
+            shutil.copy(EXAMPLES / "seven.png", path)
+            for name in (f"file:{path}", f"file://{path}"):
+                self.assertEqual(self.client.classify(name, model="digits").classifications[0].label, "7", name)
+            with self.assertRaises(FileNotFoundError):
+                self.client.classify("file:/there/is/no.png")
 
     def test_a_list_longer_than_the_limits_gives_results_in_its_order_with_errors_in_their_places(self):
         names = sorted(DIGITS) * 6

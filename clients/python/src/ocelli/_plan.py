@@ -141,6 +141,9 @@ def read(image: Image, storage: Mapping[str, Any]) -> Buffer:
     """A picture's bytes. Blocks. `storage` are fsspec's options for URLs."""
     if isinstance(image, (bytes, bytearray, memoryview)):
         return image.cast("B") if isinstance(image, memoryview) else image
+    if isinstance(image, str) and image.startswith("file:/"):
+        # As Spark and fsspec write the path of a file: nothing in it is encoded.
+        image = "/" + image[len("file:"):].lstrip("/")
     if isinstance(image, str) and "://" in image:
         from . import stores
 
