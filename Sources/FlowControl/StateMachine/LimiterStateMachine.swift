@@ -20,8 +20,8 @@ package import SystemSupport
 ///
 /// The invariants, which hold after every event (`invariantViolation` checks them):
 /// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the client's
-///   whose turn it is (``ClientShares``), and of its waiters to the oldest (while more come than are done and the oldest
-///   is late, to the oldest that is not: see ``OverloadDetector``);
+///   whose turn it is (``ClientShares``), and of its waiters to the oldest (while more come than are done and the
+///   oldest is late, to the oldest that is not: see ``OverloadDetector``);
 /// - long requests (``Claim/isLong``) hold at most two thirds of the slots: there is soon a slot for those who are done
 ///   quickly;
 /// - a slot is given only while fewer than `limit` are out (a lowered limit takes none back);

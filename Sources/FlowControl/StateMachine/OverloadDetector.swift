@@ -35,8 +35,8 @@ package struct OverloadDetector: Sendable {
     /// Since when nobody holds a slot.
     private var idleSince: MonotonicInstant?
     private var refusals: UInt64 = 0
-    /// The number of times a younger one went before a waiter that has waited for far too long, since the last time that
-    /// none did.
+    /// The number of times a younger one went before a waiter that has waited for far too long, since the last time
+    /// that none did.
     private var passedOver = 0
 
     /// A single burst fills the queue for a moment; overload keeps it full.

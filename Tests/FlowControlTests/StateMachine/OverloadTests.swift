@@ -173,7 +173,9 @@ import Testing
     /// or of many times as much.
     @Test(
         "closed loops whose clients begin one after another are not overload",
-        arguments: [(4, 250, 1000), (5, 200, 1000), (5, 200, 3000), (10, 100, 3000), (10, 250, 3000), (10, 200, 20_000)])
+        arguments: [
+            (4, 250, 1000), (5, 200, 1000), (5, 200, 3000), (10, 100, 3000), (10, 250, 3000), (10, 200, 20_000),
+        ])
     func closedLoopThatBeginsSlowlyIsNotOverload(service: Int, clients: Int, milliseconds: Int) {
         var world = World(service: service)
         world.answered = { $0.arrive() }
