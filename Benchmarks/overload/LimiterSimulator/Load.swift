@@ -5,6 +5,11 @@ struct Load {
     var name: String
     /// Open loop: requests a second, whatever becomes of them.
     var rate = 0.0
+    /// Open loop: true if requests come at equal intervals, as those of `Benchmarks/inference/openloop.c`; else at
+    /// random (Poisson).
+    var isEven = false
+    /// Open loop: the seconds after which no more requests come.
+    var arrivalSeconds = Double.infinity
     /// Open loop: the seconds after which a client gives up.
     var patience = 2.0
     /// Open loop: the seconds within which an answer counts.
@@ -13,6 +18,8 @@ struct Load {
     var closedClients = 0
     /// In what time the closed loop's clients begin.
     var rampSeconds = 0.05
+    /// Closed loop: the seconds between an answer and the client's next request.
+    var thinkSeconds = 0.001
     /// Bursts: for `burstSeconds` of every `burstPeriod` the rate is `burstFactor` times as high.
     var burstFactor = 1.0, burstSeconds = 0.0, burstPeriod = 1.0
     /// Requests that come within a second, from clients that never leave, and again at these times.
@@ -23,6 +30,14 @@ struct Load {
     var streams = 2, serviceSeconds = 0.018
     /// The share of requests that take five times as long.
     var largeShare = 0.0
+    /// The pace of the machine changes every 100 ms, by up to this part of it; its mean stays.
+    var unsteadiness = 0.0
+
+    var capacity: Double { Double(streams) / serviceSeconds }
+    /// Requests that come before are load, but are not counted.
+    var countedFrom = 0.0
+    /// The seconds for which requests come that are counted.
+    var loadSeconds: Double { min(seconds, arrivalSeconds) - countedFrom }
 
     func isBurst(_ now: Double) -> Bool { now.truncatingRemainder(dividingBy: burstPeriod) < burstSeconds }
 
@@ -33,10 +48,19 @@ struct Load {
     }
 }
 
+/// The limiter's state at a moment.
+struct Sample {
+    let at: Double
+    let waiting: Int
+    let isOverloaded: Bool
+}
+
 /// The outcomes of the requests.
 struct Outcome {
     var arrived = 0, inTime = 0, late = 0, gone = 0, closedAnswered = 0, closedRefused = 0
     var refusalDelays: [Double] = []
+    /// The state every quarter of a second.
+    var samples: [Sample] = []
     /// Requests of each volley that were answered.
     var answeredOfVolleys: [Int] = []
     var latencies: [Double] = []

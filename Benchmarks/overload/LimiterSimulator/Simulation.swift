@@ -39,11 +39,15 @@ struct Simulation {
     private var requests: [Request] = []
     private var engineQueue: [Int] = []
     private var busyStreams = 0
+    /// The pace of the machine, and the tenth of a second for which it was drawn.
+    private var pace = (factor: 1.0, tenth: -1)
+    private var paces: SplitMix
 
     init(load: Load, limiter: LimiterConfiguration, seed: UInt64) {
         self.load = load
         machine = Machine(configuration: limiter)
         random = SplitMix(seed: seed)
+        paces = SplitMix(seed: ~seed)
     }
 
     mutating func run() -> Outcome {
@@ -58,11 +62,17 @@ struct Simulation {
             }
         }
         while let (at, event) = events.next(), at <= load.seconds {
+            while Double(result.samples.count) * 0.25 < at {
+                result.samples.append(
+                    Sample(
+                        at: Double(result.samples.count) * 0.25, waiting: machine.waiting,
+                        isOverloaded: machine.isOverloaded))
+            }
             now = at
             handle(event)
         }
-        result.seconds = load.seconds
-        result.capacity = Double(load.streams) / load.serviceSeconds
+        result.seconds = load.loadSeconds
+        result.capacity = load.capacity
         return result
     }
 
@@ -71,8 +81,9 @@ struct Simulation {
     private mutating func handle(_ event: Event) {
         switch event {
         case .arrival:
+            guard now < load.arrivalSeconds else { return }
             let rate = load.rate * (load.isBurst(now) ? load.burstFactor : 1)
-            events.add(at: now + random.exponential(mean: 1 / rate), .arrival)
+            events.add(at: now + (load.isEven ? 1 / rate : random.exponential(mean: 1 / rate)), .arrival)
             arrive(isOpen: true)
         case .shot(let volley): arrive(isOpen: true, volley: volley)
         case .turn: arrive(isOpen: false)
@@ -85,7 +96,7 @@ struct Simulation {
     private mutating func arrive(isOpen: Bool, volley: Int? = nil) {
         let id = requests.count
         requests.append(Request(came: now, isOpen: isOpen, volley: volley))
-        result.arrived += 1
+        if now >= load.countedFrom { result.arrived += 1 }
         let (arrival, effects) = machine.arrive(at: instant, deadline: nil)
         perform(effects)
         switch arrival {
@@ -124,8 +135,17 @@ struct Simulation {
         while busyStreams < load.streams, !engineQueue.isEmpty {
             busyStreams += 1
             let id = engineQueue.removeFirst()
-            events.add(at: now + load.service(&random), .served(id))
+            events.add(at: now + load.service(&random) / currentPace(), .served(id))
         }
+    }
+
+    private mutating func currentPace() -> Double {
+        guard load.unsteadiness > 0 else { return 1 }
+        let tenth = Int(now * 10)
+        if tenth != pace.tenth {
+            pace = (paces.uniform((1 - load.unsteadiness)...(1 + load.unsteadiness)), tenth)
+        }
+        return pace.factor
     }
 
     private mutating func finish(_ id: Int) {
@@ -134,16 +154,25 @@ struct Simulation {
         if !request.isOver {
             requests[id].isOver = true
             if let volley = request.volley { result.answeredOfVolleys[volley] += 1 }
-            result.answered(after: now - request.came, wanted: request.isOpen ? load.wanted : .infinity)
-            if !request.isOpen { events.add(at: now + 0.001, .turn) }
+            if request.came >= load.countedFrom {
+                result.answered(after: now - request.came, wanted: request.isOpen ? load.wanted : .infinity)
+            }
+            if !request.isOpen { events.add(at: now + think(), .turn) }
         }
         if let grant = request.grant { perform(machine.finish(grant, at: instant)) }
         startEngine()
     }
 
+    /// The time that a client of the closed loop takes for its next request: 50 to 150 % of the mean where that is long.
+    private mutating func think() -> Double {
+        load.thinkSeconds < 0.01 ? load.thinkSeconds : load.thinkSeconds * random.uniform(0.5...1.5)
+    }
+
     private mutating func refuse(_ id: Int) {
         requests[id].isOver = true
-        result.refused(after: now - requests[id].came, isOpen: requests[id].isOpen)
+        if requests[id].came >= load.countedFrom {
+            result.refused(after: now - requests[id].came, isOpen: requests[id].isOpen)
+        }
         if !requests[id].isOpen { events.add(at: now + 1, .turn) }
     }
 
@@ -151,7 +180,7 @@ struct Simulation {
     private mutating func leave(_ id: Int) {
         guard !requests[id].isOver else { return }
         requests[id].isOver = true
-        result.gone += 1
+        if requests[id].came >= load.countedFrom { result.gone += 1 }
         if requests[id].grant == nil, let ticket = requests[id].ticket {
             perform(machine.cancel(ticket, at: instant))
         }

@@ -1,8 +1,9 @@
 import FlowControl
 import FoundationEssentials
 
-// Prints how the limiter's policies serve loads from 0.5 to 20 times the capacity, as Markdown. Simulated time: seconds.
-// usage: limitersim [SEED]
+// Prints how the limiter's policies serve loads from 0.5 to 20 times the capacity, as Markdown, and then what happens
+// just above the capacity. Simulated time: seconds.
+// usage: limitersim [SEED [all|just-above]]
 
 let seed = CommandLine.arguments.dropFirst().first.flatMap(UInt64.init) ?? 1
 
@@ -43,35 +44,39 @@ func cell(_ value: Double, _ digits: Int = 2) -> String {
     return digits == 0 ? "\(Int(rounded))" : "\(rounded)"
 }
 
-print(
-    "| load | policy | goodput | late | gone | refused | refused p99, ms | answers p50, p99, ms | closed: answers/s, refused |"
-)
-print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-for load in loads {
-    for (name, configuration) in policies {
-        var simulation = Simulation(load: load, limiter: configuration, seed: seed)
-        let result = simulation.run()
-        let refused = Outcome.quantile(0.99, of: result.refusalDelays) * 1000
-        let p50 = Outcome.quantile(0.5, of: result.latencies) * 1000
-        let p99 = Outcome.quantile(0.99, of: result.latencies) * 1000
-        let closed =
-            load.closedClients == 0
-            ? "" : "\(cell(Double(result.closedAnswered) / result.seconds, 1)), \(result.closedRefused)"
-        let goodput = load.rate == 0 ? "" : cell(result.goodput)
-        print(
-            "| \(load.name) | \(name) | \(goodput) | \(result.late) | \(result.gone) | \(result.refusalDelays.count) "
-                + "| \(cell(refused, 1)) | \(cell(p50, 0)), \(cell(p99, 0)) | \(closed) |")
+if CommandLine.arguments.dropFirst(2).first != "just-above" {
+    print(
+        "| load | policy | goodput | late | gone | refused | refused p99, ms | answers p50, p99, ms | closed: answers/s, refused |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for load in loads {
+        for (name, configuration) in policies {
+            var simulation = Simulation(load: load, limiter: configuration, seed: seed)
+            let result = simulation.run()
+            let refused = Outcome.quantile(0.99, of: result.refusalDelays) * 1000
+            let p50 = Outcome.quantile(0.5, of: result.latencies) * 1000
+            let p99 = Outcome.quantile(0.99, of: result.latencies) * 1000
+            let closed =
+                load.closedClients == 0
+                ? "" : "\(cell(Double(result.closedAnswered) / result.seconds, 1)), \(result.closedRefused)"
+            let goodput = load.rate == 0 ? "" : cell(result.goodput)
+            print(
+                "| \(load.name) | \(name) | \(goodput) | \(result.late) | \(result.gone) | \(result.refusalDelays.count) "
+                    + "| \(cell(refused, 1)) | \(cell(p50, 0)), \(cell(p99, 0)) | \(closed) |")
+        }
+    }
+
+    print("\n| requests within 1 s | policy | answered | of as many 8 s later | of as many 16 s later |")
+    print("| --- | --- | --- | --- | --- |")
+    for volley in [100, 256, 600, 1000, 3000] {
+        for (name, configuration) in policies {
+            let load = Load(
+                name: "", volley: volley, volleysAt: [0, 8, 16], seconds: 30, serviceSeconds: 0.018)
+            var simulation = Simulation(load: load, limiter: configuration, seed: seed)
+            let answered = simulation.run().answeredOfVolleys.map(String.init).joined(separator: " | ")
+            print("| \(volley) | \(name) | \(answered) |")
+        }
     }
 }
 
-print("\n| requests within 1 s | policy | answered | of as many 8 s later | of as many 16 s later |")
-print("| --- | --- | --- | --- | --- |")
-for volley in [100, 256, 600, 1000, 3000] {
-    for (name, configuration) in policies {
-        let load = Load(
-            name: "", volley: volley, volleysAt: [0, 8, 16], seconds: 30, serviceSeconds: 0.018)
-        var simulation = Simulation(load: load, limiter: configuration, seed: seed)
-        let answered = simulation.run().answeredOfVolleys.map(String.init).joined(separator: " | ")
-        print("| \(volley) | \(name) | \(answered) |")
-    }
-}
+printJustAbove(seed: seed)

@@ -20,8 +20,8 @@ package import SystemSupport
 ///
 /// The invariants, which hold after every event (`invariantViolation` checks them):
 /// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the client's
-///   whose turn it is (``ClientShares``), and of its waiters to the oldest (or to the newest while more come than are
-///   done and the oldest is late: see ``OverloadDetector``);
+///   whose turn it is (``ClientShares``), and of its waiters to the oldest (while more come than are done and the
+///   oldest is late, to the oldest that is not: see ``OverloadDetector``);
 /// - long requests (``Claim/isLong``) hold at most two thirds of the slots: there is soon a slot for those who are done
 ///   quickly;
 /// - a slot is given only while fewer than `limit` are out (a lowered limit takes none back);
@@ -78,6 +78,7 @@ package struct LimiterStateMachine<Waiter> {
         var effects = expireDue(at: now)
         counters.arrived &+= 1
         overload.arrived(at: now)
+        showQueue(at: now)
         switch decide(at: now, deadline: deadline, claim) {
         case .admit:
             counters.admittedAtOnce &+= 1
@@ -355,17 +356,27 @@ package struct LimiterStateMachine<Waiter> {
             }
         }
         guard let turn, let oldest = queue.oldest(of: turn) else { return nil }
-        guard overload.prefersNewest(over: now.nanoseconds(since: queue.arrival(of: oldest).at), at: now) else {
+        guard overload.prefersYoung(over: now.nanoseconds(since: queue.arrival(of: oldest).at), at: now) else {
             return oldest
         }
+        let timeToWait = overload.timeToWait(service: service.nanoseconds)
         // Of all, where its client's turn is as early: clients that send one request each share the time as those of
         // one client do.
-        if let newest = queue.newest, let other = queue.turn(of: newest), other.start <= turn.start,
-            allowsLong || !queue.arrival(of: newest).claim.isLong
+        if let young = queue.oldest(since: now.advanced(by: .zero - timeToWait)) ?? queue.newest,
+            let other = queue.turn(of: young), other.start <= turn.start,
+            allowsLong || !queue.arrival(of: young).claim.isLong
         {
-            return newest
+            return young
         }
         return queue.newest(of: turn)
+    }
+
+    /// Tells the detector of overload what a request that comes now finds.
+    private mutating func showQueue(at now: MonotonicInstant) {
+        let withTurns = queue.count - queue.aside
+        overload.foundQueue(
+            wait: predictedWaitNanoseconds(ahead: withTurns, at: now),
+            isNearlyFull: withTurns * 5 >= configuration.effectiveCapacity * 4, at: now)
     }
 
     /// Refuses an arrival. A refusal because the queue is full may be the sign of overload.

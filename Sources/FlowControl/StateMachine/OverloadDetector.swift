@@ -1,7 +1,8 @@
 package import SystemSupport
 /// Decides when the queue is bounded by its capacity and when by time.
 ///
-///            refused for 250 ms because the queue is full,
+///            the queue is nearly full after more than a second of growth,
+///            or requests are refused for 250 ms because it is full,
 ///            or many waiters leave; and more arrive than are answered
 ///     ┌────────┐ ──────────────────────────────────────────────▶ ┌────────────┐
 ///     │ normal │                                                 │ overloaded │
@@ -10,7 +11,7 @@ package import SystemSupport
 ///                  or nobody has held a slot for 100 ms
 ///
 /// Normal: the queue is bounded by its capacity, first come, first served; a closed loop of 200 clients is never
-/// refused. While more arrive than are answered and the oldest waiter is late already, the newest goes first: it can
+/// refused. While more arrive than are answered and the oldest waiter is late already, the oldest goes first that can
 /// still be answered in time. Overloaded: a request is admitted only if its answer is predicted within the target. All
 /// waiters are then answered in time, and the others are refused at once. Those who wait when overload begins are
 /// answered too, in between.
@@ -27,23 +28,31 @@ package struct OverloadDetector: Sendable {
     /// Since when requests have been refused because the queue is full, and the last time.
     private var fullSince: MonotonicInstant?
     private var lastFull = MonotonicInstant(nanoseconds: 0)
+    /// Since when each request that comes has had to wait for a while.
+    private var queuedSince: MonotonicInstant?
     /// Since when no more requests arrive than are answered.
     private var settledSince: MonotonicInstant?
     /// Since when nobody holds a slot.
     private var idleSince: MonotonicInstant?
     private var refusals: UInt64 = 0
-    /// The number of times the newest went before a waiter that has waited for far too long, since the last time that
-    /// it did not.
+    /// The number of times a younger one went before a waiter that has waited for far too long, since the last time
+    /// that none did.
     private var passedOver = 0
 
     /// A single burst fills the queue for a moment; overload keeps it full.
     private static let fullLongEnough: UInt64 = 250_000_000
+    /// A burst is over within a second; a queue that still grows then is fed by more requests than are answered.
+    private static let queuedLongEnough: UInt64 = 1_200_000_000
+    /// A queue begins with a wait of this part of the target: shorter ones come and go under any load.
+    private static let shortPart: UInt64 = 8
+    /// With a longer wait than this many targets, most of those who wait are late whatever is done.
+    private static let savable: UInt64 = 2
     private static let settledLongEnough: UInt64 = 1_000_000_000
     /// Nobody holds a slot for that long under overload, where the next request waits already.
     private static let idleLongEnough: UInt64 = 100_000_000
     /// A wait of this many targets is far too long.
     private static let farTooLong: UInt64 = 5
-    private static let turnsOfTheNewest = 4
+    private static let turnsOfTheYoung = 4
     /// The share of the target that predictions aim at, so that slower requests are still within the target.
     private static let share = 0.8
 
@@ -102,6 +111,24 @@ package struct OverloadDetector: Sendable {
         return now.nanoseconds(since: since) >= Self.fullLongEnough && enter(at: now)
     }
 
+    /// A request comes that would wait for `wait` nanoseconds. If the queue has grown for more than a second, is nearly
+    /// full, and its wait is over the target, it is overload from now on: those who wait can still be answered nearly
+    /// in time, if no more join them. Bursts are over by then, and fewer clients than the queue has places cannot fill
+    /// it.
+    package mutating func foundQueue(wait: UInt64, isNearlyFull: Bool, at now: MonotonicInstant) {
+        guard isOn, wait > target / Self.shortPart else {
+            queuedSince = nil
+            return
+        }
+        let since = queuedSince ?? now
+        queuedSince = since
+        guard !isOverloaded, wait > target, wait / Self.savable <= target,
+            now.nanoseconds(since: since) >= Self.queuedLongEnough,
+            recent.isGrowing(at: now), steady.isGrowing(at: now)
+        else { return }
+        _ = enter(at: now)
+    }
+
     /// The last slot came back, and nobody waits.
     package mutating func becameIdle(at now: MonotonicInstant) {
         idleSince = now
@@ -137,16 +164,22 @@ package struct OverloadDetector: Sendable {
 
     // MARK: Answers
 
-    /// True if the newest waiter should go before one that has waited `waited` nanoseconds. Each fourth time not, where
-    /// that is far too long: patient clients whose number only grows are not passed over without end.
-    package mutating func prefersNewest(over waited: UInt64, at now: MonotonicInstant) -> Bool {
+    /// True if a waiter that can still be answered in time should go before one that has waited `waited` nanoseconds.
+    /// Each fourth time not, where that is far too long: patient clients whose number only grows are not passed over
+    /// without end.
+    package mutating func prefersYoung(over waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded, waited > target else { return false }
         guard recent.isGrowing(at: now) || !meter.isSettled(at: now) && steady.isGrowing(by: 0.03, at: now) else {
             return false
         }
         guard waited / Self.farTooLong > target else { return true }
-        passedOver = (passedOver + 1) % Self.turnsOfTheNewest
+        passedOver = (passedOver + 1) % Self.turnsOfTheYoung
         return passedOver > 0
+    }
+
+    /// The longest wait after which a request that takes `service` nanoseconds is still answered within the target.
+    package func timeToWait(service: Double) -> Duration {
+        .nanoseconds(Int64(min(max(Double(target) - service, 0), 3.6e12)))
     }
 
     /// The longest predicted wait with which a request is admitted while overloaded, given the mean time that a slot is

@@ -71,6 +71,8 @@ package struct WaiterQueue<Waiter> {
     /// The two of those set aside, then two of each client: usual, long.
     private var lists: [Ends] = [Ends(), Ends()]
     private var usual = TurnHeap(), long = TurnHeap()
+    /// The last answer of ``oldest(since:)``, where the next search begins.
+    private var young = none
 
     package init() {}
 
@@ -81,6 +83,20 @@ package struct WaiterQueue<Waiter> {
     /// The first and the last waiter that is not set aside.
     package var oldest: WaiterTicket? { ticket(at: all.head) }
     package var newest: WaiterTicket? { ticket(at: all.tail) }
+
+    /// The first waiter that came at `instant` or later, of those that are not set aside. Searched from the last answer
+    /// on: in all, a step for each waiter, where instants that are asked for grow.
+    package mutating func oldest(since instant: MonotonicInstant) -> WaiterTicket? {
+        var index = young == Self.none ? all.tail : young
+        while index != Self.none, entries[index].arrival.at < instant { index = entries[index].inOrder.next }
+        while let before = ticket(at: index == Self.none ? Self.none : entries[index].inOrder.previous),
+            arrival(of: before).at >= instant
+        {
+            index = before.index
+        }
+        young = index
+        return ticket(at: index)
+    }
 
     // MARK: Turns
 
@@ -283,6 +299,7 @@ package struct WaiterQueue<Waiter> {
             if entries[index].arrival.claim.isLong { long.remove(list) } else { usual.remove(list) }
         }
         let (older, newer) = (entries[index].inOrder.previous, entries[index].inOrder.next)
+        if young == index { young = newer }
         if older == Self.none { all.head = newer } else { entries[older].inOrder.next = newer }
         if newer == Self.none { all.tail = older } else { entries[newer].inOrder.previous = older }
         all.count -= 1

@@ -108,10 +108,10 @@ import Testing
         let seconds = (0..<100).map { _ in other.retryAfter().components.seconds }
         #expect(seconds.max() ?? 0 > 5)
         let end = MonotonicInstant(nanoseconds: 1_500_000_000)
-        let answers = [200_000_001, 200_000_000].map { other.prefersNewest(over: $0, at: end) }
+        let answers = [200_000_001, 200_000_000].map { other.prefersYoung(over: $0, at: end) }
         #expect(answers == [true, false])
         // From five targets on one slot in four goes to the oldest.
-        let turns = (0..<8).map { _ in other.prefersNewest(over: 1_200_000_000, at: end) }
+        let turns = (0..<8).map { _ in other.prefersYoung(over: 1_200_000_000, at: end) }
         #expect(turns == [true, true, true, false, true, true, true, false])
     }
 
@@ -147,6 +147,13 @@ import Testing
         #expect(found([0, 100, 250]) == [false, false, true])
         // More than that apart, they do not belong together.
         #expect(found([0, 251, 500]) == [false, false, false])
+    }
+
+    @Test("a request may wait for the target of overload less its service, and not less than nothing")
+    func theTimeToWaitLeavesTimeForTheService() {
+        let detector = OverloadDetector(target: .milliseconds(400))
+        #expect(detector.timeToWait(service: 5e7) == .milliseconds(350))
+        #expect(detector.timeToWait(service: 5e8) == .zero)
     }
 
     @Test("the longest wait under overload leaves room for at least one waiter")

@@ -116,7 +116,7 @@ import Testing
         #expect(order == order.sorted())
     }
 
-    /// Far from filling the queue: the newest go first as soon as the oldest is late.
+    /// Far from filling the queue: those who can still be answered in time go first as soon as the oldest is late.
     @Test(
         "a load 5 to 20 percent above capacity is served in time at over 90 percent of capacity",
         arguments: [21, 22, 24])
@@ -133,6 +133,73 @@ import Testing
         }
         let inTime = world.waits.filter { $0.waited <= 490 }.count
         #expect(inTime > 3600, "of 4000")
+    }
+
+    @Test("while more arrive than are answered, the oldest that is not yet late goes first")
+    func oldestThatIsNotLateGoesFirst() {
+        var world = World()
+        var before = 0
+        for millisecond in 0..<1800 {
+            // Three for two that are answered; after 800 milliseconds the oldest is late.
+            if millisecond % 10 == 0 { for _ in 0..<3 { world.arrive() } }
+            if millisecond == 1000 { before = world.waits.count }
+            world.pass()
+        }
+        #expect(!world.machine.isOverloaded)
+        let waits = world.waits.dropFirst(before).map(\.waited)
+        #expect(waits.count >= 158)
+        // The newest would have waited for nothing, and the oldest for half a second.
+        let inTime = waits.filter { (300...400).contains($0) }
+        #expect(inTime.count * 10 >= waits.count * 9)
+    }
+
+    /// 500 requests a second are the capacity, so that a full queue is a wait of half a second.
+    @Test("overload that fills the queue slowly is known before any request is late", arguments: [22, 24, 26])
+    func slowlyFilledQueueIsOverloadBeforeAnyRequestIsLate(requestsIn40Milliseconds: Int) {
+        var world = World(service: 4)
+        for millisecond in 0..<12_000 {
+            let before = millisecond * requestsIn40Milliseconds / 40
+            for _ in before..<(millisecond + 1) * requestsIn40Milliseconds / 40 { world.arrive() }
+            world.pass()
+        }
+        #expect(world.machine.isOverloaded)
+        #expect(world.waits.allSatisfy { $0.waited <= 480 })
+        #expect(world.refused.allSatisfy { $0.after == 0 })
+        #expect(world.refused.allSatisfy { if case .overloaded = $0.error { true } else { false } })
+        #expect(world.waits.count >= 5990, "of 6000")
+    }
+
+    /// The load is that of overload for as long as clients begin: 250 in a second, or a wait of more than the target,
+    /// or of many times as much.
+    @Test(
+        "closed loops whose clients begin one after another are not overload",
+        arguments: [
+            (4, 250, 1000), (5, 200, 1000), (5, 200, 3000), (10, 100, 3000), (10, 250, 3000), (10, 200, 20_000),
+        ])
+    func closedLoopThatBeginsSlowlyIsNotOverload(service: Int, clients: Int, milliseconds: Int) {
+        var world = World(service: service)
+        world.answered = { $0.arrive() }
+        for millisecond in 0..<milliseconds + 4000 {
+            let begun = min(clients * millisecond / milliseconds, clients)
+            for _ in begun..<min(clients * (millisecond + 1) / milliseconds, clients) { world.arrive() }
+            world.pass()
+        }
+        #expect(!world.machine.isOverloaded)
+        #expect(world.refused.isEmpty)
+    }
+
+    @Test("a burst that nearly fills the queue within a second is answered whole")
+    func burstThatNearlyFillsTheQueueIsAnsweredWhole() {
+        var world = World(service: 4)
+        for millisecond in 0..<2000 {
+            // 400 requests, of which 250 still wait when the last one comes.
+            for _ in 0..<(millisecond < 300 ? 400 * (millisecond + 1) / 300 - 400 * millisecond / 300 : 0) {
+                world.arrive()
+            }
+            world.pass()
+        }
+        #expect(world.waits.count == 400)
+        #expect(world.refused.isEmpty)
     }
 
     @Test("patient clients whose number grows are all served within four seconds")
