@@ -51,7 +51,7 @@ import Testing
 
     @Test("on one node all sizes are those of a machine without the files", arguments: [1, 2, 6, 16, 17, 40, 128])
     func oneNodeChangesNothing(_ processors: Int) {
-        let bare = HostFiles.server.with("== /proc/self/status\nCpus_allowed_list:	0-\(processors - 1)")
+        let bare = HostFiles.server.with("== /proc/self/status\nCpus_allowed_list:\t0-\(processors - 1)")
         let one = Self.machine(["0-\(processors - 1)"], processors: processors)
         for threads in [nil, 3] {
             for streams in [nil, 1, 5] {
@@ -131,7 +131,7 @@ import Testing
     func halfCores() {
         let files = Self.twoSockets.with("== /sys/devices/system/cpu/online\n16-127")
         #expect(found(files) == "0=32(16-31,64-95) 1=32(32-63,96-127): 64 16 64 32 24")
-        let upper = Self.twoSockets.with("== /proc/self/status\nCpus_allowed_list:	64-127")
+        let upper = Self.twoSockets.with("== /proc/self/status\nCpus_allowed_list:\t64-127")
         #expect(found(upper) == "0=32(64-95) 1=32(96-127): 64 16 64 32 24")
     }
 
@@ -141,7 +141,7 @@ import Testing
             files.with(
                 isSet
                     ? "== /sys/fs/cgroup/system.slice/ocelli.service/cpuset.cpus.effective\n\(list)"
-                    : "== /proc/self/status\nCpus_allowed_list:	\(list)")
+                    : "== /proc/self/status\nCpus_allowed_list:\t\(list)")
         }
         let small = limited(Self.machine(["0-15", "16-31"], processors: 32), "0-7,16-19")
         #expect(found(small) == "0=8(0-7) 1=4(16-19): 12 12 12 8 18")
@@ -241,7 +241,7 @@ import Testing
 
     @Test("without the processors of the process, several nodes are one")
     func unknownProcessors() {
-        let files = Self.machine(["0-7", "8-15"], processors: 16).with("== /proc/self/status\nName:	ocelli")
+        let files = Self.machine(["0-7", "8-15"], processors: 16).with("== /proc/self/status\nName:\tocelli")
         let topology = HostResources(files).topology
         #expect(topology.nodes.isEmpty)
         #expect(topology.problem == "it is unknown which processors this process may use")
