@@ -115,7 +115,8 @@ package enum SettingsTable {
             ),
             .automatic(
                 "threads", \.threads, 1...1024,
-                "Worker threads of the engine. auto: one per processor that this process may use; on several NUMA nodes, one per core."),
+                "Worker threads of the engine. auto: one per processor that this process may use; on several NUMA nodes, one per core."
+            ),
             .automatic(
                 "streams", \.streams, 1...1024,
                 "Predictions that the engine runs in parallel. auto: one per thread, up to 16; with more than 32 threads, two threads each; "

@@ -31,7 +31,13 @@ public struct ProcessorTopology: Sendable, Hashable {
     /// The cores of the largest node; nil on one node.
     var largestNode: Int? { nodes.map(\.cores).max() }
 
-    /// What was found, as a sentence without a full stop; nil on one node.
+    /// The threads of a prediction that fit into the node where the engine happens to begin; nil on one node. A node
+    /// with less than half of the largest one's cores does not count.
+    var threadsOfOne: Int? {
+        largestNode.flatMap { largest in nodes.map(\.cores).filter { $0 * 2 >= largest }.min() }
+    }
+
+    /// A sentence, without a full stop, about what was found; nil on one node.
     public var summary: String? {
         if let problem { return "taken for one: \(problem)" }
         let texts = nodes.map { "node \($0.number) has \(plural($0.cores, "core")) (\($0.processors))" }

@@ -64,7 +64,7 @@ public struct Sizing: Sendable, Hashable {
         // A number that is configured is used as it is.
         let isFree = given.threads == nil && given.streams == nil && !hasOneStream
         let placement = isFree ? StreamPlacement(topology, threads: cpus.value) : nil
-        let oneNode = topology.largestNode.flatMap { cores in
+        let oneNode = topology.threadsOfOne.flatMap { cores in
             cores < given.threads ?? cpus.value
                 ? Derived(
                     cores,

@@ -124,7 +124,7 @@ import Testing
     @Test("processors that are offline do not count, whether their node lists them or not", arguments: ["0-5", "0-7"])
     func offlineProcessors(_ first: String) {
         let files = Self.machine([first, "8-15"], processors: 16).with("== /sys/devices/system/cpu/online\n0-5,8-15")
-        #expect(found(files) == "0=6(0-5) 1=8(8-15): 14 14 14 8 21")
+        #expect(found(files) == "0=6(0-5) 1=8(8-15): 14 14 14 6 21")
     }
 
     @Test("a core of which one processor is offline or forbidden counts by the other")
@@ -144,9 +144,12 @@ import Testing
                     : "== /proc/self/status\nCpus_allowed_list:\t\(list)")
         }
         let small = limited(Self.machine(["0-15", "16-31"], processors: 32), "0-7,16-19")
-        #expect(found(small) == "0=8(0-7) 1=4(16-19): 12 12 12 8 18")
+        #expect(found(small) == "0=8(0-7) 1=4(16-19): 12 12 12 4 18")
         let large = limited(Self.machine(["0-63", "64-127"], processors: 128), "0-31,64-79")
-        #expect(found(large) == "0=32(0-31) 1=16(64-79): 48 12 48 32 18")
+        #expect(found(large) == "0=32(0-31) 1=16(64-79): 48 12 48 16 18")
+        // A node with few of the cores does not bound the threads of one prediction.
+        let stray = limited(Self.machine(["0-63", "64-127"], processors: 128), "0-31,64")
+        #expect(found(stray) == "0=32(0-31) 1=1(64): 32 8 32 32 12")
         let one = limited(Self.machine(["0-63", "64-127"], processors: 128), "64-79")
         #expect(found(one) == ": 16 16 - 16 24")
     }
@@ -192,7 +195,7 @@ import Testing
         // Processor 8 names 0 as its first: only 0 counts, by its own file or without it.
         #expect(found(files.with("== \(file)\n\(text)")) == "0=4(0-3,8-11) 1=4(4-7,12-15): 8 8 8 4 12")
         let other = file.replacing("cpu0", with: "cpu8")
-        #expect(found(files.with("== \(other)\n\(text)")) == "0=5(0-3,8-11) 1=4(4-7,12-15): 9 9 9 5 14")
+        #expect(found(files.with("== \(other)\n\(text)")) == "0=5(0-3,8-11) 1=4(4-7,12-15): 9 9 9 4 14")
     }
 
     /// `tree | problem`
