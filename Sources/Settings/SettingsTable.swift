@@ -115,16 +115,17 @@ package enum SettingsTable {
             ),
             .automatic(
                 "threads", \.threads, 1...1024,
-                "Worker threads of the engine. auto: one per processor that this process may use."),
+                "Worker threads of the engine. auto: one per processor that this process may use; on several NUMA nodes, one per core."
+            ),
             .automatic(
                 "streams", \.streams, 1...1024,
                 "Predictions that the engine runs in parallel. auto: one per thread, up to 16; with more than 32 threads, two threads each; "
-                    + "one with the latency hint."
+                    + "on several NUMA nodes up to about four cores each, all of one node; one with the latency hint."
             ),
             .automatic(
                 "lone_threads", \.loneThreads, 0...1024,
                 "Threads for a request that runs alone. If this is more than other requests get, the model is compiled a second time "
-                    + "for such requests, which takes about as much memory as the model. auto: as many as `threads`, for models "
+                    + "for such requests, which takes about as much memory as the model. auto: as many as `threads`, at most the cores of one NUMA node, for models "
                     + "whose inference takes at least 1 ms, if that makes it at least a tenth faster. They are compiled after eight "
                     + "such requests in a row unless more than a quarter of the memory is in use, and released after ten minutes "
                     + "without use. A number: from the first request on, for every model. 0: never."

@@ -1,3 +1,4 @@
+import FlowControl
 import Inference
 import InferenceService
 import Settings
@@ -32,5 +33,43 @@ import Testing
         settings.stateDirectory = setting
         let environment = variable.map { ["STATE_DIRECTORY": $0] } ?? [:]
         #expect(ServicePlan(settings: settings, environment: environment).stateFolder == expected)
+    }
+
+    /// Two nodes of 32 cores each, on a tree that is made up.
+    private static let twoNodes = HostResources(
+        HostFiles(
+            text: { path in
+                switch path {
+                case "/proc/self/status": "Cpus_allowed_list:\t0-63\n"
+                case "/sys/devices/system/node/online": "0-1\n"
+                case "/sys/devices/system/node/node0/cpulist": "0-31\n"
+                case "/sys/devices/system/node/node1/cpulist": "32-63\n"
+                default: nil
+                }
+            }, openFiles: { nil }))
+
+    @Test("on several NUMA nodes streams have four cores, those of ONNX Runtime one, and lone requests have a node")
+    func severalNodesGetStreamsThatFit() {
+        func plan(_ change: (inout Settings) -> Void = { _ in }) -> ServicePlan {
+            var settings = Settings()
+            settings.models = ["/nowhere"]
+            settings.cacheDirectory = ""
+            change(&settings)
+            return ServicePlan(settings: settings, environment: [:], resources: Self.twoNodes)
+        }
+        func numbers(_ plan: ServicePlan) -> [Int?] {
+            let compile = plan.modelConfiguration.compile
+            var lone: Int?
+            if case .automatic(let threads, _) = plan.singleStreamPolicy { lone = threads }
+            return [compile.threads, compile.streams, compile.streamsOfOneThread, lone]
+        }
+        #expect(numbers(plan()) == [64, 16, 64, 32])
+        #expect(numbers(plan { $0.hint = .latency }) == [32, nil, nil, 32])
+        #expect(numbers(plan { $0.streams = 8 }) == [64, 8, nil, 32])
+        #expect(numbers(plan { $0.threads = 40 }) == [40, 32, nil, 32])
+        #expect(numbers(plan { $0.threads = 20 }) == [20, 32, nil, 20])
+        let row = LimitsReport(plan()).rows.last
+        #expect(row?.name == "NUMA nodes" && row?.value == "2")
+        #expect(row?.reason == "node 0 has 32 cores (0-31), node 1 has 32 cores (32-63)")
     }
 }

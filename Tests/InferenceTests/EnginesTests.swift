@@ -166,6 +166,24 @@ struct EnginesTests {
         return condition()
     }
 
+    @Test("streams of one thread are those of ONNX Runtime alone, and one stream is one", arguments: engines)
+    func streamsOfOneThread(engine: EnginePreference) async throws {
+        let path = folder.url.appendingPathComponent("model.onnx")
+        try Self.small.bytes.write(to: path)
+        var source = ModelSource(path: path.path)
+        source.engine.preference = engine
+        var options = CompileOptions()
+        options.threads = 2
+        options.streamsOfOneThread = 3
+        for streams in [1, 2] {
+            options.streams = streams
+            let compiled = try DefaultEngine.shared().read(source).compile(options)
+            let expected = engine == .onnxruntime && streams > 1 ? 3 : streams
+            #expect(compiled.execution.streams == expected)
+            #expect(compiled.optimalRequestCount == expected)
+        }
+    }
+
     /// The time of each layer.
     @Test("profiling lists every pooling layer of a model", arguments: engines)
     func layersAreMeasured(engine: EnginePreference) async throws {

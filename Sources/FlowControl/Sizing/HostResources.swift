@@ -11,6 +11,8 @@ public struct HostResources: Sendable, Hashable {
     public let openFiles: Derived<Int>
     /// Threads that there may be: of the control group, the user or the host, whichever has fewest.
     public let threads: Derived<Int>
+    /// The NUMA nodes of the processors.
+    public let topology: ProcessorTopology
 
     /// Reads the files of the host. Missing and invalid files are ignored.
     public init(_ files: HostFiles = .live) {
@@ -26,6 +28,7 @@ public struct HostResources: Sendable, Hashable {
                     : "\(describe(cpus.value)) CPUs rounded down: one more thread would be throttled in every period")
         memoryBytes = Self.memory(files, groups)
         threads = Self.threads(files, groups)
+        topology = ProcessorTopology(files, groups)
         openFiles =
             files.openFiles().map { Derived($0, because: "the limit of open files (RLIMIT_NOFILE) is \($0)") }
             ?? Derived(1 << 20, because: "there is no limit of open files, or it cannot be read")
@@ -38,17 +41,10 @@ public struct HostResources: Sendable, Hashable {
             ?? Derived(1, because: "the number of CPUs is unknown: assuming one")
     }
 
-    /// The CPUs that `sched_getaffinity` would give, read as text: `Cpus_allowed_list:  0-1`, without those that are
-    /// offline. The kernel lists them too: a virtual machine of 4 that may grow to 128 has `0-127` there.
     private static func affinity(_ files: HostFiles) -> [Derived<Double>] {
-        guard let list = value(of: "Cpus_allowed_list", in: files.text("/proc/self/status")),
-            let allowed = CPUList.ranges(list)
-        else { return [] }
-        let online = files.text("/sys/devices/system/cpu/online").flatMap { CPUList.ranges($0) } ?? []
-        let usable = CPUList.common(allowed, online)
+        guard let (list, allowed, usable) = scheduled(files) else { return [] }
         let (count, all) = (CPUList.count(usable), CPUList.count(allowed))
-        // All where that is not known, or makes no sense.
-        guard (1..<all).contains(count) else {
+        guard count < all else {
             return [Derived(Double(all), because: "the scheduler may use \(plural(all, "CPU")) (\(list))")]
         }
         let text = CPUList.text(usable)
@@ -59,16 +55,49 @@ public struct HostResources: Sendable, Hashable {
         ]
     }
 
+    /// The CPUs that `sched_getaffinity` would give, read as text: `Cpus_allowed_list:  0-1`, without those that are
+    /// offline. The kernel lists them too: a virtual machine of 4 that may grow to 128 has `0-127` there.
+    private static func scheduled(
+        _ files: HostFiles
+    ) -> (list: String, allowed: [ClosedRange<Int>], usable: [ClosedRange<Int>])? {
+        guard let list = value(of: "Cpus_allowed_list", in: files.text("/proc/self/status")),
+            let allowed = CPUList.ranges(list)
+        else { return nil }
+        let online = files.text("/sys/devices/system/cpu/online").flatMap { CPUList.ranges($0) } ?? []
+        let usable = CPUList.common(allowed, online)
+        // All where that is not known, or makes no sense.
+        return (list, allowed, usable.isEmpty ? allowed : usable)
+    }
+
     private static func cpuSets(_ groups: ControlGroups) -> [Derived<Double>] {
+        effectiveSets(groups).map { group, text, ranges in
+            let count = CPUList.count(ranges)
+            return Derived(Double(count), because: "the cpuset of \(group) has \(plural(count, "CPU")) (\(text))")
+        }
+    }
+
+    /// The cpusets of this process, one for each hierarchy that has any.
+    private static func effectiveSets(
+        _ groups: ControlGroups
+    ) -> [(group: String, text: String, ranges: [ClosedRange<Int>])] {
         // The effective set of a group is contained in those above it: the innermost that there is will do.
         let unified = groups.unified?.texts(of: "cpuset.cpus.effective") ?? []
         let legacy = groups.legacy("cpuset")?.texts(of: "cpuset.effective_cpus") ?? []
-        return [unified, legacy].compactMap { texts -> Derived<Double>? in
+        return [unified, legacy].compactMap { texts in
             for (group, text) in texts {
-                guard let count = CPUList.ranges(text).map(CPUList.count) else { continue }
-                return Derived(Double(count), because: "the cpuset of \(group) has \(plural(count, "CPU")) (\(text))")
+                guard let ranges = CPUList.ranges(text) else { continue }
+                return (group, text, ranges)
             }
             return nil
+        }
+    }
+
+    /// The CPUs that are online, and both the scheduler and the cpuset allow; nil if they are not known.
+    static func usableProcessors(_ files: HostFiles, _ groups: ControlGroups) -> [ClosedRange<Int>]? {
+        guard let scheduled = scheduled(files)?.usable else { return nil }
+        return effectiveSets(groups).reduce(scheduled) { usable, set in
+            let common = CPUList.common(usable, set.ranges)
+            return common.isEmpty ? usable : common
         }
     }
 
@@ -141,7 +170,8 @@ private func describe(_ number: Double) -> String {
     return rest % 10 == 0 ? "\(units).\(rest / 10)" : "\(units).\(rest < 10 ? "0" : "")\(rest)"
 }
 
-private func plural(_ count: Int, _ noun: String) -> String {
+/// "1 core", "2 cores".
+func plural(_ count: Int, _ noun: String) -> String {
     count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
 }
 

@@ -20,8 +20,8 @@ public struct Sizing: Sendable, Hashable {
 
     /// Configured values, which override derived ones.
     public struct Given: Sendable, Hashable {
-        /// Parallel predictions, infer requests and slots of a model; nil if they are derived.
-        public var streams: Int?, inferRequests: Int?, slots: Int?
+        /// Threads, parallel predictions, infer requests and slots of a model; nil if they are derived.
+        public var threads: Int?, streams: Int?, inferRequests: Int?, slots: Int?
         /// True if all threads work on one prediction.
         public var isForLatency = false
 
@@ -33,6 +33,10 @@ public struct Sizing: Sendable, Hashable {
     public let inferenceThreads: Derived<Int>
     /// Predictions that the engine computes in parallel, each on its share of the threads.
     public let streams: Derived<Int>
+    /// Parallel predictions of an engine that computes each on one thread; nil if they are as many as `streams`.
+    public let streamsOfOneThread: Int?
+    /// Threads of a prediction that runs alone.
+    public let loneThreads: Derived<Int>
     /// Infer requests in a model's pool.
     public let inferRequests: Derived<Int>
     /// Requests that hold decoded inputs at once: the limiter's limit.
@@ -54,13 +58,33 @@ public struct Sizing: Sendable, Hashable {
         let memory = resources.memoryBytes.value
         let memoryText = describe(bytes: memory)
 
-        inferenceThreads = Derived(cpus.value, because: "one for each whole CPU: \(cpus.reason)")
         let asConfigured = "as configured"
+        let topology = resources.topology
+        let hasOneStream = given.streams.map { $0 == 1 } ?? given.isForLatency
+        // A number that is configured is used as it is.
+        let isFree = given.threads == nil && given.streams == nil && !hasOneStream
+        let placement = isFree ? StreamPlacement(topology, threads: cpus.value) : nil
+        let oneNode = topology.threadsOfOne.flatMap { cores in
+            cores < given.threads ?? cpus.value
+                ? Derived(
+                    cores,
+                    because: "the cores of one of \(topology.nodes.count) NUMA nodes: threads on several wait for far "
+                        + "memory")
+                : nil
+        }
+        inferenceThreads =
+            placement.map { Self.threads($0, topology) } ?? (hasOneStream ? oneNode : nil)
+            ?? Derived(cpus.value, because: "one for each whole CPU: \(cpus.reason)")
         streams =
             given.streams.map { Derived($0, because: asConfigured) }
             ?? (given.isForLatency
                 ? Derived(1, because: "the latency hint: all threads work on one prediction")
-                : Self.streams(threads: cpus.value))
+                : placement.map { Self.streams($0, topology) } ?? Self.streams(threads: cpus.value))
+        streamsOfOneThread = placement?.threads
+        loneThreads =
+            oneNode
+            ?? Derived(
+                given.threads ?? cpus.value, because: "all threads: no other request uses them")
         inferRequests =
             given.inferRequests.map { Derived($0, because: asConfigured) }
             ?? Derived(streams.value, because: "one for each stream: more would only wait inside the engine")
@@ -97,7 +121,7 @@ public struct Sizing: Sendable, Hashable {
     private static func streams(threads: Int) -> Derived<Int> {
         // Measured with 16 processors (Benchmarks/results/2026-11-26-streams.md): 1.12 to 1.44 times the answers of
         // half as many streams.
-        let most = 16
+        let most = StreamPlacement.mostNarrow
         guard threads > most else {
             return Derived(
                 threads,
@@ -108,6 +132,21 @@ public struct Sizing: Sendable, Hashable {
         return Derived(
             max(most, threads / 2),
             because: "two threads each, or \(most) streams: each stream takes memory for the model's tensors")
+    }
+
+    private static func threads(_ placement: StreamPlacement, _ topology: ProcessorTopology) -> Derived<Int> {
+        Derived(
+            placement.threads,
+            because: "one for each core of the streams: \(placement.threads) of \(placement.cores) on "
+                + "\(topology.nodes.count) NUMA nodes")
+    }
+
+    private static func streams(_ placement: StreamPlacement, _ topology: ProcessorTopology) -> Derived<Int> {
+        let width = placement.threadsPerStream
+        return Derived(
+            placement.streams,
+            because: "\(plural(width, "core")) each, all of one of \(topology.nodes.count) NUMA nodes: threads on "
+                + "several wait for far memory")
     }
 
     /// The slots of a model by its number of infer requests.

@@ -8,6 +8,8 @@ public struct CompileOptions: Sendable, Hashable {
     public var threads: Int?
     /// Parallel predictions; nil leaves it to the engine.
     public var streams: Int?
+    /// Parallel predictions in an engine that runs each on one thread; nil if they are as many as ``streams``.
+    public var streamsOfOneThread: Int?
     /// The precision of the arithmetic.
     public var precision = InferencePrecision.float32
     /// The cache of compiled models; nil for none.

@@ -17,7 +17,7 @@ package struct LimitsReport: Sendable {
         self.init(ServicePlan(settings: settings, environment: environment))
     }
 
-    init(_ plan: ServicePlan) {
+    package init(_ plan: ServicePlan) {
         let settings = plan.settings, sizing = plan.sizing, resources = plan.resources
         func number(_ name: String, _ derived: Derived<Int>, configured: Int?, isBytes: Bool = false) -> Row {
             let value = derived.value
@@ -32,7 +32,7 @@ package struct LimitsReport: Sendable {
             if let given { return Row(name: name, value: "\(given)", reason: "as configured", isLowered: false) }
             return Row(name: name, value: "\(derived.value)", reason: reason ?? derived.reason, isLowered: false)
         }
-        rows = [
+        var rows = [
             Row(
                 name: "processors", value: Units.decimal(resources.cpus.value, places: 2),
                 reason: resources.cpus.reason,
@@ -48,7 +48,7 @@ package struct LimitsReport: Sendable {
                 isLowered: false),
             automatic("threads", settings.threads, sizing.inferenceThreads),
             automatic("streams", settings.streams, sizing.streams),
-            automatic("lone_threads", settings.loneThreads, plan.loneThreads),
+            automatic("lone_threads", settings.loneThreads, sizing.loneThreads),
             automatic("instances", settings.instances, sizing.inferRequests),
             automatic("max_in_flight", settings.maxInFlight, sizing.slots),
             number("queue_length", sizing.queueCapacity, configured: settings.queueLength),
@@ -64,6 +64,14 @@ package struct LimitsReport: Sendable {
                 isLowered: false),
             number("max_connections", sizing.connections, configured: settings.maxConnections),
         ]
+        // Last: a change finds the other rows where they were.
+        if let summary = resources.topology.summary {
+            rows.append(
+                Row(
+                    name: "NUMA nodes", value: "\(max(1, resources.topology.nodes.count))", reason: summary,
+                    isLowered: false))
+        }
+        self.rows = rows
     }
 
     /// A table for people.

@@ -26,10 +26,10 @@ package struct ServicePlan {
     package let unusableCache: String?
     private let environment: [String: String]
 
-    package init(settings: Settings, environment: [String: String]) {
+    package init(settings: Settings, environment: [String: String], resources: HostResources = HostResources()) {
         self.settings = settings
         self.environment = environment
-        resources = HostResources()
+        self.resources = resources
         var ceilings = Sizing.Ceilings()
         // A body that all bodies' budget could never hold is refused at once, instead of waiting for room.
         ceilings.bodyBytes = min(settings.maxBody, settings.maxTotalBody ?? .max)
@@ -38,6 +38,7 @@ package struct ServicePlan {
         ceilings.queueCapacity = settings.queueLength
         ceilings.connections = settings.maxConnections
         var given = Sizing.Given()
+        given.threads = settings.threads
         given.streams = settings.streams
         given.inferRequests = settings.instances
         given.slots = settings.maxInFlight
@@ -105,12 +106,7 @@ package struct ServicePlan {
         // A variant takes no more than the model, which is part of what is resident: together at most half of the
         // memory.
         return .automatic(
-            threads: loneThreads.value, mostResident: Int(clamping: resources.memoryBytes.value / 4))
-    }
-
-    /// Threads of a single-stream request, where no number is configured.
-    var loneThreads: Derived<Int> {
-        Derived(settings.threads ?? sizing.inferenceThreads.value, because: "all threads: no other request uses them")
+            threads: sizing.loneThreads.value, mostResident: Int(clamping: resources.memoryBytes.value / 4))
     }
 
     /// Tries models in a process of its own.
@@ -169,6 +165,7 @@ package struct ServicePlan {
         configuration.compile.threads = settings.threads ?? sizing.inferenceThreads.value
         // With the latency hint the engine puts all threads on one prediction: the number of streams is then its own.
         configuration.compile.streams = settings.streams ?? (settings.hint == .latency ? nil : sizing.streams.value)
+        configuration.compile.streamsOfOneThread = sizing.streamsOfOneThread
         configuration.compile.cacheDirectory = cacheDirectory
         configuration.instances = settings.instances
         configuration.idleUnload = .seconds(settings.idleUnload)

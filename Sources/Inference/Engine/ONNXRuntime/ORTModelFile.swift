@@ -30,7 +30,8 @@ final class ORTModelFile: ValueModelFile {
             return first
         }
         // Streams are threads of ours that share one session. Only a prediction that is alone gets several threads.
-        let streams = options.hint == .latency ? 1 : max(1, options.streams ?? options.threads ?? 1)
+        let several = options.streamsOfOneThread ?? options.streams ?? options.threads ?? 1
+        let streams = options.hint == .latency || options.streams == 1 ? 1 : max(1, several)
         let threads = options.hint == .latency ? max(1, options.threads ?? 1) : 1
         let providers = try ORTProvider.list(options.device)
         if providers.first == .cpu, threads == 1, !options.profiling, let kept {
