@@ -122,7 +122,7 @@ package struct OverloadDetector: Sendable {
         }
         let since = queuedSince ?? now
         queuedSince = since
-        guard !isOverloaded, wait > target, wait / Self.savable <= target,
+        guard !isOverloaded, isNearlyFull, wait > target, wait / Self.savable <= target,
             now.nanoseconds(since: since) >= Self.queuedLongEnough,
             recent.isGrowing(at: now), steady.isGrowing(at: now)
         else { return }
