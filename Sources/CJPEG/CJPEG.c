@@ -202,14 +202,34 @@ cjpeg_status cjpeg_open(
     return CJPEG_OK;
 }
 
+// The MCUs of a row up to the last that `columns` columns of the decoded picture need, and one more, of which libjpeg may
+// leave blocks out; 0 for all. Only where a restart marker follows each row, as Apple, Samsung, Photoshop and Lightroom
+// write it: elsewhere nothing says where the next row begins.
+static uint32_t needed_mcus(const struct jpeg_decompress_struct *info, uint32_t scale, uint32_t columns) {
+    // A component alone has other MCUs, and libjpeg finds a marker in Huffman codes.
+    if (info->comps_in_scan < 2 || info->comps_in_scan != info->num_components || info->progressive_mode ||
+        info->arith_code || columns == 0) {
+        return 0;
+    }
+    uint64_t across = 8 * (uint64_t)info->max_h_samp_factor;
+    uint64_t all = (info->image_width + across - 1) / across;
+    uint64_t needed = (columns - 1) / (scale * (uint64_t)info->max_h_samp_factor) + 2;
+    return needed < all && info->restart_interval == all ? (uint32_t)needed : 0;
+}
+
 cjpeg_status cjpeg_start(
-    cjpeg_decoder *decoder, uint32_t scale, cjpeg_output output, uint32_t maximum_scans,
+    cjpeg_decoder *decoder, uint32_t scale, cjpeg_output output, uint32_t columns, uint32_t maximum_scans,
     int (*poll)(void *context), void *context, uint32_t *width, uint32_t *height) {
     decoder->maximum_scans = maximum_scans;
     decoder->poll = poll;
     decoder->poll_context = context;
     if (setjmp(decoder->jump)) {
         return decoder->status;
+    }
+    // Libjpeg then takes a row to end there, and passes over the bytes up to the marker.
+    const uint32_t mcus = needed_mcus(&decoder->info, scale, columns);
+    if (mcus) {
+        decoder->info.restart_interval = mcus;
     }
     decoder->info.scale_num = scale;
     decoder->info.scale_denom = 8;
@@ -226,6 +246,9 @@ cjpeg_status cjpeg_start(
         break;
     }
     jpeg_start_decompress(&decoder->info);
+    if (mcus) {
+        decoder->info.MCUs_per_row = mcus;
+    }
     // From here on the caller polls between its calls.
     decoder->poll = NULL;
     decoder->poll_context = NULL;

@@ -224,7 +224,23 @@ import Testing
                 asked += 1
                 return false
             })
-        #expect(asked >= 225 / 8 + 187 / (decodesAllPixels ? 8 : 64) + 1)
+        #expect(asked >= 225 / 8 + (decodesAllPixels ? 187 / 8 : 1) + 1)
+    }
+
+    /// The crop is the middle 250 of 3000 rows, and the filter reaches 125 rows further: 1250 rows are passed over, and
+    /// 500 are read, 8 at a time.
+    @Test("rows above a crop are skipped in few calls, each of no more pixels than 64 rows of the widest picture have")
+    func rowsAreSkippedManyAtATime() throws {
+        let picture = try Fixtures.bytes("size-4000x3000.jpg")
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 16, height: 1, decodeMargin: 1000))
+        var asked = 0
+        _ = try pipeline.tensor(
+            picture,
+            isCancelled: {
+                asked += 1
+                return false
+            })
+        #expect(asked == (500 + 7) / 8 + (1250 + 1023) / 1024)
     }
 
     @Test("concurrent tasks that share a pipeline each get the right tensor")

@@ -35,6 +35,32 @@ import Testing
         }
     }
 
+    @Test(
+        "damage to the right of a crop does not matter where each row of MCUs ends with a restart marker",
+        arguments: ["large-rows-444.jpg", "large-rows-422.jpg", "large-rows-420.jpg"], [1, 100])
+    func endsOfRowsAreNotDecoded(_ file: String, _ margin: Double) throws {
+        var picture = try Fixtures.bytes(file)
+        // The middle 600 of 900 columns.
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 32, height: 32, decodeMargin: margin))
+        let whole = try pipeline.tensor(picture)
+        let scan = try #require(picture.indices.first { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA })
+        var markers = 0
+        for index in scan..<picture.count - 1 where picture[index] == 0xFF && (0xD0...0xD7).contains(picture[index + 1])
+        {
+            // No byte becomes a marker, or the second one of a stuffed 0xFF.
+            for byte in index - 8..<index where picture[byte] != 0xFF && picture[byte - 1] != 0xFF {
+                picture[byte] ^= 0x2A
+                if picture[byte] == 0xFF { picture[byte] = 0 }
+            }
+            markers += 1
+        }
+        #expect(markers > 30)
+        #expect(try pipeline.tensor(picture) == whole)
+        var options = ImageDecodeOptions()
+        options.decodesAllPixels = true
+        #expect(throws: ImageError.self) { try pipeline.tensor(picture, options: options) }
+    }
+
     /// Of a WebP only what is cut out is decoded, from an even pixel and with a margin.
     @Test(
         "the center cut of a WebP equals the same part of the whole decoded picture",

@@ -48,9 +48,8 @@ enum BenchCommand {
             var height: UInt32 = 0
             if status == CJPEG_OK {
                 status = cjpeg_start(
-                    decoder, UInt32(outline.scale), header.components == 1 ? CJPEG_GRAY : CJPEG_RGBX, 100, nil, nil,
-                    &width,
-                    &height)
+                    decoder, UInt32(outline.scale), header.components == 1 ? CJPEG_GRAY : CJPEG_RGBX,
+                    cropped ? UInt32(outline.x.upperBound) : .max, 100, nil, nil, &width, &height)
             }
             var rows = height
             if status == CJPEG_OK, cropped {

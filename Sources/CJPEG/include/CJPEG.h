@@ -54,10 +54,12 @@ void cjpeg_destroy(cjpeg_decoder *decoder);
 cjpeg_status cjpeg_open(
     cjpeg_decoder *decoder, const uint8_t *bytes, size_t count, int tolerant, cjpeg_header *header);
 
-/// Begins decoding at `scale`/8 of the size (1 to 8); `width` and `height` get the size that comes out. With multiple
-/// scans this reads the whole file, calling `poll` (when not NULL) regularly: non-zero stops with CJPEG_CANCELLED.
+/// Begins decoding at `scale`/8 of the size (1 to 8); `width` and `height` get the size that comes out. Pixels to the right
+/// of the first `columns` columns of that are not asked for, and may be anything: `cjpeg_crop` must leave them out. With
+/// multiple scans this reads the whole file, calling `poll` (when not NULL) regularly: non-zero stops with
+/// CJPEG_CANCELLED.
 cjpeg_status cjpeg_start(
-    cjpeg_decoder *decoder, uint32_t scale, cjpeg_output output, uint32_t maximum_scans,
+    cjpeg_decoder *decoder, uint32_t scale, cjpeg_output output, uint32_t columns, uint32_t maximum_scans,
     int (*poll)(void *context), void *context, uint32_t *width, uint32_t *height);
 
 /// Narrows what is decoded to `width` columns from `x`; both come back as what libjpeg made of them (whole MCUs).

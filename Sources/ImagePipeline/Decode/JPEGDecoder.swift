@@ -21,8 +21,11 @@ final class JPEGDecoder {
     }
 
     /// Begins to decode; gives the size that comes out.
+    ///
+    /// - Parameter columns: the columns from the left that are asked for; with fewer than there are, ``crop(_:)`` must
+    ///   follow.
     func start(
-        scale: Int, output: cjpeg_output, maxScans: Int, isCancelled: () -> Bool
+        scale: Int, output: cjpeg_output, columns: Int = .max, maxScans: Int, isCancelled: () -> Bool
     ) throws(ImageError) -> (width: Int, height: Int) {
         guard let handle else { throw .outOfMemory }
         var width: UInt32 = 0
@@ -32,7 +35,7 @@ final class JPEGDecoder {
             var poll = Poll(isCancelled: escapable)
             return withUnsafeMutablePointer(to: &poll) { context in
                 cjpeg_start(
-                    handle, UInt32(clamping: scale), output, UInt32(clamping: maxScans),
+                    handle, UInt32(clamping: scale), output, UInt32(clamping: columns), UInt32(clamping: maxScans),
                     { context in
                         context?.assumingMemoryBound(to: Poll.self).pointee.isCancelled() == true ? 1 : 0
                     }, context, &width, &height)

@@ -16,7 +16,12 @@ final class JPEGRows: RowSource {
     private static let batch = 8
 
     /// Rows passed over together: whole rows of MCUs, whatever the sampling and the scale.
-    private static let skippedBatch = 64
+    ///
+    /// libjpeg reconstructs the last row of MCUs of each batch, and the one behind it, for nothing. So they are as many
+    /// as have the pixels of 64 rows of the widest picture, but no fewer than 64.
+    static func skippedBatch(width: Int, scale: Int) -> Int {
+        max(64, (65_536 * scale * scale / max(1, width)) & ~63)
+    }
 
     /// Columns beside the region that are decoded too: smooth chroma upsampling looks one chroma sample further, and
     /// takes the edge of what is decoded for the edge of the picture.
@@ -41,7 +46,8 @@ final class JPEGRows: RowSource {
         bytesPerPixel = output == CJPEG_GRAY ? 1 : 4
 
         let size = try decoder.start(
-            scale: scale, output: output, maxScans: request.limits.maxScans, isCancelled: isCancelled)
+            scale: scale, output: output, columns: decodesAllPixels ? .max : region.x.upperBound + Self.margin,
+            maxScans: request.limits.maxScans, isCancelled: isCancelled)
         guard region.x.upperBound <= size.width, region.y.upperBound <= size.height, !region.x.isEmpty else {
             throw .corrupt("the JPEG's size differs from its header")
         }
@@ -54,9 +60,10 @@ final class JPEGRows: RowSource {
         stride = (decodedX.count * bytesPerPixel + 63) & ~63
         buffer = try rows.reserve(stride * Self.batch + Self.misalignment) + Self.misalignment
         y = 0
+        let batch = skips ? Self.skippedBatch(width: size.width, scale: scale) : Self.batch
         while y < region.y.lowerBound {
             if isCancelled() { throw .cancelled }
-            let count = min(skips ? Self.skippedBatch : Self.batch, region.y.lowerBound - y)
+            let count = min(batch, region.y.lowerBound - y)
             if skips {
                 try decoder.skip(rows: count)
             } else {
