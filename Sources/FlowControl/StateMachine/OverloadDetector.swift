@@ -18,6 +18,8 @@ package struct OverloadDetector: Sendable {
     /// The time that a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
     package let target: UInt64
     package private(set) var isOverloaded = false
+    /// Since when nobody holds a slot.
+    private var idleSince: MonotonicInstant?
     private var meter = LoadMeter(window: 5e8)
     /// The same over a shorter time, so that it recovers quickly from a burst.
     private var recent = LoadMeter(window: 1.5e8)
@@ -29,8 +31,6 @@ package struct OverloadDetector: Sendable {
     private var lastFull = MonotonicInstant(nanoseconds: 0)
     /// Since when no more requests arrive than are answered.
     private var settledSince: MonotonicInstant?
-    /// Since when nobody holds a slot.
-    private var idleSince: MonotonicInstant?
     private var refusals: UInt64 = 0
     /// The number of times the newest went before a waiter that has waited for far too long, since the last time that
     /// it did not.
