@@ -265,7 +265,8 @@ if Context.environment["OCELLI_COUNT"] != nil {
         target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=thread"])]
     }
     let counted = [
-        "swift_retain", "swift_retain_n", "swift_release", "swift_release_n", "pthread_mutex_lock", "syscall",
+        "swift_retain", "swift_retain_n", "swift_release", "swift_release_n", "pthread_mutex_lock",
+        "pthread_mutex_unlock", "syscall", "malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "free",
         "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF",
     ]
     package.targets += [

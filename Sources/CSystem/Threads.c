@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -47,6 +48,13 @@ int csys_thread_start(const char *name, void (*body)(void *), void *argument) {
         return -failed;
     }
     return 0;
+}
+
+unsigned csys_thread_number(void) {
+    static _Atomic unsigned last;
+    static _Thread_local unsigned number;
+    if (number == 0) number = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+    return number;
 }
 
 struct thread_probe {

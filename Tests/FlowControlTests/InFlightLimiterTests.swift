@@ -1,5 +1,6 @@
 import FlowControl
 import Synchronization
+import SystemSupport
 import Testing
 
 /// Gives other tasks a chance until the condition holds. Not a sleep: what is waited for is bound to come. Where it
@@ -28,6 +29,43 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.inFlight == 0)
         #expect(limiter.snapshot.counters.released == 3)
         #expect(limiter.snapshot.counters.admittedAfterWait == 1)
+    }
+
+    /// Said without the lock while slots are free.
+    @Test("an announcement passes while slots are free, and is refused once its time is up or the limiter drains")
+    func announcements() throws {
+        let time = ManualClock()
+        let limiter = InFlightLimiter(
+            configuration: LimiterConfiguration(limit: 2, policy: .dropNewest), clock: time.clock)
+        let now = time.clock.now()
+        #expect(limiter.announce(deadline: now.advanced(by: .seconds(1))) == nil)
+        #expect(limiter.announce(deadline: now) == .deadlineExceeded)
+        let slots = try (0..<2).map { _ in try #require(limiter.tryAcquire()) }
+        #expect(limiter.announce() != nil, "all slots are taken")
+        slots[0].release()
+        #expect(limiter.announce() == nil)
+        limiter.resize(limit: 1)
+        #expect(limiter.announce() != nil, "one is taken")
+        limiter.resize(limit: 2)
+        #expect(limiter.announce() == nil)
+        limiter.beginDraining()
+        #expect(limiter.announce() == .draining)
+        let counters = limiter.snapshot.counters
+        #expect(counters.refusedDeadlineExceeded == 1 && counters.refusedQueueFull == 2)
+        #expect(counters.refusedDraining == 1)
+        #expect(counters.arrived == 6, "what passes is counted when it asks for a slot")
+    }
+
+    @Test("an announcement of long work is refused while long work has all the slots that it may have")
+    func announcementsOfLongWork() async throws {
+        let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 2, policy: .dropNewest))
+        let long = Claim.usual.working(Claim.long)
+        #expect(limiter.announce(claim: long) == nil)
+        let slot = try await limiter.acquire(claim: long)
+        #expect(limiter.announce(claim: long) != nil)
+        #expect(limiter.announce() == nil, "the other slot is free")
+        slot.release()
+        #expect(limiter.announce(claim: long) == nil)
     }
 
     @Test("a slot that is dropped without a release is given back")

@@ -34,6 +34,21 @@ import Testing
         try body()
     }
 
+    @Test("a thread keeps its number, which no other thread has, not even after its end")
+    func numbersOfThreads() async {
+        var numbers: Set<UInt32> = []
+        for _ in 0..<20 {
+            let number: UInt32? = await withCheckedContinuation { continuation in
+                let isStarted: Void? = try? SystemThread.start("numbered") {
+                    let number = csys_thread_number()
+                    continuation.resume(returning: number == csys_thread_number() ? number : nil)
+                }
+                if isStarted == nil { continuation.resume(returning: nil) }
+            }
+            #expect(number ?? 0 > 0 && numbers.insert(number ?? 0).inserted)
+        }
+    }
+
     @Test("a lock lets only one thread in at a time")
     func oneAtATimeIsBehindALock() async throws {
         let count = Guarded(0)

@@ -13,7 +13,7 @@ static void wrote(const void *address) {
 
 static void wrote_atomically(const volatile void *address) {
     if (shared_writes_counts()) {
-        shared_writes_add(SHARED_WRITES_ATOMIC);
+        shared_writes_before_atomic();
         (void)shared_writes_wrote((const void *)address);
     }
 }

@@ -5,6 +5,8 @@
 
 /// True if the calling thread is counted.
 bool shared_writes_counts(void);
+/// To be called before each atomic operation that writes: counts it, and may give way to other threads.
+void shared_writes_before_atomic(void);
 /// Counts one of a kind.
 void shared_writes_add(enum shared_writes_kind kind);
 /// The calling thread writes there. True if another thread wrote that line last.

@@ -9,67 +9,126 @@ struct Crew {
     /// Of each thread.
     let requests: Int
     /// Counts the server's threads too, where requests are theirs.
-    let everyThread: Bool
+    var everyThread = false
+
+    /// The order in which threads make their steps.
+    enum Order {
+        /// One step at a time, each by the next thread: what is counted is the same in every run.
+        case inTurn
+        /// As they come.
+        case atOnce
+        /// As they come, and each gives way now and then in the middle of a step: they meet on few processors too.
+        case meeting
+    }
+
+    /// Makes a request: on the thread with this number, and calling `others` between its steps, which lets the other
+    /// threads make theirs.
+    typealias Request = @Sendable (_ thread: Int, _ others: () -> Void) -> Void
 
     /// For one request.
-    struct Counts {
-        let moved, movedCounts, atomic, failed, taken, futex: Double
+    struct Counts: Equatable {
+        let moved, movedCounts, atomic, foreignFrees, failed, taken, futex: Double
     }
 
     /// True if this program was compiled so that anything is counted.
     static var countsWork: Bool {
         shared_writes_reset()
         shared_writes_count_here(true)
-        probe.store(1, ordering: .relaxed)
+        let calls = probe.wrappingAdd(1, ordering: .relaxed).newValue
         shared_writes_count_here(false)
-        return shared_writes_total(SHARED_WRITES_ATOMIC) > 0
+        // Its value is looked at, too: a number that nobody reads would not be written.
+        return calls > 0 && shared_writes_total(SHARED_WRITES_ATOMIC) > 0
     }
 
     private static let probe = Atomic<Int>(0)
 
     private final class Progress: Sendable {
         let ready = Atomic<Int>(0)
-        let turn = Atomic<Int>(0)
+        let hasBegun = Atomic(false)
         let ended = Atomic<Int>(0)
+        /// One for each thread, posted when its turn comes: threads that wait leave the processor to the others.
+        ///
+        /// Safe to share: allocated in `init`, freed in `deinit`, never moved; semaphores are for many threads.
+        private nonisolated(unsafe) let turns: UnsafeMutablePointer<sem_t>
+        private let threads: Int
+
+        init(threads: Int) {
+            self.threads = threads
+            turns = .allocate(capacity: threads)
+            for number in 0..<threads { sem_init(turns + number, 0, number == 0 ? 1 : 0) }
+        }
+
+        deinit {
+            for number in 0..<threads { sem_destroy(turns + number) }
+            turns.deallocate()
+        }
+
+        func waitForTurn(of number: Int) {
+            while sem_wait(turns + number) != 0 {}
+        }
+
+        /// Each thread has as many steps as the others: none waits for one that has ended.
+        func passTurn(from number: Int) {
+            sem_post(turns + (number + 1) % threads)
+        }
     }
 
-    /// - Parameters:
-    ///   - inTurn: one request at a time, each by the next thread: what is counted is the same in every run.
-    ///   - request: makes one, on the thread with this number.
-    func run(inTurn: Bool, _ request: @escaping @Sendable (Int) -> Void) -> Counts {
-        let progress = Progress(), (threads, requests, everyThread) = (self.threads, self.requests, self.everyThread)
+    /// Has every thread make its requests.
+    func run(_ order: Order, _ request: @escaping Request) -> Counts {
+        let progress = Progress(threads: threads)
         shared_writes_reset()
+        shared_writes_leave_out()
         for number in 0..<threads {
-            let isStarted: Void? = try? SystemThread.start("crew-\(number)") {
-                // A client of the server's is no part of it.
-                if everyThread { shared_writes_leave_out() }
-                // What only the first requests do (a chain's node, a task's memory) is not counted.
-                for _ in 0..<3 { request(number) }
-                progress.ready.add(1, ordering: .sequentiallyConsistent)
-                while progress.ready.load(ordering: .sequentiallyConsistent) < threads { sched_yield() }
-                for round in 0..<requests {
-                    let mine = round * threads + number
-                    while inTurn, progress.turn.load(ordering: .sequentiallyConsistent) != mine { sched_yield() }
-                    shared_writes_count_here(!everyThread)
-                    request(number)
-                    shared_writes_count_here(false)
-                    progress.turn.add(1, ordering: .sequentiallyConsistent)
-                }
-                progress.ended.add(1, ordering: .sequentiallyConsistent)
+            let isStarted: Void? = try? SystemThread.start("crew-\(number)") { [self] in
+                work(number, order, progress, request)
             }
             precondition(isStarted != nil, "thread \(number) could not be started")
         }
-        while progress.ready.load(ordering: .sequentiallyConsistent) < threads { sched_yield() }
         if everyThread { shared_writes_count_everywhere(true) }
+        while progress.ready.load(ordering: .sequentiallyConsistent) < threads { usleep(100) }
+        shared_writes_reset_counts()
+        shared_writes_give_way(order == .meeting)
+        progress.hasBegun.store(true, ordering: .sequentiallyConsistent)
         // A processor for those who work.
         while progress.ended.load(ordering: .sequentiallyConsistent) < threads { usleep(1000) }
         shared_writes_count_everywhere(false)
+        shared_writes_give_way(false)
+        return counts
+    }
+
+    private func work(_ number: Int, _ order: Order, _ progress: Progress, _ request: Request) {
+        // A client of the server's is no part of it.
+        if everyThread { shared_writes_leave_out() }
+        let takesTurns = order == .inTurn
+        for round in -3..<requests {
+            // What only the first requests do (a chain's node, a task's memory) is forgotten.
+            if round == 0 {
+                progress.ready.add(1, ordering: .sequentiallyConsistent)
+                while !progress.hasBegun.load(ordering: .sequentiallyConsistent) { usleep(100) }
+            }
+            if takesTurns { progress.waitForTurn(of: number) }
+            shared_writes_count_here(!everyThread)
+            request(number) {
+                shared_writes_count_here(false)
+                if takesTurns {
+                    progress.passTurn(from: number)
+                    progress.waitForTurn(of: number)
+                }
+                shared_writes_count_here(!everyThread)
+            }
+            shared_writes_count_here(false)
+            if takesTurns { progress.passTurn(from: number) }
+        }
+        progress.ended.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    private var counts: Counts {
         func each(_ kind: shared_writes_kind) -> Double {
             Double(shared_writes_total(kind)) / Double(threads * requests)
         }
         return Counts(
             moved: each(SHARED_WRITES_MOVED), movedCounts: each(SHARED_WRITES_MOVED_COUNTS),
-            atomic: each(SHARED_WRITES_ATOMIC), failed: each(SHARED_WRITES_FAILED), taken: each(SHARED_WRITES_TAKEN),
-            futex: each(SHARED_WRITES_FUTEX))
+            atomic: each(SHARED_WRITES_ATOMIC), foreignFrees: each(SHARED_WRITES_FOREIGN_FREES),
+            failed: each(SHARED_WRITES_FAILED), taken: each(SHARED_WRITES_TAKEN), futex: each(SHARED_WRITES_FUTEX))
     }
 }

@@ -10,35 +10,44 @@ struct Part: Sendable {
     let name: String
     /// Counts all threads: the part has some of its own.
     var everyThread = false
-    /// What one thread does for one request, for so many threads.
-    let request: @Sendable (_ threads: Int) -> @Sendable (Int) -> Void
+    /// Makes a request, for so many threads.
+    let request: @Sendable (_ threads: Int) -> Crew.Request
 
     static func all() throws -> [Part] {
-        [limiter, pool, metrics, bodies, try loops(1), try loops(4)]
+        [limiter, pool, metrics, bodies, decoding, try loops(1), try loops(4)]
     }
 
     /// A request's head, its slot, and the slot's end. There are slots for all: what waits is counted elsewhere.
     private static let limiter = Part(name: "limiter") { threads in
-        let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: threads))
-        return { _ in
+        let limiter = InFlightLimiter(
+            configuration: LimiterConfiguration(limit: threads, overloadTarget: .milliseconds(400)))
+        return { _, others in
             _ = limiter.announce()
-            limiter.tryAcquire()?.release()
+            others()
+            let slot = limiter.tryAcquire()
+            others()
+            slot?.release()
         }
     }
 
     /// An infer request, and back.
     private static let pool = Part(name: "pool of infer requests") { threads in
         let pool = RequestPool((0..<threads).map { _ in IdleRequest() }, waiters: threads)
-        return { _ in pool.tryAcquire()?.release() }
+        return { _, others in
+            let request = pool.tryAcquire()
+            others()
+            request?.release()
+        }
     }
 
     /// The counts of a request that was answered.
     private static let metrics = Part(name: "metrics") { _ in
         let metrics = ServiceMetrics()
-        return { _ in
+        return { _, others in
             var times = StageTimes()
             (times.queue, times.decode, times.inference) = (100_000, 2_000_000, 5_000_000)
             metrics.record(times, recv: 100_000, encode: 50_000, model: "mobilenet")
+            others()
             let now = MonotonicInstant.now
             metrics.ended(
                 ExchangeRecord(
@@ -53,11 +62,23 @@ struct Part: Sendable {
         final class Body: Sendable {}
         let budget = ByteBudget(total: 256 << 20, largest: 20 << 20)
         let bodies = (0..<threads).map { _ in Body() }
-        return { thread in
+        return { thread, others in
             let body = ObjectIdentifier(bodies[thread])
-            guard budget.take(105_000, for: .small, body: body) else { return }
+            guard budget.take(105_000, for: .small, body: body) else { preconditionFailure("there is room for all") }
+            others()
             budget.complete(0, body: body)
+            others()
             budget.release(105_000, body: body)
+        }
+    }
+
+    /// The memory of a picture's pixels.
+    private static let decoding = Part(name: "budget of decoding") { _ in
+        let budget = DecodeBudget()
+        return { _, others in
+            let room = budget.takeAtOnce(4 << 20)
+            others()
+            room?.release()
         }
     }
 
@@ -74,7 +95,7 @@ struct Part: Sendable {
             name: count == 1 ? "one event loop" : "\(count) event loops", everyThread: true,
             request: { threads in
                 let clients = (0..<threads).map { _ in SocketClient(port: port) }
-                return { thread in withExtendedLifetime(server) { clients[thread].request() } }
+                return { thread, _ in withExtendedLifetime(server) { clients[thread].request() } }
             })
     }
 }

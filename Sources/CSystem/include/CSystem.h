@@ -266,6 +266,9 @@ uint64_t csys_random(void);
 /// outside are blocked in it.
 int csys_thread_start(const char *name, void (*body)(void *), void *argument);
 
+/// The number of the calling thread: 1 and more, and no other thread's, not even of one that has ended.
+unsigned csys_thread_number(void);
+
 /// True if `count` more threads (256 at most) can be started. Starts them, and returns when they have ended.
 bool csys_can_start_threads(int count);
 

@@ -2,15 +2,26 @@
 ///
 /// They add up at any moment: `arrived == admitted + refused + left + waiting`, and `admitted == released + inFlight`.
 public struct LimiterCounters: Sendable, Hashable {
+    // First those that each request changes.
+
     /// Requests for a slot (not a `tryAcquire` that got none).
     public package(set) var arrived: UInt64 = 0
 
     /// Given a slot on arrival.
     public package(set) var admittedAtOnce: UInt64 = 0
-    /// Given a slot after a wait.
-    public package(set) var admittedAfterWait: UInt64 = 0
     /// Slots released.
     public package(set) var released: UInt64 = 0
+    /// Total time for which the released slots were held, in nanoseconds.
+    public package(set) var servedNanoseconds: UInt64 = 0
+    /// The largest number of slots in use at one time.
+    public package(set) var mostInFlight = 0
+
+    /// Given a slot after a wait.
+    public package(set) var admittedAfterWait: UInt64 = 0
+    /// Total time in the queue of the requests that were admitted after a wait, in nanoseconds.
+    public package(set) var waitedNanoseconds: UInt64 = 0
+    /// The largest number of requests in the queue at one time.
+    public package(set) var mostWaiting = 0
 
     /// Refused on arrival: the queue was full, or the predicted wait longer than the maximum.
     public package(set) var refusedQueueFull: UInt64 = 0
@@ -33,16 +44,6 @@ public struct LimiterCounters: Sendable, Hashable {
     public package(set) var leftDraining: UInt64 = 0
     /// The task was cancelled, in the queue or before.
     public package(set) var leftCancelled: UInt64 = 0
-
-    /// The largest number of slots in use at one time.
-    public package(set) var mostInFlight = 0
-    /// The largest number of requests in the queue at one time.
-    public package(set) var mostWaiting = 0
-
-    /// Total time in the queue of the requests that were admitted after a wait, in nanoseconds.
-    public package(set) var waitedNanoseconds: UInt64 = 0
-    /// Total time for which the released slots were held, in nanoseconds.
-    public package(set) var servedNanoseconds: UInt64 = 0
 
     package init() {}
 

@@ -29,13 +29,17 @@ public final class InFlightLimiter: Sendable {
         var drainWaiterCount: UInt64 = 0
     }
 
-    private let state: Mutex<State>
+    /// Not a `Mutex`: where threads meet, that one is handed to who waits longest, who has to be woken first, and all
+    /// others find it taken meanwhile (Benchmarks/contention).
+    private let state: Guarded<State>
     private let clock: MonotonicClock
+    /// True if any request would get a slot now. Written with the lock held, and read without it.
+    private let isOpen = Atomic(true)
 
     /// A limiter with these limits.
     public init(configuration: LimiterConfiguration, clock: MonotonicClock = .system) {
         self.clock = clock
-        state = Mutex(State(machine: LimiterStateMachine(configuration: configuration)))
+        state = Guarded(State(machine: LimiterStateMachine(configuration: configuration)))
     }
 
     deinit {
@@ -60,7 +64,10 @@ public final class InFlightLimiter: Sendable {
             throw .cancelled
         }
         let now = clock.now()
-        let (arrival, effects) = state.withLock { $0.machine.arrive(at: now, deadline: deadline, claim: claim) }
+        let (arrival, effects) = state.withLock { state in
+            defer { publish(state.machine.isOpen) }
+            return state.machine.arrive(at: now, deadline: deadline, claim: claim)
+        }
         perform(effects)
         switch arrival {
         case .admitted(let grant): return Slot(limiter: self, grant: grant)
@@ -72,13 +79,20 @@ public final class InFlightLimiter: Sendable {
     /// Returns a slot if one is free, without waiting. A refusal is not counted.
     public func tryAcquire() -> Slot? {
         let now = clock.now()
-        guard let grant = state.withLock({ $0.machine.tryArrive(at: now) }) else { return nil }
+        let grant = state.withLock { state in
+            defer { publish(state.machine.isOpen) }
+            return state.machine.tryArrive(at: now)
+        }
+        guard let grant else { return nil }
         return Slot(limiter: self, grant: grant)
     }
 
     /// To be called when the head of a request has arrived: the reason to refuse it before its body is sent, or nil if
     /// `acquire` would return a slot or wait. A refusal is counted; otherwise `acquire` counts the request later.
     public func announce(deadline: MonotonicInstant? = nil, claim: Claim = .usual) -> AdmissionError? {
+        // While there are slots for all, nobody waits: there is nothing to decide or to change, and the lock is left
+        // to those who take slots and give them back.
+        if isOpen.load(ordering: .relaxed), deadline.map({ clock.now() < $0 }) ?? true { return nil }
         let now = clock.now()
         let (refusal, effects) = state.withLock { $0.machine.announce(at: now, deadline: deadline, claim: claim) }
         perform(effects)
@@ -108,7 +122,16 @@ public final class InFlightLimiter: Sendable {
     /// A slot comes back.
     func finish(_ grant: Grant) {
         let now = clock.now()
-        perform(state.withLock { $0.machine.finish(grant, at: now) })
+        let effects = state.withLock { state in
+            defer { publish(state.machine.isOpen) }
+            return state.machine.finish(grant, at: now)
+        }
+        perform(effects)
+    }
+
+    /// To be called with the lock held, after each event that takes slots, gives them back or changes who gets them.
+    private func publish(_ isOpen: Bool) {
+        if self.isOpen.load(ordering: .relaxed) != isOpen { self.isOpen.store(isOpen, ordering: .relaxed) }
     }
 
     // MARK: Bounds
@@ -121,6 +144,7 @@ public final class InFlightLimiter: Sendable {
     ) {
         let now = clock.now()
         let effects = state.withLock { state in
+            defer { publish(state.machine.isOpen) }
             let old = state.machine.configuration
             let new = LimiterConfiguration(
                 limit: limit ?? old.limit,
@@ -156,7 +180,11 @@ public final class InFlightLimiter: Sendable {
     /// a second call may set it later.
     public func beginDraining(refusingWaiters: Bool = false) {
         let now = clock.now()
-        perform(state.withLock { $0.machine.beginDraining(refusingWaiters: refusingWaiters, at: now) })
+        let effects = state.withLock { state in
+            defer { publish(state.machine.isOpen) }
+            return state.machine.beginDraining(refusingWaiters: refusingWaiters, at: now)
+        }
+        perform(effects)
     }
 
     /// Returns when draining has begun and the last slot was released, or when the calling task is cancelled.

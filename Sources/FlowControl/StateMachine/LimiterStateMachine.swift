@@ -35,25 +35,27 @@ package struct LimiterStateMachine<Waiter> {
         case drained
     }
 
-    package private(set) var configuration: LimiterConfiguration
+    // First what each request changes, side by side: another processor has to fetch each line of it.
     package private(set) var inFlight = 0
     /// Of those, the long ones.
     package private(set) var longInFlight = 0
+    /// The time when a slot was last taken or given back: every slot that is out has been so for at least as long.
+    private var lastChange = MonotonicInstant(nanoseconds: 0)
+    private var service: ServiceTimeEstimate
+    private var shares = ClientShares()
     package private(set) var counters = LimiterCounters()
+    private var overload: OverloadDetector
+
+    package private(set) var configuration: LimiterConfiguration
     var phase = Phase.accepting
     var queue = WaiterQueue<Waiter>()
     var expiries = ExpiryHeap()
     var armed: TimerRequest?
     private var timerEpoch: UInt64 = 0
-    private var service: ServiceTimeEstimate
-    private var overload: OverloadDetector
-    private var shares = ClientShares()
     /// Slots given since one of those set aside got one.
     private var passedOver = 0
     /// One slot in so many goes to a waiter that was set aside, while others have turns.
     private static var slotsPerAside: Int { 8 }
-    /// The time when a slot was last taken or given back: every slot that is out has been so for at least as long.
-    private var lastChange = MonotonicInstant(nanoseconds: 0)
 
     package init(configuration: LimiterConfiguration) {
         self.configuration = configuration
@@ -63,6 +65,8 @@ package struct LimiterStateMachine<Waiter> {
 
     package var waiting: Int { queue.count }
     package var isDraining: Bool { phase != .accepting }
+    /// True if a request that comes now gets a slot, a long one too.
+    package var isOpen: Bool { phase == .accepting && inFlight < configuration.limit && longInFlight < mostLong }
     package var isDrained: Bool { phase == .drained }
     /// The most slots that long requests hold.
     var mostLong: Int { max(1, configuration.limit * 2 / 3) }

@@ -19,6 +19,8 @@ package struct OverloadDetector: Sendable {
     /// The time that a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
     package let target: UInt64
     package private(set) var isOverloaded = false
+    /// Since when nobody holds a slot.
+    private var idleSince: MonotonicInstant?
     private var meter = LoadMeter(window: 5e8)
     /// The same over a shorter time, so that it recovers quickly from a burst.
     private var recent = LoadMeter(window: 1.5e8)
@@ -32,8 +34,6 @@ package struct OverloadDetector: Sendable {
     private var queuedSince: MonotonicInstant?
     /// Since when no more requests arrive than are answered.
     private var settledSince: MonotonicInstant?
-    /// Since when nobody holds a slot.
-    private var idleSince: MonotonicInstant?
     private var refusals: UInt64 = 0
     /// The number of times a younger one went before a waiter that has waited for far too long, since the last time
     /// that none did.

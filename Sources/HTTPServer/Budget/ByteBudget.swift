@@ -36,6 +36,8 @@ package final class ByteBudget: Sendable {
     private let largest: Atomic<Int>
     private let state = Guarded(State())
     private let halfTaken = Atomic<Bool>(false)
+    /// True if a body overdraws. Written with the lock held.
+    private let isOverdrawn = Atomic<Bool>(false)
     private let subscribers = Guarded<[Subscriber]>([])
 
     /// The functions to call when there is too little, and when there is room again.
@@ -132,6 +134,7 @@ package final class ByteBudget: Sendable {
             if isOptional { return (false, false) }
             if fits, state.overdrawing == nil || state.overdrawing == body {
                 state.overdrawing = body
+                isOverdrawn.store(true, ordering: .relaxed)
                 state.overdrawn += min(bytes, excess)
                 use(bytes, &state)
                 return (true, false)
@@ -187,6 +190,9 @@ package final class ByteBudget: Sendable {
 
     /// The body is complete: its surplus is released, and another body may exceed the budget.
     package func complete(_ surplus: Int, body: ObjectIdentifier) {
+        // Without the lock for all that have nothing to give back. One that overdraws began to in its own `take`, on
+        // this thread, and only its own end changes that: it finds true here, whatever the others do.
+        guard surplus > 0 || isOverdrawn.load(ordering: .relaxed) else { return }
         giveBack(surplus, of: body, isEnd: true)
     }
 
@@ -216,7 +222,10 @@ package final class ByteBudget: Sendable {
             let overdraws = body != nil && state.overdrawing == body
             if overdraws { state.overdrawn = isEnd ? 0 : max(0, state.overdrawn - max(0, bytes)) }
             let freed = overdraws && isEnd
-            if freed { state.overdrawing = nil }
+            if freed {
+                state.overdrawing = nil
+                isOverdrawn.store(false, ordering: .relaxed)
+            }
             guard state.isShort, bytes > 0 || freed else { return false }
             state.isShort = false
             state.releases += 1

@@ -32,6 +32,8 @@ final class Mailbox: Sendable {
             $0.append(message)
             count.add(1, ordering: .sequentiallyConsistent)
         }
+        // Looked at first: while the loop is awake, who posts only reads it.
+        guard asleep.load(ordering: .sequentiallyConsistent) else { return }
         if asleep.exchange(false, ordering: .sequentiallyConsistent) { csys_eventfd_signal(descriptor) }
     }
 
@@ -45,7 +47,7 @@ final class Mailbox: Sendable {
 
     /// Called by the loop when it has waited: exchanges the messages for the (empty) array given.
     func collect(into empty: inout [LoopMessage]) {
-        asleep.store(false, ordering: .relaxed)
+        if asleep.load(ordering: .relaxed) { asleep.store(false, ordering: .relaxed) }
         guard count.load(ordering: .acquiring) > 0 else { return }
         messages.withLock {
             swap(&$0, &empty)

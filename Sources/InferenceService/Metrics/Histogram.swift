@@ -1,5 +1,6 @@
-/// The distribution of durations: Prometheus's histogram, in nanoseconds inside and seconds outside.
-package final class Histogram: Sendable {
+/// The distribution of durations: Prometheus's histogram, in nanoseconds inside and seconds outside. A place among
+/// counters: copies count together.
+package struct Histogram: Sendable {
     /// The upper bounds of the buckets: from 50 µs, below which nothing of a request is worth a bucket, to 30 s.
     package static let bounds: [UInt64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
@@ -9,10 +10,20 @@ package final class Histogram: Sendable {
     /// The bounds as label values.
     static let labels = bounds.map { MetricsText.seconds($0) } + ["+Inf"]
 
-    /// One counter for each bucket, one for what is over all bounds, and the sum.
-    private let counters = AtomicCounters(bounds.count + 2)
+    /// Counters that it takes: one for each bucket, one for what is over all bounds, and the sum.
+    static let size = bounds.count + 2
 
-    package init() {}
+    private let counters: StripedCounters
+    /// Its first counter.
+    private let first: Int
+
+    package init() { self.init(StripedCounters(Self.size), at: 0) }
+
+    /// One that takes ``size`` counters, from `first` on.
+    init(_ counters: StripedCounters, at first: Int) {
+        self.counters = counters
+        self.first = first
+    }
 
     /// Counts one duration.
     package func record(_ nanoseconds: UInt64) {
@@ -22,12 +33,12 @@ package final class Histogram: Sendable {
             let middle = (low + high) / 2
             if nanoseconds <= Self.bounds[middle] { high = middle } else { low = middle + 1 }
         }
-        counters.add(at: low)
-        counters.add(nanoseconds, at: Self.bounds.count + 1)
+        counters.add(at: first + low)
+        counters.add(nanoseconds, at: first + Self.bounds.count + 1)
     }
 
     /// The counts of the buckets, not cumulated; the last is over all bounds.
-    package var buckets: [UInt64] { (0...Self.bounds.count).map { counters[$0] } }
+    package var buckets: [UInt64] { (0...Self.bounds.count).map { counters[first + $0] } }
     /// All durations together, in nanoseconds.
-    package var sum: UInt64 { counters[Self.bounds.count + 1] }
+    package var sum: UInt64 { counters[first + Self.bounds.count + 1] }
 }

@@ -5,21 +5,42 @@ internal import Synchronization
 /// A chain that only grows, behind those that are there from the start. Labels come from sets that are small and
 /// bounded (routes, models, reasons), so that walking them is quicker than any table; past `most` entries everything
 /// new counts as `other`, whatever goes wrong elsewhere.
+///
+/// Who walks along it writes nothing, not even counts of references, which all processors would have to pass around:
+/// nodes are neither taken out nor freed before the list is.
 package final class LabelledList<Metric: Sendable>: Sendable {
     private final class Node: Sendable {
         let label: String
         let metric: Metric
-        let next = AtomicLazyReference<Node>()
+        /// Set once, to a node that this one holds.
+        private let following = Atomic<Unmanaged<Node>?>(nil)
 
         init(_ label: String, _ metric: Metric) {
             self.label = label
             self.metric = metric
         }
+
+        deinit {
+            following.load(ordering: .acquiring)?.release()
+        }
+
+        var next: Unmanaged<Node>? { following.load(ordering: .acquiring) }
+
+        /// Puts a node behind this one, unless there is one. Returns the one that is there then.
+        func append(_ node: Node) -> Unmanaged<Node> {
+            let new = Unmanaged.passRetained(node)
+            let (isNew, other) = following.compareExchange(
+                expected: nil, desired: new, ordering: .acquiringAndReleasing)
+            guard !isNew, let other else { return new }
+            new.release()
+            return other
+        }
     }
 
-    /// Found without the chain's atomics, each of which takes longer than comparing some labels.
-    private let known: [(label: String, metric: Metric)]
+    /// Those that are there from the start, then `other`, then the rest.
     private let first: Node
+    private let other: Node
+    private let known: Int
     private let most: Int
     private let make: @Sendable () -> Metric
 
@@ -28,36 +49,42 @@ package final class LabelledList<Metric: Sendable>: Sendable {
     package init(_ labels: [String] = [], most: Int = 512, make: @escaping @Sendable () -> Metric) {
         self.most = most
         self.make = make
-        first = Node("other", make())
-        known = labels.map { ($0, make()) }
+        known = labels.count
+        let nodes = labels.map { Node($0, make()) } + [Node("other", make())]
+        for (node, next) in zip(nodes, nodes.dropFirst()) { _ = node.append(next) }
+        (first, other) = (nodes[0], nodes[known])
     }
 
     /// The metric of a label.
-    package subscript(label: String) -> Metric {
-        for entry in known where entry.label == label { return entry.metric }
-        var node = first
-        var length = 0
+    package subscript(label: String) -> Metric { with(label) { $0 } }
+
+    /// Calls `body` with the metric of a label, which it must not keep: nobody counts a reference to it.
+    package func with<Result>(_ label: String, _ body: (Metric) -> Result) -> Result {
+        var node = Unmanaged.passUnretained(first)
+        var length = -known
         while true {
-            if node.label == label { return node.metric }
+            if node._withUnsafeGuaranteedRef({ $0.label == label }) {
+                return node._withUnsafeGuaranteedRef { body($0.metric) }
+            }
             length += 1
-            if let next = node.next.load() {
+            if let next = node._withUnsafeGuaranteedRef({ $0.next }) {
                 node = next
             } else if length > most {
-                return first.metric
+                return body(other.metric)
             } else {
                 // Another thread may have been quicker: then its node is the one that is looked at next.
-                node = node.next.storeIfNil(Node(label, make()))
+                node = node._withUnsafeGuaranteedRef { $0.append(Node(label, make())) }
             }
         }
     }
 
     /// All labels with their metrics, by label; `other` only where something was counted as it.
     package func all(where isUsed: (Metric) -> Bool = { _ in false }) -> [(label: String, metric: Metric)] {
-        var entries = known
-        var node: Node? = isUsed(first.metric) ? first : first.next.load()
+        var entries: [(label: String, metric: Metric)] = []
+        var node: Node? = first
         while let current = node {
-            entries.append((current.label, current.metric))
-            node = current.next.load()
+            if current !== other || isUsed(current.metric) { entries.append((current.label, current.metric)) }
+            node = current.next?.takeUnretainedValue()
         }
         return entries.sorted { $0.label < $1.label }
     }

@@ -2,9 +2,9 @@ internal import Inference
 
 /// The counts of one model, whatever versions of it are loaded.
 package final class ModelMetrics: Sendable {
-    /// By stage.
-    private let stages = Stage.allCases.map { _ in Histogram() }
-    private let counters = AtomicCounters(Counter.allCases.count)
+    /// The histogram of each stage, then each counter: a request counts in lines that are side by side.
+    private let numbers = StripedCounters(firstCounter + Counter.allCases.count)
+    private static let firstCounter = Stage.allCases.count * Histogram.size
 
     package enum Counter: Int, CaseIterable {
         case pictures, detections
@@ -20,7 +20,7 @@ package final class ModelMetrics: Sendable {
     package final class PipelineStage: Sendable {
         /// From the begin of the first crop of a picture to the end of the last.
         package let duration = Histogram()
-        fileprivate let counters = AtomicCounters(2)
+        fileprivate let counters = StripedCounters(2)
         /// Crops, and those of them that failed.
         package var crops: UInt64 { counters[0] }
         package var failures: UInt64 { counters[1] }
@@ -37,10 +37,10 @@ package final class ModelMetrics: Sendable {
         }
     }
 
-    func add(_ counter: Counter, _ amount: UInt64 = 1) { counters.add(amount, at: counter.rawValue) }
-    package subscript(counter: Counter) -> UInt64 { counters[counter.rawValue] }
+    func add(_ counter: Counter, _ amount: UInt64 = 1) { numbers.add(amount, at: Self.firstCounter + counter.rawValue) }
+    package subscript(counter: Counter) -> UInt64 { numbers[Self.firstCounter + counter.rawValue] }
 
-    package subscript(stage: Stage) -> Histogram { stages[stage.rawValue] }
+    package subscript(stage: Stage) -> Histogram { Histogram(numbers, at: stage.rawValue * Histogram.size) }
 
     /// Counts a load that succeeded.
     func loaded(cached: Bool, nanoseconds: UInt64) {

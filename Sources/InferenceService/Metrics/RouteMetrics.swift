@@ -8,31 +8,34 @@ package final class RouteMetrics: Sendable {
         500, 501, 503, 504, 505, 507,
     ]
 
-    private let requests = AtomicCounters(methods.count * (codes.count + 1))
     private enum Direction: Int, CaseIterable { case received, sent }
-    private let bytes = AtomicCounters(Direction.allCases.count)
+
+    /// The bytes of each direction, the histogram, then the requests.
+    private let numbers = StripedCounters(firstRequests + methods.count * (codes.count + 1))
+    private static let firstRequests = Direction.allCases.count + Histogram.size
+
     /// From the request's first byte to the answer's last.
-    package let duration = Histogram()
+    package var duration: Histogram { Histogram(numbers, at: Direction.allCases.count) }
 
     /// Counts one request.
     func record(method: String, code: Int, received: Int, sent: Int) {
         let row = Self.methods.firstIndex(of: method) ?? Self.methods.count - 1
         let column = Self.codes.firstIndex(of: code) ?? Self.codes.count
-        requests.add(at: row * (Self.codes.count + 1) + column)
-        bytes.add(UInt64(clamping: received), at: Direction.received.rawValue)
-        bytes.add(UInt64(clamping: sent), at: Direction.sent.rawValue)
+        numbers.add(at: Self.firstRequests + row * (Self.codes.count + 1) + column)
+        numbers.add(UInt64(clamping: received), at: Direction.received.rawValue)
+        numbers.add(UInt64(clamping: sent), at: Direction.sent.rawValue)
     }
 
     /// Bytes of bodies.
-    package var bytesReceived: UInt64 { bytes[Direction.received.rawValue] }
-    package var bytesSent: UInt64 { bytes[Direction.sent.rawValue] }
+    package var bytesReceived: UInt64 { numbers[Direction.received.rawValue] }
+    package var bytesSent: UInt64 { numbers[Direction.sent.rawValue] }
 
     /// The counts above 0; 0 is the code of a client that was gone, nil of any other status.
     package var counts: [(method: String, code: String, count: UInt64)] {
         var result: [(method: String, code: String, count: UInt64)] = []
         for (row, method) in Self.methods.enumerated() {
             for column in 0...Self.codes.count {
-                let count = requests[row * (Self.codes.count + 1) + column]
+                let count = numbers[Self.firstRequests + row * (Self.codes.count + 1) + column]
                 guard count > 0 else { continue }
                 let code = column < Self.codes.count ? String(Self.codes[column]) : "other"
                 result.append((method, code == "0" ? "none" : code, count))

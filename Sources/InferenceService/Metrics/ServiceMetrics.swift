@@ -53,15 +53,16 @@ package final class ServiceMetrics: Sendable {
     /// without it, the stages' sum.
     @inline(never)  // so that a profile tells what it costs (Benchmarks/overhead/instructions)
     package func record(_ times: StageTimes, recv: UInt64, encode: UInt64, model: String, total: UInt64? = nil) {
-        let metrics = models[model]
-        metrics.add(.pictures)
-        metrics[.recv].record(recv)
-        metrics[.queue].record(times.queue)
-        metrics[.decode].record(times.decode)
-        metrics[.infer].record(times.inference)
-        if times.postprocess > 0 { metrics[.postprocess].record(times.postprocess) }
-        metrics[.encode].record(encode)
-        metrics[.total].record(total ?? recv &+ times.sum &+ encode)
+        models.with(model) { metrics in
+            metrics.add(.pictures)
+            metrics[.recv].record(recv)
+            metrics[.queue].record(times.queue)
+            metrics[.decode].record(times.decode)
+            metrics[.infer].record(times.inference)
+            if times.postprocess > 0 { metrics[.postprocess].record(times.postprocess) }
+            metrics[.encode].record(encode)
+            metrics[.total].record(total ?? recv &+ times.sum &+ encode)
+        }
     }
 
     /// Counts the detections in one picture.
@@ -105,11 +106,12 @@ package final class ServiceMetrics: Sendable {
 
     /// A request that is over.
     package func ended(_ record: ExchangeRecord, route: String) {
-        let metrics = routes[route]
-        metrics.record(
-            method: record.method?.rawValue ?? "other", code: record.status?.code ?? 0,
-            received: record.bodyBytesReceived, sent: record.bodyBytesSent)
-        metrics.duration.record(record.end.nanoseconds(since: record.firstByte))
+        routes.with(route) { metrics in
+            metrics.record(
+                method: record.method?.rawValue ?? "other", code: record.status?.code ?? 0,
+                received: record.bodyBytesReceived, sent: record.bodyBytesSent)
+            metrics.duration.record(record.end.nanoseconds(since: record.firstByte))
+        }
         guard case .clientGone(let stage) = record.outcome else { return }
         switch stage {
         case .head: cancelled(at: .head)

@@ -138,10 +138,8 @@ package final class DecodeBudget: Sendable {
         _ bytes: Int, for claim: Claim = .usual, until deadline: MonotonicInstant?
     ) async throws(AdmissionError) -> Room? {
         guard bytes >= Self.free else { return nil }
+        if let room = takeAtOnce(bytes, for: claim) { return room }
         let client = claim.client
-        if state.withLock({ $0.takeAtOnce(bytes, for: client) }) {
-            return Room(waited: 0, bytes: bytes, client: client, budget: self)
-        }
         let start = MonotonicInstant.now
         switch await wait(bytes, of: client, until: deadline) {
         case .admitted:
@@ -150,6 +148,12 @@ package final class DecodeBudget: Sendable {
         case .expired: throw .deadlineExceeded
         case .cancelled: throw .cancelled
         }
+    }
+
+    /// Room for a picture of so many bytes if there is some now and nobody waits; else nil.
+    package func takeAtOnce(_ bytes: Int, for claim: Claim = .usual) -> Room? {
+        guard state.withLock({ $0.takeAtOnce(bytes, for: claim.client) }) else { return nil }
+        return Room(waited: 0, bytes: bytes, client: claim.client, budget: self)
     }
 
     private func wait(_ bytes: Int, of client: Int, until deadline: MonotonicInstant?) async -> Outcome {
