@@ -68,6 +68,27 @@ import Testing
         #expect(Double(held) / Double(draws) >= (LongTests.areAskedFor ? 0.9 : 0.8))
     }
 
+    @Test(
+        "where many classes overlap in few numbers, nearest means are told to be as good as they are",
+        arguments: [3, 5, 20])
+    func overlappingClassesAreNotToldToBeWorse(each: Int) throws {
+        var random = SplitMix(seed: 64 + UInt64(each))
+        var difference = 0.0
+        let draws = each < 20 ? 120 : 30
+        for _ in 0..<draws {
+            let clouds = Clouds(classes: 15, dimension: 4, spread: 1.5, &random)
+            let set = try clouds.set(each: each, &random)
+            let told = try #require(Evaluator.evaluate(.nearestMean, set)?.accuracy)
+            let head = try #require(TaughtHead(.nearestMean, set))
+            var right = 0
+            for label in clouds.middles.indices {
+                for _ in 0..<40 where head.answer(clouds.example(of: label, &random))?.first == label { right += 1 }
+            }
+            difference += told - Double(right) / Double(40 * clouds.middles.count)
+        }
+        #expect(abs(difference / Double(draws)) < 0.02, "\(difference / Double(draws))")
+    }
+
     @Test("with separable classes 95 percent of strangers and at most 10 percent of members are rejected")
     func strangersAreFoundWhereClassesAreSeparable() throws {
         var random = SplitMix(seed: 5)

@@ -140,11 +140,13 @@ package enum Evaluator {
         }
     }
 
-    /// The distance that one more picture of these classes exceeds with a probability of 5 % at most; with few examples
-    /// the greatest.
+    /// The distance that one more picture of these classes exceeds with a probability of 5 %, between those of two
+    /// examples where none is; with few examples the greatest. (Weibull's quantile; Hyndman and Fan's sixth.)
     static func threshold(_ distances: [Float]) -> Float? {
-        guard !distances.isEmpty else { return nil }
-        let rank = (Double(distances.count + 1) * acceptedShare).rounded(.up)
-        return distances.sorted()[min(distances.count, Int(rank)) - 1]
+        guard let greatest = distances.max() else { return nil }
+        let rank = Double(distances.count + 1) * acceptedShare
+        guard rank < Double(distances.count) else { return greatest }
+        let (sorted, place) = (distances.sorted(), max(1, Int(rank)))
+        return sorted[place - 1] + Float(rank - Double(place)) * (sorted[place] - sorted[place - 1])
     }
 }
