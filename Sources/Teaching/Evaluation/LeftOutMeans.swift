@@ -4,8 +4,8 @@
 /// Dividing by its length therefore costs a class that lacks an example more than the others, and a new picture, for
 /// which no class lacks one, would be answered right more often than the test says: with two examples of a class by ten
 /// points and more. So the means are made without the example, and divided by the lengths that they would have with one
-/// more: those with the example itself would be short where it is unlike the others, and it would look nearer than a new
-/// picture that is as unlike them.
+/// more. Not by those with the example itself: where it is unlike the others that one is short, and the example would
+/// look nearer than a new picture that is as unlike them.
 struct LeftOutMeans {
     /// The length of the mean of each class with all its examples.
     private let lengths: [Double]
@@ -17,8 +17,8 @@ struct LeftOutMeans {
         lengths = ClassMeans(set, rows: rows, centering: Centering(set, rows: rows)).lengths
     }
 
-    /// The length to expect of the mean of `count` directions and one more of their class, by that of the mean of `count`.
-    /// Nil for one direction, which tells nothing about how much they differ.
+    /// The length to expect of the mean of `count` directions and one more of their class, by that of the mean of
+    /// `count`. Nil for one direction, which tells nothing about how much they differ.
     ///
     /// The square of a mean's length is that of the part that all share, and a share of the rest that falls with their
     /// number. The shared part is taken to be no less than nothing.
