@@ -2,9 +2,10 @@ import Foundation
 import Teaching
 
 // Measures what teaching does with embeddings.
-// usage: teachbench accuracy FOLDER NAME DRAWS | cost METHOD CLASSES EACH DIMENSION
+// usage: teachbench accuracy FOLDER NAME DRAWS [auto] | cost METHOD CLASSES EACH DIMENSION
 //
 // FOLDER has NAME.npy (float32, [pictures, dimension]) and NAME.txt (the class of each, one a line). A line of JSON for each measurement.
+// "auto" leaves out the methods that are compared with it.
 
 func fail(_ reason: String) -> Never {
     FileHandle.standardError.write(Data("teachbench: \(reason)\n".utf8))
@@ -243,11 +244,12 @@ func measureCost(classes: Int, each: Int, dimension: Int, method: TeachingMethod
 
 let arguments = CommandLine.arguments
 switch arguments.dropFirst().first {
-case "accuracy" where arguments.count == 5:
+case "accuracy" where arguments.count == 5 || arguments.count == 6 && arguments[5] == "auto":
     guard let draws = Int(arguments[4]), draws > 0 else { fail("DRAWS: expected a number") }
     let pool = try Pool(arguments[3], in: URL(filePath: arguments[2]))
     for each in [1, 5, 20] {
-        for method in [nil] + TeachingMethod.allCases.map(Optional.some) where method != .logistic || each > 1 {
+        let methods = arguments.count == 6 ? [] : TeachingMethod.allCases
+        for method in [nil] + methods.map(Optional.some) where method != .logistic || each > 1 {
             measureAccuracy(pool, each: each, method: method, draws: method == .logistic ? min(20, draws) : draws)
         }
     }
@@ -258,5 +260,5 @@ case "cost" where arguments.count == 6:
         let dimension = Int(arguments[5]), classes > 1, each > 0, dimension > 0
     else { fail("cost METHOD CLASSES EACH DIMENSION") }
     try measureCost(classes: classes, each: each, dimension: dimension, method: method)
-default: fail("usage: teachbench accuracy FOLDER NAME DRAWS | cost METHOD CLASSES EACH DIMENSION")
+default: fail("usage: teachbench accuracy FOLDER NAME DRAWS [auto] | cost METHOD CLASSES EACH DIMENSION")
 }
