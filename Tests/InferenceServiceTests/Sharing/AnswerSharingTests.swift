@@ -281,7 +281,8 @@ import Testing
                 }.outcome
             }
             // One that leaves while it computes for itself alone cancels that.
-            let allowed = (leaves ? ["gone", "work cancelled"] : []) + (deadlines ? ["late"] : []) + (fails ? ["failed"] : [])
+            let allowed =
+                (leaves ? ["gone", "work cancelled"] : []) + (deadlines ? ["late"] : []) + (fails ? ["failed"] : [])
             tasks.append((number, allowed, task))
             if leaves { task.cancel() }
             if random.next() % 8 == 0 { await Task.yield() }
