@@ -6,8 +6,8 @@ internal import Synchronization
 /// bounded (routes, models, reasons), so that walking them is quicker than any table; past `most` entries everything
 /// new counts as `other`, whatever goes wrong elsewhere.
 ///
-/// Who walks along it writes nothing, not even counts of references, which all processors would have to pass around:
-/// nodes are neither taken out nor freed before the list is.
+/// A walk along it writes nothing, not even counts of references, which all processors would have to pass around: nodes
+/// are neither taken out nor freed before the list is.
 package final class LabelledList<Metric: Sendable>: Sendable {
     private final class Node: Sendable {
         let label: String

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A fixed number of counters that many threads add to at the same time. They only grow.
 ///
-/// Each thread adds in memory of its own, so that no processor waits for a line that another has written. Who reads a
-/// counter sums up: all that was added before is in the sum, and a later sum is never smaller. There are 64 stripes;
+/// Each thread adds in memory of its own, so that no processor waits for a line that another has written. A read sums
+/// up: all that was added before is in the sum, and a later sum is never smaller. There are 64 stripes;
 /// where there are more threads, some share one, and nothing is lost, for additions are atomic. A stripe takes memory
 /// once its first thread has counted.
 package final class StripedCounters: Sendable {
