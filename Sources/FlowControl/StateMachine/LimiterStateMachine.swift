@@ -377,10 +377,10 @@ package struct LimiterStateMachine<Waiter> {
 
     /// Tells the detector of overload what a request that comes now finds.
     private mutating func showQueue(at now: MonotonicInstant) {
-        let withTurns = queue.count - queue.aside
+        let withTurns = queue.count - queue.aside, capacity = configuration.effectiveCapacity
         overload.foundQueue(
             wait: predictedWaitNanoseconds(ahead: withTurns, at: now),
-            isNearlyFull: withTurns * 5 >= configuration.effectiveCapacity * 4, at: now)
+            isNearlyFull: withTurns >= capacity - capacity / 5, at: now)
     }
 
     /// Refuses an arrival. A refusal because the queue is full may be the sign of overload.
