@@ -59,6 +59,15 @@ import Testing
         #expect(choice.variantWins)
     }
 
+    @Test("the variant is chosen if it is a tenth faster, and kept until it is a tenth slower")
+    func itIsKeptWhereBothTakeTheSame() {
+        var choice = SingleStreamChoice()
+        for (variant, wins) in [(950, false), (880, true), (1_080, true), (1_120, false), (920, false), (880, true)] {
+            _ = run(3_000, &choice, usual: { _ in 1_000 }, variant: { _ in UInt64(variant) })
+            #expect(choice.variantWins == wins, "\(variant)")
+        }
+    }
+
     @Test("a single delayed prediction or noise in the times does not change the choice of the variant")
     func oneThatWasHeldUpChangesNothing() {
         var choice = SingleStreamChoice()

@@ -1,7 +1,9 @@
 /// Chooses how single-stream predictions run, by measured times: like all others, or on the variant with more threads.
 ///
 /// More threads do not help if other programs use the processors, or for small models; and each takes processor time.
-/// So the variant must be a tenth faster, which is measured repeatedly.
+/// So the variant must be a tenth faster, which is measured repeatedly. Once chosen, it is kept until it is a tenth slower:
+/// on processors that others use too, both ways take the same time now and then, and to change between them makes the
+/// slowest hundredth slower.
 package struct SingleStreamChoice: Sendable {
     /// A mean in which the last eight or so count most, in nanoseconds.
     private struct Mean: Sendable {
@@ -29,8 +31,10 @@ package struct SingleStreamChoice: Sendable {
     private static let shortestInterval = 4, longestInterval = 1_024
     /// A time has changed that is longer or shorter by this factor.
     private static let change = 1.5
-    /// The most that the variant may take, as a part of the usual time.
-    private static let worth = 0.9
+    /// The most that the variant may take to be chosen and to be kept, as parts of the usual time.
+    private static let worth = 0.9, bearable = 1.1
+    /// True if the variant won the last comparison.
+    private var isChosen = false
 
     /// Nothing is known yet.
     package init() {}
@@ -56,6 +60,7 @@ package struct SingleStreamChoice: Sendable {
         let (won, time) = (variantWins, Double(time))
         let isSurprise = onVariant ? isWorth(time, insteadOf: usual.value) : !isWorth(variant.value, insteadOf: time)
         if onVariant { variant.add(time) } else { usual.add(time) }
+        isChosen = isKnown && isWorth(variant.value, insteadOf: usual.value)
         if won != variantWins || onVariant != won && isSurprise { compareSoon() }
     }
 
@@ -64,11 +69,13 @@ package struct SingleStreamChoice: Sendable {
         left = min(left, interval)
     }
 
-    private func isWorth(_ time: Double, insteadOf other: Double) -> Bool { time <= other * Self.worth }
+    private func isWorth(_ time: Double, insteadOf other: Double) -> Bool {
+        time <= other * (isChosen ? Self.bearable : Self.worth)
+    }
 
     /// True if the variant takes enough less to be worth its processor time and memory; also true as long as that is
     /// not known.
-    package var variantWins: Bool { !isKnown || isWorth(variant.value, insteadOf: usual.value) }
+    package var variantWins: Bool { !isKnown || isChosen }
 
     private var isKnown: Bool { min(usual.count, variant.count) >= Self.samples }
 }
