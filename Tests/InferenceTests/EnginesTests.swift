@@ -166,12 +166,18 @@ struct EnginesTests {
         return condition()
     }
 
-    @Test("streams of one thread are those of ONNX Runtime alone, and one stream is one", arguments: engines)
-    func streamsOfOneThread(engine: EnginePreference) async throws {
+    /// The file of `small`, to be read by `engine`.
+    private func small(on engine: EnginePreference) throws -> ModelSource {
         let path = folder.url.appendingPathComponent("model.onnx")
         try Self.small.bytes.write(to: path)
         var source = ModelSource(path: path.path)
         source.engine.preference = engine
+        return source
+    }
+
+    @Test("streams of one thread are those of ONNX Runtime alone, and one stream is one", arguments: engines)
+    func streamsOfOneThread(engine: EnginePreference) async throws {
+        let source = try small(on: engine)
         var options = CompileOptions()
         options.threads = 2
         options.streamsOfOneThread = 3
@@ -187,10 +193,7 @@ struct EnginesTests {
     /// The time of each layer.
     @Test("profiling lists every pooling layer of a model", arguments: engines)
     func layersAreMeasured(engine: EnginePreference) async throws {
-        let path = folder.url.appendingPathComponent("model.onnx")
-        try Self.small.bytes.write(to: path)
-        var source = ModelSource(path: path.path)
-        source.engine.preference = engine
+        let source = try small(on: engine)
         var options = CompileOptions()
         options.profiling = true
         options.streams = 1

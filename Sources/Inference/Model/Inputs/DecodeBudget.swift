@@ -1,6 +1,5 @@
 package import FlowControl
 internal import ImagePipeline
-internal import Synchronization
 package import SystemSupport
 
 /// The memory of all pictures that are decoded at the same time, over all models. The limit of requests in flight of
@@ -102,7 +101,7 @@ package final class DecodeBudget: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Bounds nothing until ``use(total:)`` is called.
     package init() {}

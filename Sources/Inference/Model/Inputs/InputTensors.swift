@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import SystemSupport
 
 /// The input tensors of one prediction, one per input in the plan's order.
 struct InputTensors: Sendable {
@@ -11,7 +11,7 @@ struct InputTensors: Sendable {
 final class InputTensorPool: Sendable {
     private let compiled: any CompiledModel
     private let plans: [InputPlan]
-    private let idle = Mutex<[InputTensors]>([])
+    private let idle = Guarded<[InputTensors]>([])
     private let capacity: Int
     private let isPooled: Bool
 

@@ -1,11 +1,10 @@
 internal import FlowControl
-internal import Synchronization
 internal import SystemSupport
 
 /// The infer requests of a model: a prediction waits until one is free.
 package final class RequestPool: Sendable {
     private let turns: InFlightLimiter
-    private let idle: Mutex<[any InferRequest]>
+    private let idle: Guarded<[any InferRequest]>
     let count: Int
     /// The engine's threads, where these are for single-stream predictions; nil for all others.
     let singleStreamThreads: Int?
@@ -16,7 +15,7 @@ package final class RequestPool: Sendable {
     package init(_ requests: [any InferRequest], waiters: Int, singleStreamThreads: Int? = nil) {
         count = requests.count
         self.singleStreamThreads = singleStreamThreads
-        idle = Mutex(requests)
+        idle = Guarded(requests)
         // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this
         // queue never refuses.
         turns = InFlightLimiter(

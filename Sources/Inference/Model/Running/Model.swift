@@ -31,7 +31,7 @@ public final class Model: Sendable {
     let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
     /// Statistics since it was loaded.
     public var statistics: ModelStatistics { counted.withLock { $0 } }
-    let counted = Mutex(ModelStatistics())
+    let counted = Guarded(ModelStatistics())
     /// The device that it runs on.
     package var device: String { compiled.executionDevices }
     /// The number of infer requests: predictions that can be in the engine at the same time.

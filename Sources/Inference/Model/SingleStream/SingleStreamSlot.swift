@@ -10,11 +10,11 @@ final class SingleStreamSlot: Sendable {
         /// The time when the variant may be compiled again, on CLOCK_MONOTONIC.
         var notBefore: UInt64 = 0
         var report = SingleStreamReport()
-        /// A structure's field, for a closure that is itself what a `Mutex` holds is wrapped again at each use.
+        /// A structure's field, for a closure that is itself what a `Guarded` holds is wrapped again at each use.
         var tell: @Sendable (SingleStreamReport) -> Void = { _ in }
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let recipe: SingleStreamVariant.Recipe?
     private let worth: SingleStreamPolicy.Worth
     private let predictions = Atomic<UInt64>(0)
@@ -29,7 +29,7 @@ final class SingleStreamSlot: Sendable {
         self.worth = worth
         var state = State()
         state.report.threads = recipe?.options.threads ?? 0
-        self.state = Mutex(state)
+        self.state = Guarded(state)
     }
 
     /// The state of the variant; nil for a model that needs none.
