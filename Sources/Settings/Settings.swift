@@ -79,7 +79,7 @@ package struct Settings: Sendable, Hashable {
     package var probeHalfClosed = true
     package var maxConnections = 4096
     package var maxRequestsPerConnection = 100_000
-    package var eventLoops = 1
+    package var eventLoops: Int?
 
     // Operation.
     package var drainDelay = 0.0

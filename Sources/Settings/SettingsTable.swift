@@ -342,9 +342,10 @@ package enum SettingsTable {
                     + "clients."
             )
             .needingRestart,
-            .integer(
+            .automatic(
                 "event_loops", \.eventLoops, 1...64,
-                "Threads for network I/O. One serves tens of thousands of requests a second."
+                "Threads for network I/O. One serves tens of thousands of requests a second. auto: one for every 16 processors that this "
+                    + "process may use, at least one."
             )
             .needingRestart,
         ])

@@ -51,6 +51,8 @@ public struct Sizing: Sendable, Hashable {
     public let pixels: Derived<Int>
     /// Open connections.
     public let connections: Derived<Int>
+    /// Threads that accept connections, read requests and write answers.
+    public let eventLoops: Derived<Int>
 
     /// The limits for `resources`.
     public init(_ resources: HostResources, ceilings: Ceilings = Ceilings(), given: Given = Given()) {
@@ -109,6 +111,7 @@ public struct Sizing: Sendable, Hashable {
             in: { "\($0)" },
             because: "half of the memory (\(memoryText)) for \(slots.value) pictures at 6 bytes a pixel")
         connections = Self.connections(resources, memoryText, ceiling: ceilings.connections)
+        eventLoops = Self.eventLoops(processors: cpus.value)
     }
 
     /// The limits for this process.
@@ -169,6 +172,12 @@ public struct Sizing: Sendable, Hashable {
             : capped(
                 byMemory, at: ceiling, atLeast: 16, in: { "\($0)" },
                 because: "a sixteenth of the memory (\(memoryText)) at 32 KiB each")
+    }
+
+    private static func eventLoops(processors: Int) -> Derived<Int> {
+        // A loop takes about 0.1 ms for a picture of 105 KB, and decoder and engine several milliseconds.
+        let each = 16
+        return Derived(min(max(1, processors / each), 16), because: "one for every \(each) processors, from 1 to 16")
     }
 
     /// The derived value between its bounds, and which of the three it is.

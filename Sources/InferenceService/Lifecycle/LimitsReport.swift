@@ -63,6 +63,7 @@ package struct LimitsReport: Sendable {
                 name: "max_total_decode", value: Units.bytes(plan.decodeBudget.value), reason: plan.decodeBudget.reason,
                 isLowered: false),
             number("max_connections", sizing.connections, configured: settings.maxConnections),
+            automatic("event_loops", settings.eventLoops, sizing.eventLoops),
         ]
         // Last: a change finds the other rows where they were.
         if let summary = resources.topology.summary {

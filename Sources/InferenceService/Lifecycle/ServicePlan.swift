@@ -199,7 +199,7 @@ package struct ServicePlan {
         configuration.listeners = listening.listeners
         configuration.trustedProxies = trustedProxies
         configuration.serverName = "ocelli/\(OcelliVersion.number)"
-        configuration.eventLoops = settings.eventLoops
+        configuration.eventLoops = settings.eventLoops ?? sizing.eventLoops.value
         configuration.maxBodyBytes = sizing.bodyBytes.value
         configuration.maxTotalBodyBytes = sizing.bodyBudgetBytes.value
         configuration.maxTotalAnswerBytes = answerBudget.value

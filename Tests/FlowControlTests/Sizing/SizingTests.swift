@@ -13,18 +13,19 @@ import Testing
         return Sizing(HostResources(files))
     }
 
-    /// `threads streams requests slots | queue body bodies pixels connections`
+    /// `threads streams requests slots | queue body bodies pixels connections | event loops`
     private static let table: [(cpus: Int, mebibytes: UInt64, expected: String)] = [
-        (1, 1024, "1 1 1 2 | 256 20971520 134217728 44739242 2048"),
-        (2, 24576, "2 2 2 3 | 256 20971520 268435456 64000000 4096"),
-        (4, 8192, "4 4 4 6 | 256 20971520 268435456 64000000 4096"),
-        (6, 8192, "6 6 6 9 | 256 20971520 268435456 64000000 4096"),
-        (16, 32768, "16 16 16 24 | 256 20971520 268435456 64000000 4096"),
-        (17, 32768, "17 16 16 24 | 256 20971520 268435456 64000000 4096"),
-        (40, 65536, "40 20 20 30 | 256 20971520 268435456 64000000 4096"),
-        (2, 128, "2 2 2 3 | 64 8388608 16777216 3728270 256"),
-        (64, 64, "64 32 32 48 | 48 4194304 8388608 1000000 128"),
-        (1, 1, "1 1 1 2 | 4 524288 1048576 1000000 16"),
+        (1, 1024, "1 1 1 2 | 256 20971520 134217728 44739242 2048 | 1"),
+        (2, 24576, "2 2 2 3 | 256 20971520 268435456 64000000 4096 | 1"),
+        (4, 8192, "4 4 4 6 | 256 20971520 268435456 64000000 4096 | 1"),
+        (6, 8192, "6 6 6 9 | 256 20971520 268435456 64000000 4096 | 1"),
+        (16, 32768, "16 16 16 24 | 256 20971520 268435456 64000000 4096 | 1"),
+        (17, 32768, "17 16 16 24 | 256 20971520 268435456 64000000 4096 | 1"),
+        (40, 65536, "40 20 20 30 | 256 20971520 268435456 64000000 4096 | 2"),
+        (2, 128, "2 2 2 3 | 64 8388608 16777216 3728270 256 | 1"),
+        (64, 64, "64 32 32 48 | 48 4194304 8388608 1000000 128 | 4"),
+        (1, 1, "1 1 1 2 | 4 524288 1048576 1000000 16 | 1"),
+        (512, 1 << 20, "512 256 256 384 | 384 20971520 268435456 64000000 4096 | 16"),
     ]
 
     @Test("all sizes follow from the CPUs and the memory", arguments: table)
@@ -34,7 +35,9 @@ import Testing
         let bounds = [it.queueCapacity, it.bodyBytes, it.bodyBudgetBytes, it.pixels, it.connections].map {
             "\($0.value)"
         }
-        #expect(engine.joined(separator: " ") + " | " + bounds.joined(separator: " ") == expected)
+        #expect(
+            engine.joined(separator: " ") + " | " + bounds.joined(separator: " ") + " | \(it.eventLoops.value)"
+                == expected)
     }
 
     @Test("every derived size has its reason")
@@ -43,7 +46,7 @@ import Testing
         let reasons = [
             it.inferenceThreads.reason, it.streams.reason, it.inferRequests.reason, it.slots.reason,
             it.queueCapacity.reason, it.bodyBytes.reason, it.bodyBudgetBytes.reason, it.pixels.reason,
-            it.connections.reason,
+            it.connections.reason, it.eventLoops.reason,
         ]
         #expect(
             reasons == [
@@ -56,6 +59,7 @@ import Testing
                 "an eighth of the memory (1 GiB)",
                 "half of the memory (1 GiB) for 3 pictures at 6 bytes a pixel",
                 "three quarters of the 1024 files that may be open",
+                "one for every 16 processors, from 1 to 16",
             ])
     }
 
