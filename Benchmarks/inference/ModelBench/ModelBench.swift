@@ -8,6 +8,7 @@ import SystemSupport
 ///     modelbench serial MODEL ROUNDS PICTURE...       serial and concurrent rounds on the pictures, alternating
 ///     modelbench memory MODEL LIMIT COUNT PICTURE...  the peak of memory while COUNT pictures are predicted; LIMIT 0: none
 ///     modelbench rounds MODEL SECONDS                 a round of predictions for each line of standard input
+///     modelbench answers MODEL PICTURE...             a prediction for each line of standard input: a number and a picture's index
 ///     modelbench batch MODEL ROUNDS                   batches of 1 to 16 in one inference, beside concurrent singles
 ///
 /// Models run as the daemon runs them by default: the throughput hint, f32, a thread and a stream for each processor.
@@ -16,7 +17,8 @@ enum ModelBench {
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard let mode = arguments.first, arguments.count >= 3 else {
-            FileHandle.standardError.write(Data("usage: modelbench serial|memory|rounds|batch MODEL ...\n".utf8))
+            FileHandle.standardError.write(
+                Data("usage: modelbench serial|memory|rounds|answers|batch MODEL ...\n".utf8))
             exit(2)
         }
         let path = arguments[1]
@@ -24,8 +26,10 @@ enum ModelBench {
         case "serial": try await serial(path, rounds: Int(arguments[2]) ?? 5, pictures: Array(arguments.dropFirst(3)))
         case "memory":
             try await memory(
-                path, limit: Int(arguments[2]) ?? 0, count: Int(arguments[3]) ?? 500, pictures: Array(arguments.dropFirst(4)))
+                path, limit: Int(arguments[2]) ?? 0, count: Int(arguments[3]) ?? 500,
+                pictures: Array(arguments.dropFirst(4)))
         case "rounds": try await rounds(path, seconds: Double(arguments[2]) ?? 3)
+        case "answers": try await answers(path, pictures: Array(arguments.dropFirst(2)))
         case "batch": try await batch(path, rounds: Int(arguments[2]) ?? 20)
         default: exit(2)
         }
@@ -85,7 +89,8 @@ enum ModelBench {
         print(
             "{\"pictures\": \(images.count), \"rounds\": \(rounds), \"instances\": \(model.instances), "
                 + "\"serial_ms\": \(1e3 * median(one)), \"concurrent_ms\": \(1e3 * median(all)), "
-                + "\"ratio\": \(median(ratios)), \"ratio_least\": \(ratios.min() ?? 0), \"ratio_most\": \(ratios.max() ?? 0)}")
+                + "\"ratio\": \(median(ratios)), \"ratio_least\": \(ratios.min() ?? 0), \"ratio_most\": \(ratios.max() ?? 0)}"
+        )
     }
 
     // MARK: Memory
@@ -144,6 +149,30 @@ enum ModelBench {
             }
             print(Double(count) * 1e9 / Double(MonotonicInstant.now.nanoseconds(since: start)))
             fflush(nil)
+        }
+    }
+
+    // MARK: Answers, for a load generator
+
+    /// Writes "ready", and the number and a status for each line, in the order in which they end. Benchmarks/loadgen/client.c does
+    /// the same over HTTP. On the main thread, which waits for input: the pool's threads decode.
+    @MainActor static func answers(_ path: String, pictures: [String]) async throws {
+        let model = try await Model.load(contentsOf: path, configuration: configuration())
+        let images = try load(pictures)
+        print("ready")
+        fflush(nil)
+        await withDiscardingTaskGroup { group in
+            while let line = readLine() {
+                let parts = line.split(separator: " ")
+                guard parts.count == 2, let index = Int(parts[1]), images.indices.contains(index) else { continue }
+                let (number, image) = (String(parts[0]), images[index])
+                group.addTask {
+                    let answer = try? await model.classification(of: image, top: 5)
+                    let text = Array("\(number) \(answer == nil ? 500 : 200)\n".utf8)
+                    // One call: a line this short is written whole.
+                    _ = text.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+                }
+            }
         }
     }
 
