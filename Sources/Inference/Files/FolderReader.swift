@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SystemSupport
 
 /// Reads model folders: a missing entry differs from an unreadable one, because the one means that a model is gone and
 /// the other does not.
@@ -26,22 +27,10 @@ package struct FolderReader: Sendable {
     package static let disk = FolderReader(names: names(in:), kind: kind(of:))
 
     private static func names(in folder: String) throws(FileFailure) -> [String] {
-        guard let stream = opendir(folder) else { throw FileFailure(code: errno) }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while true {
-            // The end and a failure look the same except for errno.
-            errno = 0
-            guard let entry = readdir(stream) else {
-                guard errno == 0 else { throw FileFailure(code: errno) }
-                return names
-            }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: name.pointee)) {
-                    String(cString: $0)
-                }
-            }
-            if name != ".", name != ".." { names.append(name) }
+        do throws(SystemError) {
+            return try FolderNames.read(folder)
+        } catch {
+            throw FileFailure(code: error.number)
         }
     }
 

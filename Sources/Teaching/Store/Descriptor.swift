@@ -102,16 +102,11 @@ enum Folders {
     }
 
     static func names(in path: String) throws(TeachingError) -> [String] {
-        guard let folder = opendir(path) else { throw Descriptor.failure("read", path, errno) }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
+        do throws(SystemError) {
+            return try FolderNames.read(path).sorted()
+        } catch {
+            throw Descriptor.failure("read", path, error.number)
         }
-        return names.sorted()
     }
 
     /// The sizes of the files in a folder and its folders.

@@ -49,12 +49,9 @@ extension Model {
         await Self.gate.run(Self.gate.arrive(LoadCost())) {
             let start = MonotonicInstant.now
             let before = Process.residentBytes
-            let compiled: Result<SingleStreamVariant, EngineError> = await LoaderThread.run {
-                do throws(EngineError) {
-                    return .success(try SingleStreamVariant(recipe))
-                } catch {
-                    return .failure(error)
-                }
+            // The client that made it necessary sends its next request meanwhile.
+            let compiled = await LoaderThread.run {
+                LowPriority.run { Result { () throws(EngineError) in try SingleStreamVariant(recipe) } }
             }
             let result = await self.warmUp(compiled)
             let after = Process.residentBytes
