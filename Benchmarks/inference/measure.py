@@ -153,7 +153,8 @@ def overload():
                 f"http://127.0.0.1:{port}/v1/classify", data=body, headers={"Content-Type": "image/jpeg"})).read()
 
         def load(rate, seconds):
-            command = [generator, "127.0.0.1", port, "/v1/classify", picture, f"{rate:.1f}", str(seconds), "4000"]
+            command = [generator, "127.0.0.1", port, "/v1/classify", picture, f"{rate:.1f}", str(seconds), "4000", "0", "0", "0",
+                       "Cache-Control: no-store"]
             # The generator stands for another machine: it should not wait for the daemon's threads.
             if os.geteuid() == 0:
                 command = ["nice", "-n", "-10"] + command

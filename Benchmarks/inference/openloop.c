@@ -1,7 +1,7 @@
 // An open-loop load generator for HTTP/1.1: requests are sent when their time has come, whatever became of those before.
 // Latency counts from the time at which a request was due, so that a stalled server (or generator) cannot hide it.
 //
-//   openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS [WANTED_MS [PATIENCE_MS [WARM_UP]]]]
+//   openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS [WANTED_MS [PATIENCE_MS [WARM_UP [FIELDS]]]]]
 //
 // WANTED_MS: an answer that comes later is late, and no goodput. PATIENCE_MS: a client without an answer by then closes its
 // connection and is gone. 0 is no limit. WARM_UP: seconds of the same load before those that are measured.
@@ -203,7 +203,7 @@ static double at(struct series *series, double part) {
 
 int main(int argc, char **argv) {
     if (argc < 7) {
-        fprintf(stderr, "usage: openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS [WANTED_MS [PATIENCE_MS [WARM_UP]]]]\n");
+        fprintf(stderr, "usage: openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS [WANTED_MS [PATIENCE_MS [WARM_UP [FIELDS]]]]]\n");
         return 2;
     }
     double rate = atof(argv[5]), seconds = atof(argv[6]);
