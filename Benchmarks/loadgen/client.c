@@ -30,7 +30,7 @@ struct connection {
     char answer[1 << 16];
 };
 static struct request *requests;
-static int request_count, poll_set;
+static int request_count, poll_set, port;
 static struct sample *waiting;
 static size_t first_waiting, last_waiting, room;
 
@@ -69,8 +69,20 @@ static void send_more(struct connection *connection) {
     watch(connection, connection->sent < request->length);
 }
 
+static void open_socket(struct connection *connection) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    connection->socket = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(connection->socket, (struct sockaddr *)&address, sizeof address)) fail("connect");
+    int one = 1;
+    setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    fcntl(connection->socket, F_SETFL, O_NONBLOCK);
+    connection->waits_to_write = 0;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    if (epoll_ctl(poll_set, EPOLL_CTL_ADD, connection->socket, &event)) fail("epoll_ctl");
+}
+
 static void begin(struct connection *connection) {
-    if (first_waiting == last_waiting) return;
+    if (connection->socket < 0) open_socket(connection);
     connection->sample = waiting[first_waiting++ % room];
     connection->is_busy = 1;
     connection->sent = connection->received = 0;
@@ -81,6 +93,12 @@ static void begin(struct connection *connection) {
 static int receive(struct connection *connection) {
     ssize_t count = recv(connection->socket, connection->answer + connection->received, sizeof connection->answer - 1 - connection->received, 0);
     if (count < 0 && errno == EAGAIN) return 0;
+    if (count <= 0 && !connection->is_busy) {
+        // The daemon closes those that it has not heard of for long.
+        close(connection->socket);
+        connection->socket = -1;
+        return 0;
+    }
     if (count <= 0) {
         fprintf(stderr, "the daemon closed a connection, or its answer is too long\n");
         exit(1);
@@ -89,19 +107,6 @@ static int receive(struct connection *connection) {
     connection->answer[connection->received] = 0;
     char *end = strstr(connection->answer, "\r\n\r\n"), *length = strcasestr(connection->answer, "\r\ncontent-length:");
     return end && length && connection->received >= (size_t)(end + 4 - connection->answer) + strtoul(length + 17, NULL, 10);
-}
-
-static struct connection *connect_to(int port) {
-    struct connection *connection = calloc(1, sizeof *connection);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    connection->socket = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(connection->socket, (struct sockaddr *)&address, sizeof address)) fail("connect");
-    int one = 1;
-    setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    fcntl(connection->socket, F_SETFL, O_NONBLOCK);
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
-    if (epoll_ctl(poll_set, EPOLL_CTL_ADD, connection->socket, &event)) fail("epoll_ctl");
-    return connection;
 }
 
 // Takes whole lines from standard input. False at its end.
@@ -148,8 +153,9 @@ int main(int count, char **arguments) {
     struct epoll_event input = {.events = EPOLLIN, .data.ptr = NULL};
     fcntl(0, F_SETFL, O_NONBLOCK);
     if (epoll_ctl(poll_set, EPOLL_CTL_ADD, 0, &input)) fail("epoll_ctl: standard input must be a pipe");
-    struct connection **connections = calloc(connection_count, sizeof *connections);
-    for (int index = 0; index < connection_count; index++) connections[index] = connect_to(atoi(arguments[1]));
+    port = atoi(arguments[1]);
+    struct connection *connections = calloc(connection_count, sizeof *connections);
+    for (int index = 0; index < connection_count; index++) open_socket(&connections[index]);
     while (has_more || busy || first_waiting < last_waiting) {
         struct epoll_event events[64];
         int happened = epoll_wait(poll_set, events, 64, -1);
@@ -167,8 +173,8 @@ int main(int count, char **arguments) {
             }
         }
         for (int index = 0; index < connection_count && first_waiting < last_waiting; index++)
-            if (!connections[index]->is_busy) {
-                begin(connections[index]);
+            if (!connections[index].is_busy) {
+                begin(&connections[index]);
                 busy++;
             }
         fflush(stdout);
