@@ -2,7 +2,8 @@ internal import Glibc
 
 /// Reads folders.
 package enum FolderNames {
-    /// The names of what is in a folder, in the file system's order, without `.` and `..`: opendir(3), readdir(3). Blocks.
+    /// The names of what is in a folder, in the file system's order, without `.` and `..`: opendir(3), readdir(3).
+    /// Blocks.
     package static func read(_ folder: String) throws(SystemError) -> [String] {
         guard let stream = opendir(folder) else { throw SystemError("opendir", number: errno) }
         defer { closedir(stream) }

@@ -1,9 +1,9 @@
 /// Chooses how single-stream predictions run, by measured times: like all others, or on the variant with more threads.
 ///
 /// More threads do not help if other programs use the processors, or for small models; and each takes processor time.
-/// So the variant must be a tenth faster, which is measured repeatedly. Once chosen, it is kept until it is a tenth slower:
-/// on processors that others use too, both ways take the same time now and then, and to change between them makes the
-/// slowest hundredth slower.
+/// So the variant must be a tenth faster, which is measured repeatedly. Once chosen, it is kept until it is a tenth
+/// slower: on processors that others use too, both ways take the same time now and then, and to change between them
+/// makes the slowest hundredth slower.
 package struct SingleStreamChoice: Sendable {
     /// A mean in which the last eight or so count most, in nanoseconds.
     private struct Mean: Sendable {
