@@ -14,9 +14,11 @@ package enum LowPriority {
     /// Where the process may not raise the priority of a thread again (neither `RLIMIT_NICE` nor `CAP_SYS_NICE` allows
     /// it), the work is done as usual. One such work at a time. Blocks.
     package static func run<Value>(_ work: () -> Value) -> Value {
-        guard canRaise else { return work() }
+        let usual = getpriority(thread, 0), low = usual + niceness
+        // At 19, the lowest priority, other background work would look the same.
+        guard canRaise, low < 19 else { return work() }
         return turn.withLock { _ in
-            let before = threads, usual = getpriority(thread, 0), low = min(19, usual + niceness)
+            let before = threads
             _ = setpriority(thread, 0, low)
             defer {
                 _ = setpriority(thread, 0, usual)
