@@ -4,6 +4,12 @@ import Testing
 
 /// Work at a low priority: threads that such work starts are those of engines.
 @Suite(.serialized) struct LowPriorityTests {
+    /// The number of the calling thread.
+    private static var thread: Int32 {
+        let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
+        return link.split(separator: "/").last.flatMap { Int32($0) } ?? 0
+    }
+
     /// The nice value of a thread of this process, as the kernel tells it: the 19th field of proc_pid_stat(5).
     private static func niceness(of thread: Int32) throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)
@@ -25,7 +31,7 @@ import Testing
 
     @Test("work at a low priority gives way, and leaves its thread and those that it started as they were")
     func threadsAreAsBefore() async throws {
-        let usual = try Self.niceness(of: gettid())
+        let usual = try Self.niceness(of: Self.thread)
         let started = Guarded<Int32>(0)
         let (isStarted, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         defer { end.signal() }
@@ -33,15 +39,15 @@ import Testing
             let result = try LowPriority.run {
                 Result {
                     try SystemThread.start("engine") {
-                        started.withLock { $0 = gettid() }
+                        started.withLock { $0 = Self.thread }
                         isStarted.signal()
                         end.wait()
                     }
                     isStarted.wait()
-                    return (try Self.niceness(of: gettid()), try Self.niceness(of: started.withLock { $0 }))
+                    return (try Self.niceness(of: Self.thread), try Self.niceness(of: started.withLock { $0 }))
                 }
             }.get()
-            return (try Self.niceness(of: gettid()), result.0, result.1)
+            return (try Self.niceness(of: Self.thread), result.0, result.1)
         }
         #expect(outside == usual)
         #expect(try Self.niceness(of: started.withLock { $0 }) == usual)
