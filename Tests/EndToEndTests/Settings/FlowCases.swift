@@ -43,7 +43,7 @@ extension SettingsCase {
                     let fresh = try (0..<3).map { _ in try RawClient(running.url) }
                     for client in fresh { client.offer(request) }
                     // Those before were refused, or answered.
-                    clients = (clients + fresh).suffix(300)
+                    clients = Array((clients + fresh).suffix(300))
                     usleep(50_000)
                     if try running.metric(refused) > 0 { return nil }
                 }
