@@ -11,7 +11,7 @@ package enum LowPriority {
     /// Does the work, while the calling thread and those that it starts give way to others. Afterwards all of them are
     /// as before: engines start threads as they compile, and keep them for predictions.
     ///
-    /// Where the process may not raise the priority of a thread again (neither `RLIMIT_NICE` nor `CAP_SYS_NICE` allows
+    /// If the process may not raise the priority of a thread again (neither `RLIMIT_NICE` nor `CAP_SYS_NICE` allows
     /// it), the work is done as usual. One such work at a time. Blocks.
     package static func run<Value>(_ work: () -> Value) -> Value {
         let usual = getpriority(thread, 0), low = usual + niceness
