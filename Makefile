@@ -13,6 +13,9 @@ BINARY := .build/release/ocelli
 .SHELLFLAGS := -o pipefail -c
 QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangerous"
 
+# One tree with AddressSanitizer, for these tests and for scripts/fuzz.
+ASAN_TARGETS := HTTPWireTests,ImagePipelineTests,ObservationsTests,imagetool
+
 .DEFAULT_GOAL := help
 
 .PHONY: help setup setup-tests deps build run test test-all quick mutants test-asan test-tsan fuzz bench format lint install uninstall deb image wheel clean env
@@ -39,7 +42,7 @@ test: deps ## build, and run the tests for every change (those that match with T
 	scripts/test $(if $(TESTS),'$(TESTS)')
 
 test-all: deps ## build, and run all tests, the long ones too (those that match with TESTS="regex")
-	TEST_LONG=1 scripts/test $(if $(TESTS),'$(TESTS)')
+	TEST_LONG=once scripts/test $(if $(TESTS),'$(TESTS)')
 
 quick: deps ## build in debug mode, incrementally, and run one target's tests (TESTS="FlowControlTests")
 	scripts/quick $(if $(TESTS),'$(TESTS)')
@@ -48,8 +51,9 @@ mutants: deps ## mutation tests: plant known bugs, one at a time, and check that
 	scripts/mutants $(BUGS)
 
 test-asan: deps ## the parsers and decoders under AddressSanitizer
-	OCELLI_ONLY=HTTPWireTests,ImagePipelineTests,ObservationsTests swift test --sanitize=address --disable-xctest --scratch-path .build/asan --no-parallel \
-	    --filter 'HTTPWireTests|ImagePipelineTests|ObservationsTests' $(QUIET)
+	OCELLI_ONLY=$(ASAN_TARGETS) swift build -c release --build-tests --sanitize=address --scratch-path .build/asan $(QUIET)
+	OCELLI_ONLY=$(ASAN_TARGETS) swift test --skip-build -c release --sanitize=address --disable-testable-imports --disable-xctest \
+	    --scratch-path .build/asan --no-parallel --filter 'HTTPWireTests|ImagePipelineTests|ObservationsTests' $(QUIET)
 
 test-tsan: deps ## the concurrent parts under ThreadSanitizer
 	OCELLI_ONLY=FlowControlTests swift test --sanitize=thread --disable-xctest --scratch-path .build/tsan --no-parallel \

@@ -89,7 +89,7 @@ struct EnginesTests {
         print("storm: seed \(seed)")
         var random = SplitMix(seed: seed)
         let model = try await load(.slow(layers: 4, side: 64, window: 15), on: engine)
-        let count = LongTests.areAskedFor ? 2_000 : 150
+        let count = LongTests.times(150, long: 2_000)
         var tasks: [(Task<Prediction, any Error>, Float)] = []
         for index in 0..<count {
             let value = Float(index % 50), input = try Self.picture(64, value: value)
@@ -143,7 +143,7 @@ struct EnginesTests {
         }
         for _ in 0..<5 { try await loadOnce() }
         let threads = Self.status("Threads"), memory = Self.status("VmRSS")
-        for _ in 0..<(LongTests.areAskedFor ? 300 : 30) { try await loadOnce() }
+        for _ in 0..<LongTests.times(30, long: 300) { try await loadOnce() }
         load.cancel()
         do { #expect(try await load.value > 0) } catch let error as InferenceError {
             guard case .cancelled = error else {
