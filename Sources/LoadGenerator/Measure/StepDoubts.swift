@@ -1,13 +1,14 @@
-/// Reasons not to believe, or to read with care, what one load has measured.
+/// Warnings about the validity of a load's measurements.
 package enum StepDoubts {
-    /// The generator may take this part of a processor before it is the one that is measured.
+    /// The maximum share of a processor for the generator; beyond it, the generator may be the bottleneck.
     static let toleratedCPU = 0.8
-    /// The part of the rate that must have been sent.
+    /// The minimum share of due requests that must be sent.
     static let toleratedShortfall = 0.99
-    /// The limit of the generator's lateness, at the 99th percentile, in nanoseconds: or a tenth of the median latency.
+    /// The maximum lateness of the generator at the 99th percentile, in nanoseconds; a tenth of the median latency if
+    /// that is greater.
     static let toleratedLateness: UInt64 = 1_000_000
 
-    /// One reason: what it is, by which those of several loads are grouped, and a sentence.
+    /// A warning: its kind, by which those of several loads are grouped, and a sentence.
     package struct Doubt: Sendable, Hashable {
         package enum Kind: Sendable, CaseIterable {
             case nothing, errors, rate, overload, connections, lateness, generator, samples
@@ -82,7 +83,7 @@ package enum StepDoubts {
     }
 
     private static func samples(_ count: Int) -> [Doubt] {
-        // Ten values beyond a percentile are the least that makes it more than an accident.
+        // A percentile is meaningful only if at least ten values are beyond it.
         switch count {
         case ..<100: [Doubt(.samples, "\(count) answers are too few for percentiles: measure longer")]
         case ..<1000: [Doubt(.samples, "\(count) answers are too few for p99 (1000) and p99.9 (10000)")]

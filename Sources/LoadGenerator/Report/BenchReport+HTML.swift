@@ -1,5 +1,5 @@
 extension BenchReport {
-    /// The report as a page that stands alone: picture, table and warnings.
+    /// The report as a self-contained page: chart, table and warnings.
     package var html: String {
         let names =
             [isOpenLoop ? "rate" : "connections", "answers/s"] + Self.percentiles.map { "\($0.name) ms" } + ["max ms"]

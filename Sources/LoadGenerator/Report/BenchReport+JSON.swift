@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 extension BenchReport {
-    /// The report for programs: one JSON object; times in milliseconds.
+    /// The report as a JSON object; times in milliseconds.
     package func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
