@@ -33,7 +33,7 @@ INLINE void store8(uint8_t *destination, lanes sums) {
     memcpy(destination, &bytes, sizeof bytes);
 }
 
-/// The factor whose high half is at `high`, in groups of `group` factors.
+/// The factor with its high half at `high`, in groups of `group` factors.
 INLINE int32_t factor_at(const int16_t *high, size_t group) { return high[0] * (1 << CRESAMPLE_LOW_BITS) + high[group]; }
 
 // --- rows of pixels of four bytes --------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /// Reads a whole JSON text into values: for configurations and descriptions, which are small and looked up by name.
-/// Request bodies with arrays of 100,000 numbers are read directly into typed memory by ``JSONScanner``, whose strings,
-/// numbers and errors this type uses.
+/// Request bodies with arrays of 100,000 numbers are read directly into typed memory by ``JSONScanner``, which
+/// also reads the strings and numbers here, and makes the errors.
 package struct JSONTree {
     package let value: JSONValue
     /// The first duplicate name in an object, with the location of the second occurrence; nil if all names are unique.

@@ -2,7 +2,7 @@
 package enum ComparableAnswer: Sendable, Hashable {
     /// Classes with their confidences, the best first.
     case classes([ScoredLabel])
-    /// Detections, in pixels of the displayed picture, whose longer side is `side`.
+    /// Detections, in pixels of the displayed picture; `side` is its longer side.
     case boxes([FoundBox], side: Double)
     /// The classes of a mask, each with its pixels.
     case segments([Segment])

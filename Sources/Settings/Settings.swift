@@ -106,7 +106,7 @@ package struct Settings: Sendable, Hashable {
 
 // Choices. The raw values are those of the configuration file, the flags and the variables.
 extension Settings {
-    /// When to load models whose bundle does not specify it.
+    /// When to load models, unless their bundle specifies it.
     package enum Load: String, CaseIterable, Sendable { case eager, lazy }
 
     /// The clients that may load and unload models over HTTP: those on this machine, all, or no client.
@@ -126,7 +126,7 @@ extension Settings {
         case engine
     }
 
-    /// The handling of requests whose model is busy.
+    /// The handling of requests for busy models.
     package enum OverloadPolicy: String, CaseIterable, Sendable {
         case `defer`
         case dropNewest = "drop_newest"

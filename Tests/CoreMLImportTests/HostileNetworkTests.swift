@@ -119,7 +119,7 @@ import Testing
             problems(model([layer(140, inner + field(20, field(1, [0, 0, 0, 0])))])) == [
                 "layers[0] \"layer\" (innerProduct).weights: expected 12 numbers, found 1"
             ])
-        // The greatest 32-bit numbers, whose products overflow.
+        // The greatest 32-bit numbers: their products overflow.
         let huge = number(1, 0x7FFF_FFFF) + number(2, 0x7FFF_FFFF)
         #expect(problems(model([layer(140, huge)])).count == 1)
         #expect(problems(model([layer(140, number(1, .max) + number(2, .max))])).count == 1)

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Each step back costs a fetch: a file whose offsets alternate endlessly is refused.
+    /// Each step back costs a fetch: a file with endlessly alternating offsets is refused.
     @Test("a file whose offsets alternate too often is refused")
     func fileThatRefersToItselfForEver_isGivenUp() throws {
         var fetches = 0

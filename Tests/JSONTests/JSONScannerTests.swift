@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    /// Texts of millions of values, whose client may have disconnected.
+    /// Texts of millions of values. Their client may have disconnected.
     @Test("scanning long JSON ends when its task is cancelled", arguments: ["[0,", "{\"a\":[", "[[1,2],", "[\"x\","])
     func readingEndsWhenTheTaskIsCancelled(_ start: String) async {
         let element = start.last == "[" ? "0," : String(start.dropFirst())

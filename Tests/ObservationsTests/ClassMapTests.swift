@@ -72,7 +72,7 @@ import Testing
         #expect(row(0, of: mask) == [255, 1, 0, 255])
         #expect(try mask.areas() == [4, 2, 2])
         #expect(try mask.runLengths(of: [1], most: .max)?[1]?.counts == [4, 2, 10])
-        // A pixel whose center is on the edge is seen.
+        // A pixel with its center on the edge is seen.
         #expect(row(0, of: PictureMask(classes, in: picture(seen: 0.5...3.5))) == [1, 1, 0, 0])
     }
 

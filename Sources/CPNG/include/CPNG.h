@@ -22,7 +22,7 @@ typedef struct cpng_header {
     uint32_t channels;
     /// True if the last channel is alpha.
     uint8_t has_alpha;
-    /// 1, or 7 for an interlaced picture, whose rows must be read that many times into the same memory.
+    /// 1, or 7 for an interlaced picture: its rows must be read that many times into the same memory.
     uint8_t passes;
 } cpng_header;
 

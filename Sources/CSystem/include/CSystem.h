@@ -153,7 +153,7 @@ enum csys_sharing { CSYS_SHARING_NONE, CSYS_SHARING_FIRST, CSYS_SHARING_NEXT };
 /// Resolves and binds `host` (nil or empty: all addresses, IPv6 with IPv4 if the host has it) and listens. Numeric hosts need no
 /// resolver. Returns the descriptor.
 int csys_listen_tcp(const char *host, uint16_t port, int backlog, enum csys_sharing sharing);
-/// Binds and listens on a Unix-domain socket, whose file has `mode` from the start (never a wider one).
+/// Binds and listens on a Unix-domain socket. Its file has `mode` from the start (never a wider one).
 int csys_listen_unix(const char *path, uint32_t mode, int backlog);
 /// 0 if a process accepts connections on that path, else the negated errno: -ECONNREFUSED for a stale file.
 int csys_unix_probe(const char *path);

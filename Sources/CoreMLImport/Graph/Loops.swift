@@ -134,7 +134,7 @@ extension GraphBuilder {
 }
 
 extension Graph {
-    /// Operations whose results may share the memory of their inputs.
+    /// Operations that may share the memory of their inputs.
     private static let views: Set<String> = [
         "Reshape", "Squeeze", "Unsqueeze", "Convert", "Split", "VariadicSplit", "Concat", "Slice", "Transpose",
     ]

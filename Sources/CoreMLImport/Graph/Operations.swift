@@ -8,7 +8,7 @@ extension GraphBuilder {
         operation(type, opset, [value], attributes, shape: value.shape)
     }
 
-    /// Adds an operation of opset 1 with one input, whose type and shape it keeps.
+    /// Adds an operation of opset 1 with one input that keeps type and shape.
     package func unary(
         _ type: String, _ value: Graph.Value, _ attributes: KeyValuePairs<String, Graph.Attribute> = [:]
     ) -> Graph.Value {

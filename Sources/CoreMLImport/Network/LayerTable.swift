@@ -18,7 +18,7 @@ struct LayerTranslator: Sendable {
     /// Translates an input to the layer's only output.
     typealias Single = @Sendable (Layer, Graph.Value) throws(Problem) -> Graph.Value
 
-    /// A layer with one input, whose output has the axes of the input.
+    /// A layer with one input and an output with the same axes.
     static func ofElements(_ kind: Int, _ name: String, _ translate: @escaping Single) -> LayerTranslator {
         LayerTranslator(kind, name) { (layer) throws(Problem) in
             try layer.expectInputs(1...1)
@@ -50,7 +50,7 @@ struct LayerTranslator: Sendable {
         }
     }
 
-    /// A layer whose inputs and output have the same axes.
+    /// A layer with the same axes in all inputs and in the output.
     static func ofAlike(
         _ kind: Int, _ name: String, inputs: ClosedRange<Int>,
         _ translate: @escaping @Sendable (Layer, [Graph.Value]) throws(Problem) -> Graph.Value

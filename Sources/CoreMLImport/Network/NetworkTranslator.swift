@@ -25,7 +25,7 @@ package enum NetworkTranslator {
 
     /// Translates a network with this description. Throws all problems together.
     /// - Parameters:
-    ///   - innerImages: the images whose scale and bias become part of the graph, with the color space in which they
+    ///   - innerImages: the images to scale and shift in the graph, with the color space in which they
     ///     arrive.
     ///   - takesSequences: true if requests may pass inputs of old networks as sequences of any length.
     package static func translate(
@@ -59,7 +59,7 @@ package enum NetworkTranslator {
 struct NetworkTranslation {
     let network: NeuralNetwork
     let description: InterfaceSpecification
-    /// The images whose scale and bias become part of the graph, with the color space in which they arrive.
+    /// The images to scale and shift in the graph, with the color space in which they arrive.
     let innerImages: [String: ImageFeature.ColorSpace]
     /// True to leave extents open that requests may choose; false for the default shapes.
     let opensExtents: Bool

@@ -27,7 +27,7 @@ final class ProgramConstant {
 /// The names of a function, and the graph of its operations.
 final class ProgramContext {
     private let outermost = GraphBuilder()
-    /// The loops whose bodies are being translated.
+    /// The enclosing loops of the operation being translated.
     private var loops: [LoopScope] = []
     /// The graph, or the body of the current loop.
     var builder: GraphBuilder { loops.last?.body ?? outermost }

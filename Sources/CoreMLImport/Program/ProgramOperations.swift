@@ -2,7 +2,7 @@
 enum ProgramOperations {
     /// Adds an operation to the graph; returns its outputs in the order of the file.
     typealias Translator = @Sendable (ProgramCall) throws(Problem) -> [Graph.Value]
-    /// Evaluates an operation whose results are not only values of the graph: constants, blocks and lists.
+    /// Evaluates an operation that returns more than values of the graph: constants, blocks and lists.
     typealias Decoder = @Sendable (ProgramCall) throws(Problem) -> [ProgramOperand]
 
     static let table: [String: Translator] = [
@@ -10,7 +10,7 @@ enum ProgramOperations {
         gathers, scatters, tensors, resizing, sampling, recurrent, quantization,
     ].reduce(into: [:]) { $0.merge($1) { first, _ in first } }
 
-    /// The operations whose results are not only values of the graph.
+    /// The operations that return more than values of the graph.
     static let special: [String: Decoder] = constants.merging(control) { first, _ in first }.merging(lists) {
         first, _ in first
     }

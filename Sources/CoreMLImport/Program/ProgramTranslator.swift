@@ -10,7 +10,7 @@ package struct TranslatedProgram: Sendable {
 /// Parameters of the graph have the names of the inputs in the description, results those of the outputs. 16-bit floats
 /// are computed as 32-bit ones, all integers as i32.
 package struct ProgramTranslator {
-    /// The shapes from the description for inputs whose extents the program leaves open, by name.
+    /// The shapes from the description, by input, for extents that the program leaves open.
     private let inputShapes: [String: [Int?]]
     private let defaultFunction: String
     private let files: WeightFiles

@@ -6,7 +6,7 @@ internal import Glibc
 protocol TailLayer: Sendable {
     /// The shape of the output.
     var outputShape: [Int] { get }
-    /// Factors whose product approximates the number of multiplications for one example in one direction.
+    /// Factors of the approximate number of multiplications for one example in one direction.
     var cost: [Int] { get }
     /// Computes the output.
     func forward(_ input: [Double], _ parameters: [Double]) -> [Double]

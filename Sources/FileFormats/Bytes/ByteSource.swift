@@ -1,7 +1,7 @@
 /// The bytes of a file, in memory or fetched in pieces: model files are large, but their descriptions are small.
 ///
-/// Caches the last piece, so that sequential reads need no further fetch. Counts the fetches: a file whose parts refer
-/// to each other endlessly is refused. Not thread-safe.
+/// Caches the last piece, so that sequential reads need no further fetch. Counts the fetches: a file with parts that
+/// refer to each other endlessly is refused. Not thread-safe.
 package final class ByteSource {
     /// The size of the file in bytes.
     package let count: Int

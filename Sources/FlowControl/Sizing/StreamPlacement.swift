@@ -1,4 +1,4 @@
-/// The streams of a model whose threads span several NUMA nodes.
+/// The streams of a model with threads on several NUMA nodes.
 ///
 /// OpenVINO fills one node after the other with whole streams, one thread for each core, and pins the threads to their
 /// cores. A stream that does not fit into a node gets cores of several nodes, whose threads wait for remote memory. So

@@ -2,7 +2,7 @@ package import SystemSupport
 
 /// The actions for the caller after an event, once it has released the lock.
 package struct LimiterEffects<Waiter> {
-    /// Waiters whose wait has ended, in the order of ending.
+    /// Waiters to resume, in the order in which their waits ended.
     package var resume: [(waiter: Waiter, outcome: WaitOutcome)] = []
     /// Set this timer instead of the previous one.
     package var timer: TimerRequest?

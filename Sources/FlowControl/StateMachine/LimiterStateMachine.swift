@@ -99,7 +99,7 @@ package struct LimiterStateMachine<Waiter> {
         }
     }
 
-    /// A request arrives whose task is cancelled already: it is only counted.
+    /// A request of a cancelled task arrives: it is only counted.
     package mutating func arriveCancelled() {
         counters.arrived &+= 1
         counters.leftCancelled &+= 1

@@ -3,7 +3,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// The method as received, for example `"GET"`.
     public let rawValue: String
 
-    /// A method of any name. The parser creates only methods whose name is a token.
+    /// A method of any name. The parser creates only methods with a token as their name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The method as received.

@@ -6,7 +6,7 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
     /// The status with that code. A code without three digits becomes 500, so that a status line is never malformed.
     public init(code: Int) { self.code = (100...999).contains(code) ? code : 500 }
 
-    /// True for 1xx, 204 and 304, whose responses never have a body (RFC 9110 section 6.4.1).
+    /// True for 1xx, 204 and 304: their responses never have a body (RFC 9110 section 6.4.1).
     public var forbidsBody: Bool { code < 200 || code == 204 || code == 304 }
 
     /// The code and its reason phrase: `404 Not Found`.

@@ -48,7 +48,7 @@ struct HeadBlock: Sendable {
         }
     }
 
-    /// The index of the first field line from `start` on whose name equals `name`, ignoring case.
+    /// The index of the first field line with the name `name` from `start` on, ignoring case.
     func index(of name: String, from start: Int = 0) -> Int? {
         var name = name
         return name.withUTF8 { wanted in

@@ -134,7 +134,7 @@ final class LoadRunner {
         }
     }
 
-    /// Abandons requests whose answer is late.
+    /// Abandons requests with a late answer.
     private func giveUpLate() {
         let limit = Self.nanoseconds(plan.timeout)
         for case let connection? in connections {

@@ -1,4 +1,4 @@
-/// A row and a class whose score exceeds the threshold.
+/// A row and a class with a score over the threshold.
 struct Candidate {
     /// `row` is the index among the rows of all levels.
     var score: Float, row: Int32, label: Int32

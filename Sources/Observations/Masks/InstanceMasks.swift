@@ -31,7 +31,7 @@ package struct InstanceMaskDecoder: Sendable {
                 role: "prototypes", expected: "\(coefficients) prototypes", found: "\(prototypes.shape)")
         }
         var mask = RunLengths(width: picture.x.length, height: picture.y.length)
-        // The pixels whose centers are in the box.
+        // The pixels with their centers in the box.
         let rectangle = picture.rectangle(detection.box)
         let columns = rectangle.map { Self.pixels($0.x, $0.width, picture.x.length) } ?? 0..<0
         let rows = rectangle.map { Self.pixels($0.y, $0.height, picture.y.length) } ?? 0..<0

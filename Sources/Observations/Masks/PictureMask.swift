@@ -116,7 +116,8 @@ package struct PictureMask: Sendable {
 
 /// The positions of one axis's pixels relative to the centers of a grid's cells.
 private struct GridAxis: Sendable {
-    /// For each pixel, the last cell whose center precedes that of the pixel, or the first cell; -1 outside the tensor.
+    /// For each pixel, the last cell with its center before that of the pixel, or the first cell; -1 outside the
+    /// tensor.
     private(set) var cells: [Int32]
     /// The relative position of the pixel's center between the center of that cell and the next one, 0 to 1.
     private(set) var parts: [Float]

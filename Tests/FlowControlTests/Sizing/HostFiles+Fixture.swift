@@ -1,7 +1,7 @@
 import FlowControl
 
 extension HostFiles {
-    /// A host with these files: `== /path` begins a file, whose contents are the lines up to the next one.
+    /// A host with these files: `== /path` begins a file; its contents are the lines up to the next one.
     static func fixture(_ texts: String, openFiles: Int? = 1_048_576) -> HostFiles {
         var files: [String: String] = [:]
         var path = ""

@@ -5,7 +5,7 @@ import Testing
 
 /// Slots shared among clients by the time for which they hold them: the limiter's state machine in simulated time.
 @Suite struct FairnessTests {
-    /// A limiter, and clients whose requests hold their slots for given times. Events happen at whole milliseconds.
+    /// A limiter, and clients with requests that hold their slots for given times. Events happen at whole milliseconds.
     struct World {
         typealias Request = (client: Int, work: Int)
         var machine: LimiterStateMachine<Int>

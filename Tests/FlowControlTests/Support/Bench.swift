@@ -31,7 +31,7 @@ struct Bench {
                 limit: limit, queueCapacity: queue, maxWait: wait, policy: policy, expectedServiceTime: service))
     }
 
-    /// The names of the requests whose wait ended, each with its outcome.
+    /// The names and outcomes of the requests that no longer wait.
     var endings: [String] {
         ended.map { name, outcome in
             switch outcome {

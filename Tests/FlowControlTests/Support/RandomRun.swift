@@ -15,7 +15,7 @@ struct SlowAccount {
 
     var waiters: [Waiter] = []
     var held: [Int: Grant] = [:]
-    /// Waiters whose wait ended before they were suspended.
+    /// Waiters with an outcome from before their suspension.
     var due: [(waiter: Waiter, outcome: WaitOutcome)] = []
 }
 
@@ -127,7 +127,7 @@ struct RandomRun {
     }
 
     mutating func cancel() {
-        // A waiter, or sometimes one whose wait is over, whose ticket must then be invalid.
+        // A waiter, or sometimes one with an outcome: its ticket must be invalid.
         let over = account.due.map(\.waiter)
         guard let waiter = (account.waiters + over).randomElement(using: &random) else { return }
         if story != nil { story?.append("\(now.nanoseconds) cancel \(waiter.id)") }
@@ -208,7 +208,7 @@ struct RandomRun {
         account.due.count { if case .success = $0.outcome { true } else { false } }
     }
 
-    /// The waiters whose time is up, which leave before any other event: the earliest first.
+    /// The expired waiters, which leave before any other event: the earliest first.
     mutating func expired() -> [Ending] {
         let out = account.waiters.filter { $0.expiry <= now }
         account.waiters.removeAll { $0.expiry <= now }

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// A case in the Markdown files of `Fixtures`, whose README describes the format.
+/// A case in the Markdown files of `Fixtures`. The README there describes the format.
 struct Fixture: Sendable, CustomStringConvertible {
     enum Kind: Sendable {
         case connection
