@@ -22,8 +22,8 @@ import Testing
 
     @Test("a load without errors has no warnings")
     func aCleanLoadHasNoDoubts() {
-        #expect(StepDoubts.about(clean(rate: 1000)) == [])
-        #expect(StepDoubts.about(clean(rate: nil)) == [])
+        #expect(StepWarnings.about(clean(rate: 1000)) == [])
+        #expect(StepWarnings.about(clean(rate: nil)) == [])
     }
 
     @Test("each kind of warning about a measurement is reported")
@@ -31,7 +31,7 @@ import Testing
         func doubts(_ change: (inout StepResult) -> Void) -> String {
             var result = clean(rate: 1000)
             change(&result)
-            return StepDoubts.about(result).map(\.text).joined(separator: "; ")
+            return StepWarnings.about(result).map(\.text).joined(separator: "; ")
         }
         #expect(doubts { $0.sent = 9000 }.contains("the rate could not be held"))
         #expect(doubts { $0.successesInTime = 5000 }.contains("did not keep up"))
@@ -48,9 +48,9 @@ import Testing
         }
         #expect(errors.contains("3 answers were errors and 2 requests were not answered; the first: 503 overloaded"))
         #expect(doubts { $0.latency = LatencyHistogram() }.contains("nothing was measured"))
-        #expect(StepDoubts.about(clean(rate: 10, count: 50)).contains { $0.text.contains("too few for percentiles") })
-        #expect(StepDoubts.about(clean(rate: 10, count: 500)).contains { $0.text.contains("p99 (1000)") })
-        #expect(StepDoubts.about(clean(rate: 10, count: 5000)).contains { $0.text.contains("p99.9") })
+        #expect(StepWarnings.about(clean(rate: 10, count: 50)).contains { $0.text.contains("too few for percentiles") })
+        #expect(StepWarnings.about(clean(rate: 10, count: 500)).contains { $0.text.contains("p99 (1000)") })
+        #expect(StepWarnings.about(clean(rate: 10, count: 5000)).contains { $0.text.contains("p99.9") })
     }
 
     private func report(_ steps: [StepResult], local: Bool = false) -> BenchReport {

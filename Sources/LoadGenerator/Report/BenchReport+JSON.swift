@@ -86,7 +86,7 @@ extension BenchReport {
             generator_lateness_ms = Distribution(step.lateness)
             generator_cpu = step.generatorCPU
             waited_for_connection = step.waitedForConnection
-            warnings = StepDoubts.about(step).map(\.text)
+            warnings = StepWarnings.about(step).map(\.text)
         }
     }
 

@@ -60,11 +60,11 @@ package struct BenchReport: Sendable {
     package var warnings: [String] {
         var warnings: [String] = []
         // A warning common to several loads is reported once, with the text of the highest load.
-        let doubts = steps.map { (step: $0, all: StepDoubts.about($0)) }
+        let stepWarnings = steps.map { (step: $0, all: StepWarnings.about($0)) }
         // A search includes loads that fail on purpose: warn only about the best one.
         let best = verdict?.rate
-        func add(_ kind: StepDoubts.Doubt.Kind) {
-            let found = doubts.compactMap { entry in
+        func add(_ kind: StepWarnings.Warning.Kind) {
+            let found = stepWarnings.compactMap { entry in
                 objective != nil && entry.step.offeredRate != best
                     ? nil : entry.all.first { $0.kind == kind }.map { (entry.step, $0.text) }
             }
@@ -79,7 +79,7 @@ package struct BenchReport: Sendable {
                     : "at \(rates.joined(separator: ", "))/s\(highest): "
             warnings.append(subject + last.1)
         }
-        for kind in StepDoubts.Doubt.Kind.allCases where kind != .samples { add(kind) }
+        for kind in StepWarnings.Warning.Kind.allCases where kind != .samples { add(kind) }
         if let loadBefore, loadBefore > 0.25 * processors {
             warnings.append(
                 "other programs were running here: the load average was \(NumberText.fixed(loadBefore, places: 2)) on "
