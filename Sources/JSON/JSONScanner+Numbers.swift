@@ -1,5 +1,4 @@
 extension JSONScanner {
-    /// Reads a number.
     @inlinable @inline(__always)
     package mutating func number() throws(JSONError) -> JSONNumber {
         skipSpace()

@@ -1,5 +1,4 @@
 extension JSONScanner {
-    /// Reads a string.
     package mutating func string() throws(JSONError) -> String {
         let raw = try rawString()
         return try decoded(raw.range, hasEscapes: raw.hasEscapes)

@@ -174,7 +174,6 @@ package struct JSONScanner {
         .syntax("\(subject) is nested too deeply: the limit is \(Self.mostDepth) levels")
     }
 
-    /// Reads `true` or `false`.
     package mutating func bool() throws(JSONError) -> Bool {
         skipSpace()
         if byte == UInt8(ascii: "t") {
@@ -185,7 +184,6 @@ package struct JSONScanner {
         return false
     }
 
-    /// Reads `null`.
     package mutating func null() throws(JSONError) { try word("null") }
 
     private mutating func word(_ word: StaticString) throws(JSONError) {

@@ -18,7 +18,6 @@ package enum JSONText {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Appends a number in decimal.
     package static func appendDecimal(_ number: UInt64, to out: inout [UInt8]) {
         var divisor: UInt64 = 1
         while number / divisor >= 10 { divisor &*= 10 }

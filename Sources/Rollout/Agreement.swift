@@ -35,7 +35,6 @@ package struct Agreement: Sendable, Hashable {
     /// A class that covers a smaller share of the picture in both masks is ignored, because most of it is its edge.
     package static let leastSegment = 0.01
 
-    /// Compares an answer with the expected one.
     package init(expected: ComparableAnswer, found: ComparableAnswer) {
         switch (expected, found) {
         case (.classes(let a), .classes(let b)): self.init(a, b)

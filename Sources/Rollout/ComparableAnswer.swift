@@ -15,7 +15,6 @@ package enum ComparableAnswer: Sendable, Hashable {
     /// The model returned an error instead of an answer.
     case failure(code: String, message: String)
 
-    /// A class and its confidence.
     package struct ScoredLabel: Sendable, Hashable {
         package let index: Int
         package let label: String
@@ -49,7 +48,6 @@ package enum ComparableAnswer: Sendable, Hashable {
         }
     }
 
-    /// A class of a mask.
     package struct Segment: Sendable, Hashable {
         package let label: String
         package let mask: RunMask

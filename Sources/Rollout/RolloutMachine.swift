@@ -51,7 +51,6 @@ package struct RolloutMachine: Sendable, Hashable {
         case candidateLoaded
         /// The candidate's version could not be loaded, or its goldens differ.
         case candidateFailed(reason: String)
-        /// A decision of the comparison.
         case decided(SequentialTest.Decision, compared: Int, agreement: Double, digest: String?)
         /// The candidate returned an error or no answer in time, for a picture that the serving version answered.
         case candidateErred(reason: String, digest: String?)

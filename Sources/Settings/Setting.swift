@@ -24,9 +24,7 @@ package struct Setting: Sendable {
         return setting
     }
 
-    /// The flag on the command line.
     package var flag: String { "--" + name.split(separator: "_").joined(separator: "-") }
-    /// The environment variable.
     package var variable: String { "OCELLI_" + name.uppercased() }
 
     /// The value in the syntax of the configuration file.

@@ -1,6 +1,5 @@
 /// The type of a setting's value.
 package enum SettingKind: Sendable {
-    /// An integer in a range.
     case integer(ClosedRange<Int>)
     /// An integer in a range, or `auto`.
     case automaticInteger(ClosedRange<Int>)
@@ -12,7 +11,6 @@ package enum SettingKind: Sendable {
     case duration(ClosedRange<Double>)
     /// A time, or `auto`.
     case automaticDuration(ClosedRange<Double>)
-    /// A number in a range.
     case number(ClosedRange<Double>)
     case bool
     case string

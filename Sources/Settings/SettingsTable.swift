@@ -10,7 +10,6 @@ package enum SettingsTable {
     /// All groups, in the order of the documents.
     package static let groups = [serving, running, flow, pictures, teaching, http, operation, access]
 
-    /// All settings.
     package static let all = groups.flatMap(\.settings)
 
     /// The setting with a name; nil if there is no such setting.

@@ -18,7 +18,6 @@ package struct SHA256: Sendable {
     /// The digest of an array, 32 bytes long.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { digest($0) } }
 
-    /// Adds bytes to the input.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         count &+= UInt64(bytes.count)
         var rest = bytes[...]

@@ -7,7 +7,6 @@ package struct TranslatedGraph: Sendable {
     /// nil if the model is not a classifier.
     package var classifier: Classifier?
 
-    /// The classes of a classifier.
     package struct Classifier: Sendable {
         package var labels: [Category]
         /// The name of the graph's result with a score for each class.

@@ -130,7 +130,6 @@ private struct GraphFolding {
         return Convolution(weights: weights.node, channels: channels, rank: value.rank)
     }
 
-    /// An addition to a convolution: the convolution, its value, and the bias.
     private func addition(_ value: Graph.Value) -> (Convolution, sum: Graph.Value, bias: Graph.Value)? {
         let node = nodes[value.node]
         guard node.type == "Add", node.inputs.count == 2 else { return nil }

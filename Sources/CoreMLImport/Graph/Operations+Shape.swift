@@ -146,7 +146,6 @@ extension GraphBuilder {
             "Slice", 8, [value, integers(starts), integers(ends), integers(steps), integers(places)], shape: shape)
     }
 
-    /// Reverses the value along axes.
     package func reverse(_ value: Graph.Value, axes: [Int]) throws(Problem) -> Graph.Value {
         axes.isEmpty
             ? value
@@ -170,7 +169,6 @@ extension GraphBuilder {
         operation("Tile", 1, [value, convert(repeats, to: .i64)], shape: shape)
     }
 
-    /// Joins values along a new axis.
     func stack(_ values: [Graph.Value], axis: Int) throws(Problem) -> Graph.Value {
         var layers: [Graph.Value] = []
         for value in values { layers.append(try unsqueeze(value, [axis])) }
@@ -220,7 +218,6 @@ extension GraphBuilder {
         value.rank == 0 ? value : try reshape(value, to: [])
     }
 
-    /// Broadcasts the value to the shape `target`.
     package func broadcast(_ value: Graph.Value, to target: [Int]) -> Graph.Value {
         broadcast(value, toComputed: integers(target), shape: target)
     }

@@ -15,7 +15,6 @@ enum ControlLayers {
     /// True if a number of the network means true.
     static func isTrue(_ number: Double) -> Bool { abs(number) > 1e-6 }
 
-    /// The networks that a layer contains, with their names.
     static func networks(in layer: NetworkLayer) throws(Problem) -> [(name: String, network: NeuralNetwork)] {
         let fields: [(Int, String)] =
             switch layer.kind {
@@ -50,7 +49,6 @@ enum ControlLayers {
 }
 
 extension NetworkTranslation {
-    /// Translates the layers of a network in order.
     mutating func translate(_ layers: [NetworkLayer]) -> ControlLayers.Flow {
         for (index, layer) in layers.enumerated() {
             let place = place(of: layer, index)

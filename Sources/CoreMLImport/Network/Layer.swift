@@ -110,7 +110,6 @@ struct Layer {
         return (folded ? inputs.map(\.value) : try arrays(), folded)
     }
 
-    /// The weights in a field.
     func weights(_ field: Int, _ name: String, count: Int?, channels: Int = 1, perChannel: Int? = nil) throws(Problem)
         -> WeightParameters
     {
@@ -155,7 +154,6 @@ struct Layer {
         return sizes
     }
 
-    /// A shape in a field.
     func shape(_ field: Int, _ name: String) throws(Problem) -> [Int] {
         let shape = try parameters.integers(field)
         guard shape.count <= 8, shape.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {

@@ -45,7 +45,6 @@ extension ProgramContext {
         for (output, operand) in zip(operation.outputs, operands) { try define(output.name, operand) }
     }
 
-    /// The outputs of an operation.
     private func operands(of call: ProgramCall) throws(Problem) -> [ProgramOperand] {
         let type = call.operation.type
         if let decode = ProgramOperations.special[type] { return try decode(call) }

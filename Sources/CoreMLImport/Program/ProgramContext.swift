@@ -112,7 +112,6 @@ final class ProgramContext {
         }
     }
 
-    /// A constant of the file as an operand.
     func operand(of value: MILValue) throws(Problem) -> ProgramOperand {
         switch value.content {
         case .strings(let strings): return .strings(strings)
@@ -138,7 +137,6 @@ final class ProgramContext {
         }
     }
 
-    /// An operand as a value of the graph.
     func value(of operand: ProgramOperand) throws(Problem) -> Graph.Value {
         switch operand {
         case .value(let value): return value
@@ -190,7 +188,6 @@ final class LoopScope {
     /// The operands of outer names within the body.
     var imported: [String: ProgramOperand] = [:]
     var inputs: [LoopInput] = []
-    /// The rounds of inner loops.
     var innerRounds = 0
     /// The values of constants in the body. The constants are retained, because their addresses are the keys.
     var constants: [ObjectIdentifier: (constant: ProgramConstant, value: Graph.Value)] = [:]

@@ -99,7 +99,6 @@ package struct ProgramTranslator {
         try context.define(input.name, .value(context.builder.parameter(input.name, type: element, shape: shape)))
     }
 
-    /// The type in the graph.
     static func elementType(_ type: MILDataType) -> Graph.ElementType? {
         switch type {
         case .bool: .boolean

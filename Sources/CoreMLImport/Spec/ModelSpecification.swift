@@ -58,7 +58,6 @@ package struct ModelSpecification: Sendable {
         body = found.body
     }
 
-    /// A reader of the model's message.
     package var reader: MessageReader { MessageReader(body, depth: depth + 1) }
 }
 

@@ -7,7 +7,6 @@ package struct NeuralNetwork: Sendable {
     package var hasExactArrays = false
     /// True if images are [1, C, H, W]; otherwise [1, 1, C, H, W].
     package var hasRank4Images = false
-    /// The labels of a classifier.
     package var classLabels: ClassLabels?
     /// The blob with a classifier's probabilities; if empty, the output of the last layer.
     package var labelProbabilityLayerName = ""

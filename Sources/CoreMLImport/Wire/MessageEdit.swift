@@ -70,7 +70,6 @@ struct MessageEdit {
     /// Appends encoded fields.
     mutating func append(_ field: [UInt8]) { appended += field }
 
-    /// True if there is a field with the number.
     func has(_ number: Int) -> Bool { fields.contains { $0.number == number } }
 
     /// The content of the last field with a number.
@@ -87,7 +86,6 @@ struct MessageEdit {
 
     private func copy(_ range: Range<Int>) -> [UInt8] { bytes[range]?.elements() ?? [] }
 
-    /// The message with the changes.
     var result: [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + appended.count)
@@ -116,7 +114,6 @@ enum MessageWriter {
         varint(UInt64(number) << 3) + varint(UInt64(bitPattern: Int64(value)))
     }
 
-    /// A float.
     static func field(_ number: Int, float value: Float) -> [UInt8] {
         varint(UInt64(number) << 3 | 5) + Bytes(of: [value]).elements()
     }

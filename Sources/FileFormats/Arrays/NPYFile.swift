@@ -10,7 +10,6 @@ package struct NPYFile: Sendable {
     ]
     private static let longestHeader = 65_536, mostAxes = 32
 
-    /// Reads the header of a file.
     package init(_ bytes: [UInt8]) throws(FormatError) {
         guard bytes.starts(with: [0x93, 0x4E, 0x55, 0x4D, 0x50, 0x59]), bytes.count >= 12 else {
             throw FormatError("is not an NPY file: it does not begin with \"\\x93NUMPY\"")

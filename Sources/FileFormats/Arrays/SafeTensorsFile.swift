@@ -31,7 +31,6 @@ package struct SafeTensorsFile: Sendable {
     /// The maximum size of the header in bytes.
     package static let largestHeader = 16 << 20
 
-    /// Reads the header of a file.
     package init(_ bytes: [UInt8]) throws(FormatError) {
         guard bytes.count >= 8 else { throw FormatError("is not a safetensors file: it has \(bytes.count) bytes") }
         let length = (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[$1]) << (8 * UInt64($1)) }
@@ -51,7 +50,6 @@ package struct SafeTensorsFile: Sendable {
         end = bytes.count
     }
 
-    /// The names of the tensors.
     package var names: [String] { entries.keys.sorted() }
 
     /// A tensor; nil if there is no tensor with this name.

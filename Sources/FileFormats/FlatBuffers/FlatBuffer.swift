@@ -147,7 +147,6 @@ extension FlatBuffer.Table {
         try numbers(index, Int32.self, most: most)?.map(Int.init)
     }
 
-    /// The number of tables in a vector.
     package func count(_ index: Int, most: Int = 65_536) throws(FormatError) -> Int {
         try vector(index, elementBytes: 4, most: most)?.count ?? 0
     }

@@ -19,5 +19,4 @@ package struct Grant: Sendable, Hashable {
     }
 }
 
-/// The outcome of a wait.
 package typealias WaitOutcome = Result<Grant, AdmissionError>

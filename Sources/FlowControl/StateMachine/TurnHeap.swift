@@ -31,7 +31,6 @@ package struct TurnHeap: Sendable {
         siftUp(from: turns.count - 1)
     }
 
-    /// Changes the turn of a list.
     package mutating func move(_ list: Int, to start: Int64) {
         guard let place = place(of: list) else { return }
         turns[place].start = start

@@ -143,7 +143,6 @@ package struct WaiterQueue<Waiter> {
         return longest
     }
 
-    /// Changes the turn of a client.
     package mutating func move(_ client: Int, to start: Int64) {
         usual.move(Self.list(client, isLong: false), to: start)
         long.move(Self.list(client, isLong: true), to: start)

@@ -23,7 +23,6 @@ package struct LatencyHistogram: Sendable, Hashable {
         sum += Double(nanoseconds)
     }
 
-    /// Adds the values of another histogram.
     package mutating func merge(_ other: LatencyHistogram) {
         guard other.count > 0 else { return }
         for index in counts.indices { counts[index] += other.counts[index] }

@@ -18,7 +18,6 @@ enum NumberText {
         return "\(sign)\(scaled / factor)." + String(repeating: "0", count: max(0, places - part.count)) + part
     }
 
-    /// Nanoseconds as milliseconds.
     static func milliseconds(_ nanoseconds: UInt64) -> String { decimal(Double(nanoseconds) / 1e6) }
 
     static func right(_ text: String, _ width: Int) -> String {

@@ -175,7 +175,6 @@ package struct BoxDecoder: Sendable {
             variances: tensor.values.count == count ? nil : UnsafeBufferPointer(rebasing: tensor.values[count...]))
     }
 
-    /// A prior and its variances.
     private func prior(_ place: Int, _ tensor: TensorPriors?) -> (prior: Prior, variances: SIMD4<Float>) {
         guard let tensor else { return (priors.indices.contains(place) ? priors[place] : Prior(), variances) }
         let boxes = tensor.boxes, first = place * 4, across = Float(width), down = Float(height)

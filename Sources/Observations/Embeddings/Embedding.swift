@@ -1,4 +1,3 @@
-/// The normalization of an embedding.
 package enum EmbeddingNormalization: String, Sendable, CaseIterable {
     /// Divided by its length; unchanged.
     case l2, none
