@@ -17,7 +17,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-// The registers of one leaf with what the processor lacks.
+// The registers of one leaf, without the extensions that the processor lacks.
 struct lacking {
     uint32_t leaf, subleaf, eax, ebx, ecx, edx;
 };
@@ -30,7 +30,7 @@ static void answer(int signal, siginfo_t *info, void *context) {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     const uint8_t *at = (const uint8_t *)registers[REG_RIP];
     if (at[0] != 0x06 || at[1] != 0xa2) {
-        // Not ours: the instruction runs again, under whoever handled this signal before.
+        // Another SIGILL: the instruction runs again, with the previous handler of this signal.
         sigaction(signal, &others, 0);
         return;
     }
@@ -55,7 +55,7 @@ static void replace(uint8_t *code, uint64_t size) {
     mprotect((void *)page, (uintptr_t)code + size - page, PROT_READ | PROT_EXEC);
 }
 
-// Where the program was loaded, less where it says it wants to be.
+// The difference between the program's load address and its preferred address.
 static uintptr_t program_base(void) {
     const Elf64_Phdr *header = (const Elf64_Phdr *)getauxval(AT_PHDR);
     for (unsigned long i = 0; i < getauxval(AT_PHNUM); i++) {

@@ -23,7 +23,7 @@ let activeMutant: Int = {
 }()
 """
 
-# What is between the parameters and the brace of a function's body.
+# The text between the parameters and the brace of a function's body.
 TAIL = re.compile(
     r"\s*(?:async\b\s*)?(?:(?:throws\b(?:\s*\([^()]*\))?|rethrows\b)\s*)?"
     r"(?:->\s*(?P<result>(?:[^={}\n]|\n(?=\s*where\b))+))?(?:\s*where\b[^{}]*)?\s*$")
@@ -103,7 +103,7 @@ def blanked(source):
 
 
 def balanced(text, at):
-    """The place after the group in brackets that begins at `at`, or None."""
+    """The offset after the group in brackets that begins at `at`, or None."""
     opening = text[at]
     closing = {"(": ")", "<": ">"}[opening]
     depth = 0
@@ -175,7 +175,7 @@ def bodies(source):
 
 
 def change(old, new):
-    """What of `old` is changed, as places, and how much longer it gets."""
+    """The range of `old` that changes, and by how much it grows."""
     most = min(len(old), len(new))
     begin = 0
     while begin < most and old[begin] == new[begin]:

@@ -20,12 +20,12 @@ LONG = "takes long"
 SKIPPED = re.compile(r'Test (?P<name>.+?) skipped(?:: "(?P<reason>.*)")?\.?$')
 
 
-# A log has the sentence of a test that has one; what runs a test is the name of its function.
+# A log has the display name of a test that has one; to run a test, its function name is needed.
 SENTENCE = re.compile(r'@Test\(\s*"((?:[^"\\]|\\.)*)"(?:(?!@Test).)*?\bfunc\s+(\w+)', re.DOTALL)
 
 
 def functions():
-    """The names of the functions of tests that have a sentence, by it."""
+    """The function names of tests with a display name, by that name."""
     files = (pathlib.Path(__file__).resolve().parent.parent / "Tests").rglob("*.swift")
     return {re.sub(r"\\(.)", r"\1", said): function for file in files for said, function in SENTENCE.findall(file.read_text())}
 
@@ -52,7 +52,7 @@ def skipped(logs):
     for log in logs:
         for line in log.read_text(errors="replace").splitlines():
             line = re.sub(r"\x1b\[[0-9;]*m", "", line)
-            # A suite says so too, and each of its tests.
+            # A suite reports it, and so does each of its tests.
             if (match := SKIPPED.search(line)) and "started" not in line:
                 said = match["name"]
                 test = named.get(said[1:-1], said[1:-1]) if said.startswith('"') else said.split("(")[0]

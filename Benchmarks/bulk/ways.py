@@ -14,7 +14,7 @@ WAY, SETUP = sys.argv[1], json.loads(sys.argv[2])
 
 
 def opaque(found):
-    """RGB. What is transparent is white, as in the daemon."""
+    """RGB. Transparent pixels are white, as in the daemon."""
     from PIL import Image
 
     if found.has_transparency_data:
@@ -56,7 +56,7 @@ class OpenVINOActor:
 
 
 class CountingActor:
-    """Counts bytes: the control, which shows what reading the files and handing them on costs."""
+    """Counts bytes: the control, which shows the cost of reading the files and passing them on."""
 
     def __call__(self, batch):
         return {"path": batch["path"], "index": [len(data) for data in batch["bytes"]]}
@@ -148,7 +148,7 @@ def way():
     if WAY == "ocelli --jsonl":
         def run(folder):
             with tempfile.NamedTemporaryFile("w+") as answers:
-                # The start, and the load of the model, count.
+                # The start and the load of the model are included.
                 subprocess.run(
                     [os.environ["OCELLI"], "classify", f"--models={model}", "--top=1", "--jsonl", folder], stdout=answers, check=True)
                 rows = [json.loads(line) for line in open(answers.name)]
@@ -166,7 +166,7 @@ def way():
 
     if WAY == "Ray Data, nothing":
         return ray_way(CountingActor, {"batch_size": 32, "concurrency": 2, "num_cpus": 0.5}, plain)
-    # Half a processor each for the scheduler, so that the other is left to read the files; else nothing is ever read.
+    # Half a processor each for the scheduler, so that the other half can read the files; otherwise no file is ever read.
     if WAY == "Ray Data, OpenVINO":
         return ray_way(OpenVINOActor, {"batch_size": 32, "concurrency": 2, "num_cpus": 0.5}, plain)
     if WAY == "Ray Data, torchvision":
@@ -178,7 +178,7 @@ def way():
     if WAY.startswith("ocelli.spark"):
         import ocelli
 
-        # Of paths, Spark reads nothing; the workers read the files.
+        # Spark does not open paths; the workers read the files.
         of_paths = WAY.endswith("paths")
         column = {"column": "path", "keep": True} if of_paths else {"column": "content"}
 
@@ -230,7 +230,7 @@ def way():
 
 
 def memory():
-    """Says "at COUNT" after each tenth of the pictures; the answers are looked at, and not kept."""
+    """Prints "at COUNT" after each tenth of the pictures; the answers are checked, and not kept."""
     import ocelli
     import ray
 

@@ -2,23 +2,23 @@ import Glibc
 
 @_silgen_name("allocation_count") func allocationCount() -> UInt
 
-/// Runs one thing often, and tells how long one run takes and how often it allocates.
+/// Runs a closure repeatedly, and reports the time and the allocations of one run.
 struct Measurement {
     let name: String
-    /// Of the best of the rounds: noise only ever adds.
+    /// The time of the best round, because noise only adds.
     var nanoseconds = Double.infinity
     var allocations = 0.0
     let bytes: Int
 
     /// - Parameters:
-    ///   - bytes: what one run reads or writes, for the rate.
+    ///   - bytes: the number of bytes that one run reads or writes, for the rate.
     ///   - body: one run; returns something that depends on its work, so that the work stays.
     init(_ name: String, bytes: Int, _ body: () -> Int) {
         self.name = name
         self.bytes = bytes
         var sum = 0
         for _ in 0..<100 { sum &+= body() }
-        // As many runs a round as take about 50 ms.
+        // As many runs in a round as take about 50 ms.
         let start = Self.now()
         for _ in 0..<100 { sum &+= body() }
         let runs = max(10, Int(5_000_000_000 / max(Self.now() - start, 1)))
@@ -52,7 +52,7 @@ struct Measurement {
         return "\((number * scale).rounded() / scale)"
     }
 
-    // CPU time, so that what else the machine does counts less.
+    // CPU time, which depends less on other load of the machine.
     private static func now() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

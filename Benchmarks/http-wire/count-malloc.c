@@ -1,4 +1,4 @@
-// malloc that counts: linked into the benchmark, whose symbols go before those of the C library.
+// A malloc that counts, linked into the benchmark, whose symbols take precedence over those of the C library.
 #include <stddef.h>
 #include <stdlib.h>
 

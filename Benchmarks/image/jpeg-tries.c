@@ -96,7 +96,7 @@ typedef struct {
     boolean (*decode)(j_decompress_ptr, JBLOCKROW *);
     unsigned column, interval, left, number;
     bool passing;
-    // Virtual arrays that were asked for.
+    // The virtual arrays that were requested.
     jvirt_barray_ptr arrays[4];
     size_t sizes[4];
     int array_count;
@@ -172,7 +172,7 @@ static void realize_arrays(j_common_ptr info) {
 
 static void monitor(j_common_ptr info) { (void)info; }
 
-// Bytes that are passed over before a marker are what some tries are about.
+// Some tries rely on bytes that are skipped before a marker.
 static void message(j_common_ptr info, int level) {
     if (level < 0 && info->err->msg_code != JWRN_EXTRANEOUS_DATA) fail("the picture is damaged");
 }
@@ -358,7 +358,7 @@ static void decode(const try *t, bytes file, plan p, uint8_t *pixels) {
     free(copy.data);
 }
 
-// What a try needs of a picture.
+// The properties of a picture that a try needs.
 static bool applies(const try *t, const outline *o, const plan *p) {
     if (t->entropy && o->progressive) return false;
     if ((t->entropy == ENTROPY_FAST || t->entropy == ENTROPY_JUMP) && !o->interval) return false;
@@ -408,7 +408,7 @@ static double median(double *values, int count) {
     return values[count / 2];
 }
 
-// The names of the tries that are wanted; none stands for all.
+// The names of the requested tries; empty for all.
 static char **names;
 static int name_count;
 

@@ -1,4 +1,4 @@
-"""What Benchmarks/inference/run does: each measurement prints a table in Markdown. Standard library only."""
+"""The measurements of Benchmarks/inference/run: each prints a table in Markdown. Standard library only."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def throughput():
                         seconds, instances, cpus, min(cpus, 4))
         pairs = []
         for number in range(count + 1):
-            # In turns, and each first every other time.
+            # In turns; each goes first every other time.
             if number % 2:
                 a = ours.run()
                 b = theirs.run()

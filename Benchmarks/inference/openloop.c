@@ -40,7 +40,7 @@ struct connection {
 };
 
 struct series {
-    uint32_t *micros;  // from when it was due
+    uint32_t *micros;  // from its due time
     size_t count;
 };
 
@@ -107,7 +107,7 @@ static void push(struct connection *c) {
     }
 }
 
-// Whether the connection still is.
+// True if the connection still exists.
 static int finish(struct connection *c, uint64_t time) {
     int status = atoi(c->response + 9);
     int measured = c->due >= window_start;

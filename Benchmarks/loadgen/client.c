@@ -89,12 +89,12 @@ static void begin(struct connection *connection) {
     send_more(connection);
 }
 
-// True when the whole answer is there.
+// True when the answer is complete.
 static int receive(struct connection *connection) {
     ssize_t count = recv(connection->socket, connection->answer + connection->received, sizeof connection->answer - 1 - connection->received, 0);
     if (count < 0 && errno == EAGAIN) return 0;
     if (count <= 0 && !connection->is_busy) {
-        // The daemon closes those that it has not heard of for long.
+        // The daemon closes connections that were idle for long.
         close(connection->socket);
         connection->socket = -1;
         return 0;

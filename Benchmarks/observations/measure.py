@@ -26,7 +26,7 @@ def overlaps(box, area, boxes, areas):
 
 
 def suppress(boxes, labels, most):
-    """Places of the boxes that stay; boxes are sorted, the most confident first."""
+    """The indices of the kept boxes; boxes are sorted, the most confident first."""
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     left, kept = np.arange(len(boxes)), []
     while len(left) and len(kept) < most:
@@ -129,7 +129,7 @@ for spread, words in ((600, "crowded"), (4000, "apart")):
         add(f"suppression of 1,000, {words}, {'one class' if classes == 1 else '10 classes'}", boxes(1000, spread, classes),
             kind="suppression", scope=scope, most=MOST)
 add("suppression of 1,000, apart, one class, all kept", boxes(1000, 20000, 1), kind="suppression", scope="all", most=1000)
-# What no sensible model puts out: 10,000 candidates go into suppression at the most, and so many can be kept.
+# No sensible model outputs this: at most 10,000 candidates go into suppression, and as many can be kept.
 add("suppression of 10,000, apart, one class, all kept", boxes(10000, 60000, 1), kind="suppression", scope="all", most=10000, isHeavy=True)
 rows = head(20000, 80, 20000, 0, False)
 rows[:, :2] = rng.uniform(0, 6000, (20000, 2))
@@ -142,7 +142,7 @@ with tempfile.TemporaryDirectory() as folder:
         tensor.tofile(pathlib.Path(folder) / one["file"])
     (pathlib.Path(folder) / "cases.json").write_text(json.dumps(cases))
     ours, theirs = [[] for _ in cases], [[] for _ in cases]
-    # In turns, so that what else the machine does falls on both.
+    # In turns, so that other load of the machine affects both.
     for turn in range(3):
         lines = subprocess.run([PROGRAM, folder, str(ROUNDS)], check=True, capture_output=True, text=True).stdout.splitlines()
         for place, (one, tensor, line) in enumerate(zip(cases, tensors, lines, strict=True)):

@@ -1,4 +1,4 @@
-"""What the servers of this folder share: the model by OpenVINO, pictures by Pillow, as a Python service would have it."""
+"""The common part of the servers in this folder: the model in OpenVINO, pictures with Pillow, as in a Python service."""
 import io
 import json
 import os

@@ -1,4 +1,4 @@
-"""What `run --fastapi` compares with: a service that a careful user would write. Decoding and inference happen in worker threads, models
+"""The reference of `run --fastapi`: a service that a careful user would write. Decoding and inference happen in worker threads, models
 are compiled once, an infer request belongs to each thread."""
 import os
 import threading

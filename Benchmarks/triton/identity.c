@@ -1,8 +1,8 @@
-// A Triton backend whose models give what they take: one copy from the request into the response. Only what Benchmarks/
+// A Triton backend whose models return their input: one copy from the request into the response. Only as much as Benchmarks/
 // triton/run needs: one input, one output "y" of the same type and shape, in main memory.
 //
 // The functions are those of Triton's backend API (core/include/triton/core/tritonbackend.h); its headers are not in the
-// wheel, so what is used of them is declared here. Errors are not looked at: a benchmark that fails has no figures.
+// wheel, so the used part is declared here. Errors are ignored: a benchmark that fails has no figures.
 #include <stdint.h>
 #include <string.h>
 

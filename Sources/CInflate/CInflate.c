@@ -31,7 +31,7 @@ cinflate_stream *cinflate_open(const uint8_t *packed, size_t count) {
     if (!stream) return NULL;
     stream->rest = packed;
     stream->left = count;
-    // 32: gzip or zlib, by its first bytes.
+    // 32: gzip or zlib, detected by the first bytes.
     if (inflateInit2(&stream->z, MAX_WBITS + 32) == Z_OK) return stream;
     free(stream);
     return NULL;
@@ -55,7 +55,7 @@ ptrdiff_t cinflate_next(cinflate_stream *stream, uint8_t *unpacked, size_t capac
             stream->ended = z->avail_in == 0 && stream->left == 0;
             if (!stream->ended && inflateReset(z) != Z_OK) return -1;
         } else if (status != Z_OK) {
-            // Z_BUF_ERROR, too: there is room, so what is missing is input.
+            // Z_BUF_ERROR, too: there is room for output, so input is missing.
             return -1;
         }
     }

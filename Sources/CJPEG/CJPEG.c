@@ -44,8 +44,8 @@ static void error_exit(j_common_ptr info) {
     fail(decoder, info->err->msg_code == JERR_OUT_OF_MEMORY ? CJPEG_NO_MEMORY : CJPEG_CORRUPT, NULL);
 }
 
-// Which warnings mean that pixels are wrong. The others are about metadata, or bytes between markers that many cameras
-// and editors leave: the pixels are right.
+// The warnings that mean that pixels are wrong. Others are about metadata, or about bytes between markers that many cameras and
+// editors leave; the pixels are correct.
 static int is_damage(int code) {
     switch (code) {
     case JWRN_ARITH_BAD_CODE:
@@ -85,7 +85,7 @@ static boolean source_fill(j_decompress_ptr info) {
         decoder->source.bytes_in_buffer = 0;
         fail(decoder, CJPEG_TRUNCATED, "the data ends before the picture does");
     }
-    // Over and over, if need be: libjpeg then fills what is missing.
+    // Repeatedly, if necessary: libjpeg then fills the missing parts.
     decoder->count = 2;
     decoder->source.next_input_byte = end_of_image;
     decoder->source.bytes_in_buffer = 2;
@@ -109,11 +109,11 @@ static void source_skip(j_decompress_ptr info, long count) {
 
 static void monitor(j_common_ptr common) {
     cjpeg_decoder *decoder = common->client_data;
-    // A file of a few hundred KB can hold tens of thousands of scans, each of which costs a walk over all coefficients.
+    // A file of a few hundred KB can have tens of thousands of scans, each of which costs a pass over all coefficients.
     if (decoder->info.input_scan_number > 0 && (uint32_t)decoder->info.input_scan_number > decoder->maximum_scans) {
         fail(decoder, CJPEG_TOO_MANY_SCANS, "more scans than allowed");
     }
-    // The caller's function has returned before anything jumps.
+    // The caller's function returns before any jump.
     if (decoder->poll && decoder->poll(decoder->poll_context)) {
         fail(decoder, CJPEG_CANCELLED, "cancelled");
     }
@@ -130,7 +130,7 @@ cjpeg_decoder *cjpeg_create(void) {
     decoder->errors.error_exit = error_exit;
     decoder->errors.emit_message = emit_message;
     decoder->errors.output_message = output_message;
-    // jpeg_create_decompress keeps err and client_data when it clears the rest.
+    // jpeg_create_decompress keeps err and client_data when it clears the other fields.
     decoder->info.client_data = decoder;
     decoder->source.init_source = source_nothing;
     decoder->source.fill_input_buffer = source_fill;
@@ -141,8 +141,8 @@ cjpeg_decoder *cjpeg_create(void) {
     return decoder;
 }
 
-// Libjpeg's own state is created for each picture (half a microsecond): jpeg_abort_decompress would keep the tables, and a
-// picture that lacks some, as a camera's MJPEG frames do, would be decoded by those of the request before.
+// libjpeg's state is created for each picture (half a microsecond): jpeg_abort_decompress would keep the tables, and a picture that
+// lacks some, like a camera's MJPEG frames, would be decoded with those of the previous request.
 static void begin(cjpeg_decoder *decoder) {
     jpeg_create_decompress(&decoder->info);
     decoder->info.src = &decoder->source;
@@ -158,7 +158,7 @@ void cjpeg_destroy(cjpeg_decoder *decoder) {
 }
 
 void cjpeg_close(cjpeg_decoder *decoder) {
-    // Also right where nothing is open.
+    // Also correct if no picture is open.
     if (!setjmp(decoder->jump)) {
         jpeg_destroy_decompress(&decoder->info);
     }
@@ -202,11 +202,11 @@ cjpeg_status cjpeg_open(
     return CJPEG_OK;
 }
 
-// The MCUs of a row up to the last that `columns` columns of the decoded picture need, and one more, of which libjpeg may
-// leave blocks out; 0 for all. Only where a restart marker follows each row, as Apple, Samsung, Photoshop and Lightroom
-// write it: elsewhere nothing says where the next row begins.
+// The number of MCUs in a row up to the last one that `columns` columns of the decoded picture need, plus one, from which libjpeg
+// may omit blocks; 0 for all. Only if a restart marker follows each row, as Apple, Samsung, Photoshop and Lightroom write it:
+// without markers, the start of the next row is not known.
 static uint32_t needed_mcus(const struct jpeg_decompress_struct *info, uint32_t scale, uint32_t columns) {
-    // A component alone has other MCUs, and libjpeg finds a marker in Huffman codes.
+    // A scan with a single component has other MCUs, and libjpeg finds markers only in Huffman codes.
     if (info->comps_in_scan < 2 || info->comps_in_scan != info->num_components || info->progressive_mode ||
         info->arith_code || columns == 0) {
         return 0;
@@ -226,7 +226,7 @@ cjpeg_status cjpeg_start(
     if (setjmp(decoder->jump)) {
         return decoder->status;
     }
-    // Libjpeg then takes a row to end there, and passes over the bytes up to the marker.
+    // libjpeg then ends the row there, and skips the bytes up to the marker.
     const uint32_t mcus = needed_mcus(&decoder->info, scale, columns);
     if (mcus) {
         decoder->info.restart_interval = mcus;
@@ -249,7 +249,7 @@ cjpeg_status cjpeg_start(
     if (mcus) {
         decoder->info.MCUs_per_row = mcus;
     }
-    // From here on the caller polls between its calls.
+    // From here on, the caller polls between its calls.
     decoder->poll = NULL;
     decoder->poll_context = NULL;
     *width = decoder->info.output_width;
@@ -285,7 +285,7 @@ cjpeg_status cjpeg_read(cjpeg_decoder *decoder, uint8_t *destination, size_t str
     }
     enum { batch = 16 };
     JSAMPROW pointers[batch];
-    // Not changed between setjmp and a jump back: on failure nothing of this is looked at.
+    // Not changed between setjmp and a jump back: after a failure it is not used.
     uint32_t done = 0;
     while (done < rows) {
         uint32_t wanted = rows - done < batch ? rows - done : batch;
@@ -311,10 +311,10 @@ typedef struct {
     struct jpeg_compress_struct info;
     struct jpeg_error_mgr errors;
     jmp_buf jump;
-    // What jpeg_mem_dest has written: set at the end, by term_destination.
+    // The output of jpeg_mem_dest, set by term_destination at the end.
     unsigned char *bytes;
     unsigned long count;
-    // True once jpeg_mem_dest has returned: until then what term_destination reads is not set.
+    // True once jpeg_mem_dest has returned: before, the fields that term_destination reads are not set.
     bool has_destination;
 } encoder;
 
@@ -331,7 +331,7 @@ static void encode_message(j_common_ptr info, int level) {
 uint8_t *cjpeg_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, int quality, int (*poll)(void *context), void *context,
     size_t *count) {
-    // Not a local variable: it is looked at after a jump.
+    // Not a local variable: it is used after a jump.
     encoder *target = calloc(1, sizeof *target);
     if (!target) {
         return NULL;
@@ -342,7 +342,7 @@ uint8_t *cjpeg_encode(
     target->errors.output_message = output_message;
     target->info.client_data = target;
     if (setjmp(target->jump)) {
-        // Until then `bytes` is the first buffer, which has been freed where a larger one replaced it.
+        // Until then, `bytes` is the first buffer, which was freed if a larger one replaced it.
         if (target->has_destination) {
             target->info.dest->term_destination(&target->info);
         }

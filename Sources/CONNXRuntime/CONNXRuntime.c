@@ -25,7 +25,7 @@ const ort_api *ort_open(const char *path, const char **version, char *reason, si
         return NULL;
     }
     *version = base->get_version();
-    // The library prints a line where a version is too new for it: its own version is looked at before.
+    // The library prints a line if the requested API version is too new for it, so check its own version first.
     unsigned major = 0, minor = 0;
     if (sscanf(*version, "%u.%u", &major, &minor) != 2 || major != 1 || minor < ort_api_version) {
         snprintf(

@@ -1,3 +1,3 @@
-// OpenVINO's own C API. Its variadic functions all have `_props` counterparts, so no wrapper is needed here.
+// OpenVINO's C API. Its variadic functions all have `_props` counterparts, so no wrapper is needed.
 #pragma once
 #include <openvino/c/openvino.h>

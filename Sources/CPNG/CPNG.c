@@ -14,11 +14,11 @@ struct cpng_decoder {
     const uint8_t *bytes;
     size_t count;
     size_t offset;
-    // Rows of all passes that are still to be read.
+    // The number of rows left to read, over all passes.
     uint64_t rows_left;
-    // Whether the last of them has no data: the last pass is of odd rows only (from 0).
+    // True if the last row has no data: the last pass has only odd rows (from 0).
     int ends_without_data;
-    // Whether all rows are decompressed, and where in the bytes that was.
+    // True if all rows are decompressed, and the offset in the bytes at that moment.
     int is_complete;
     size_t end;
     cpng_status status;
@@ -36,14 +36,14 @@ static _Noreturn void on_error(png_structp png, png_const_charp message) {
     png_longjmp(png, 1);
 }
 
-// What libpng warns of and continues from is about metadata, or data after the last row: the pixels are right.
+// libpng's warnings are about metadata, or data after the last row: the pixels are correct.
 static void on_warning(png_structp png, png_const_charp message) {
     (void)png;
     (void)message;
 }
 
-// After the last row libpng reads on to the end of the compressed data, all at once and however long it is: 20 MB of it may
-// expand to 20 GB. No more than so many bytes of what is of no use are read, which takes some 50 ms at the worst.
+// After the last row, libpng reads to the end of the compressed data, all at once and of any length: 20 MB may expand to 20 GB. At
+// most this many of those useless bytes are read, which takes about 50 ms at worst.
 static const size_t most_after_end = 16 << 10;
 
 static void on_read(png_structp png, png_bytep destination, size_t count) {
@@ -64,7 +64,7 @@ static void complete(cpng_decoder *decoder) {
     decoder->end = decoder->offset;
 }
 
-// Called when a row has been decompressed, and before it is written, for which nothing more is read.
+// Called when a row was decompressed, before it is written; writing reads no more input.
 static void on_row(png_structp png, png_row_infop info, png_bytep row) {
     (void)info;
     (void)row;
@@ -99,7 +99,7 @@ void cpng_destroy(cpng_decoder *decoder) {
 }
 
 void cpng_tolerate(cpng_decoder *decoder) {
-    // libpng asks for so many bytes at once, and gives up all of them where some are missing: less is lost in small pieces.
+    // libpng reads this many bytes at once, and discards all of them if some are missing: small pieces lose less.
     png_set_compression_buffer_size(decoder->png, 128);
 }
 
@@ -111,7 +111,7 @@ cpng_status cpng_open(cpng_decoder *decoder, uint32_t maximum_width, uint32_t ma
     }
     png_set_read_fn(png, decoder, on_read);
     png_set_user_limits(png, maximum_width, maximum_height);
-    // Ancillary chunks other than tRNS are of no use here: passed over unread, so that none can cost memory or time.
+    // Ignore ancillary chunks other than tRNS without reading them, so that they cannot cost memory or time.
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_chunk_malloc_max(png, 1 << 20);
     png_set_chunk_cache_max(png, 16);
@@ -137,7 +137,7 @@ cpng_status cpng_open(cpng_decoder *decoder, uint32_t maximum_width, uint32_t ma
     header->passes = (uint8_t)passes;
     decoder->rows_left = (uint64_t)header->height * header->passes;
     decoder->ends_without_data = passes > 1 && header->height % 2 == 1;
-    // What the caller's buffers are made by: not assumed, but checked.
+    // The caller's buffers rely on this size, so check it.
     if (png_get_rowbytes(png, info) != (size_t)header->width * header->channels) {
         png_error(png, "a row has an unexpected size");
     }
@@ -169,7 +169,7 @@ size_t cpng_inflate(const uint8_t *bytes, size_t count, void *destination, size_
     if (count > UINT32_MAX || capacity > UINT32_MAX || inflateInit(&stream) != Z_OK) {
         return 0;
     }
-    // zlib only reads what is behind this pointer.
+    // zlib only reads from this pointer.
     stream.next_in = (Bytef *)(uintptr_t)bytes;
     stream.avail_in = (uInt)count;
     stream.next_out = destination;
@@ -210,7 +210,7 @@ static _Noreturn void on_encode_error(png_structp png, png_const_charp message) 
     png_longjmp(png, 1);
 }
 
-// Apart from cpng_encode_rows so that what it fills is not a local variable of the function that calls setjmp.
+// Separate from cpng_encode_rows, so that its results are not local variables of the function that calls setjmp.
 static int encode(
     encoder *target, uint32_t width, uint32_t height, int bits, int color, const uint8_t *palette, int compression,
     const uint8_t *(*row)(void *context, uint32_t index), void *context) {
@@ -251,7 +251,7 @@ static int encode(
     return 1;
 }
 
-// The bytes of a whole file, or NULL.
+// Returns the bytes of a complete file, or NULL.
 static uint8_t *encoded(
     uint32_t width, uint32_t height, int bits, int color, const uint8_t *palette, int compression,
     const uint8_t *(*row)(void *context, uint32_t index), void *context, size_t *count) {

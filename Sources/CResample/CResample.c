@@ -6,10 +6,10 @@
 #include <immintrin.h>
 #endif
 
-// Vectors are handed from function to function only where these are made one: how they would be passed does not matter.
+// Vectors are passed only between functions that are inlined into one, so their calling convention does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// Clang's and GCC's vector types: the same source for every instruction set.
+// Clang's and GCC's vector types: one source for every instruction set.
 typedef int32_t lanes __attribute__((vector_size(32)));
 typedef int32_t lanes4 __attribute__((vector_size(16)));
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
@@ -33,7 +33,7 @@ INLINE void store8(uint8_t *destination, lanes sums) {
     memcpy(destination, &bytes, sizeof bytes);
 }
 
-/// A factor whose high half is at `high`, in groups of so many.
+/// The factor with its high half at `high`, in groups of `group` factors.
 INLINE int32_t factor_at(const int16_t *high, size_t group) { return high[0] * (1 << CRESAMPLE_LOW_BITS) + high[group]; }
 
 // --- rows of pixels of four bytes --------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ static void vertical(const cresample_rows *rows, const int16_t *halves, size_t b
 INLINE void pack(const uint8_t *pixels, size_t count, int reversed, uint8_t *destination) {
     const size_t first = reversed ? 2 : 0, last = reversed ? 0 : 2;
     size_t done = 0;
-    // Four pixels are stored as 16 bytes, of which the next store writes over the last four: there must be one.
+    // Four pixels are stored as 16 bytes, and the next store overwrites the last four, so another pixel must follow.
     for (; done + 6 <= count; done += 4) {
         bytes16 four;
         memcpy(&four, pixels + done * 4, sizeof four);
@@ -131,7 +131,7 @@ INLINE void pack(const uint8_t *pixels, size_t count, int reversed, uint8_t *des
 #undef NAME
 #undef ADD_PRODUCTS
 
-// One instruction for the two: a third less to do for columns, a quarter for rows.
+// One instruction instead of two: a third less work for columns, a quarter less for rows.
 #define TARGET __attribute__((target("avx2,avx512vl,avx512vnni")))
 #define NAME(loop) loop##_vnni
 #define ADD_PRODUCTS(sums, a, b) _mm256_dpwssd_epi32(sums, a, b)

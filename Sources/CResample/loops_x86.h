@@ -1,15 +1,15 @@
-// The loops for x86-64, included by CResample.c once for each instruction set. Before that are defined:
-// TARGET, the attribute that has a function compiled for it; NAME(loop), a loop's name there; and ADD_PRODUCTS(sums, a, b), the sums
-// with the products of 16-bit numbers added, those of each pair together.
+// The loops for x86-64, included by CResample.c once for each instruction set. It must define: TARGET, the attribute to compile a
+// function for the set; NAME(loop), the name of a loop for the set; ADD_PRODUCTS(sums, a, b), which adds the products of 16-bit
+// numbers, summed in pairs, to `sums`.
 
 // --- rows of pixels of four bytes --------------------------------------------------------------------------------------
 
-/// The sums of one output, by channel those of the first and of the second pair of each four pixels: R R G G, B B X X.
+/// The sums of one output, by channel, for the first and the second pair of each four pixels: R R G G, B B X X.
 ///
-/// A product of 16-bit numbers takes a fifth of what one of 32-bit numbers takes, so factors come in halves. All additions are modulo
-/// 2^32, and so exact, since the result fits.
+/// A product of 16-bit numbers takes a fifth of the time of a 32-bit one, so factors are split into halves. Additions are modulo
+/// 2^32, which is exact because the result fits.
 INLINE TARGET __m256i NAME(sums)(const uint8_t *pixels, const int16_t *halves, size_t fours) {
-    // Of four pixels, both in the low and in the high 16 bytes, to 16-bit numbers: R0 R1 R2 R3 G0 G1 G2 G3, B0 B1 B2 B3 X0 X1 X2 X3.
+    // Expand four pixels, in the low and in the high 16 bytes, to 16-bit numbers: R0 R1 R2 R3 G0 G1 G2 G3, B0 B1 B2 B3 X0 X1 X2 X3.
     const __m256i channels = _mm256_setr_epi8(
         0, -1, 4, -1, 8, -1, 12, -1, 1, -1, 5, -1, 9, -1, 13, -1,
         2, -1, 6, -1, 10, -1, 14, -1, 3, -1, 7, -1, 11, -1, 15, -1);
@@ -26,7 +26,7 @@ INLINE TARGET __m256i NAME(sums)(const uint8_t *pixels, const int16_t *halves, s
     return _mm256_add_epi32(_mm256_slli_epi32(high, CRESAMPLE_LOW_BITS), low);
 }
 
-/// With a number of fours that the compiler knows: no branch inside that could be guessed wrongly, once for each output.
+/// With a constant number of fours, so that no branch can be mispredicted once for each output.
 INLINE TARGET void NAME(horizontal_fours)(
     const cresample_weights *weights, size_t fours, const uint8_t *source, uint8_t *destination) {
     const int32_t *starts = weights->starts;
@@ -61,7 +61,7 @@ TARGET static void NAME(horizontal)(const cresample_weights *weights, const uint
 
 // --- rows of pixels of one byte ----------------------------------------------------------------------------------------
 
-/// Eight sums whose sum is that of one output: see `NAME(sums)`.
+/// Eight sums that add up to that of one output: see `NAME(sums)`.
 INLINE TARGET __m256i NAME(gray_sums)(const uint8_t *pixels, const int16_t *halves, size_t groups) {
     __m256i high = _mm256_setzero_si256();
     __m256i low = _mm256_setr_epi32(HALF, 0, 0, 0, 0, 0, 0, 0);
@@ -106,12 +106,12 @@ TARGET static void NAME(horizontal_gray)(const cresample_weights *weights, const
 
 // --- columns -----------------------------------------------------------------------------------------------------------
 
-/// The part of both sums that a pixel level makes.
+/// Combines both sums to pixel levels.
 INLINE TARGET __m256i NAME(levels)(__m256i high, __m256i low) {
     return _mm256_srai_epi32(_mm256_add_epi32(_mm256_slli_epi32(high, CRESAMPLE_LOW_BITS), low), CRESAMPLE_PRECISION);
 }
 
-/// Two rows at a time: see `NAME(sums)`.
+/// Processes two rows at a time: see `NAME(sums)`.
 TARGET static void NAME(vertical)(const cresample_rows *rows, const int16_t *halves, size_t bytes, uint8_t *destination) {
     const __m256i zero = _mm256_setzero_si256();
     const __m256i half = _mm256_set1_epi32(HALF);
@@ -123,7 +123,7 @@ TARGET static void NAME(vertical)(const cresample_rows *rows, const int16_t *hal
         for (size_t tap = 0; tap < rows->count; tap += 2) {
             __m256i one = _mm256_loadu_si256((const __m256i *)(const void *)(rows->ring + row * rows->stride + offset));
             row = row + 1 == rows->capacity ? 0 : row + 1;
-            // After an odd last row this is any row of the ring: its factor is 0.
+            // After an odd last row, this is any row of the ring: its factor is 0.
             __m256i other = _mm256_loadu_si256((const __m256i *)(const void *)(rows->ring + row * rows->stride + offset));
             row = row + 1 == rows->capacity ? 0 : row + 1;
             int32_t halves_of_two[2];
@@ -144,7 +144,7 @@ TARGET static void NAME(vertical)(const cresample_rows *rows, const int16_t *hal
             d_high = ADD_PRODUCTS(d_high, d, highs);
             d_low = ADD_PRODUCTS(d_low, d, lows);
         }
-        // Packing works by 16 bytes, as unpacking did: the bytes are in their places again.
+        // Packing works on 16 bytes, as unpacking did, so the bytes are in order again.
         __m256i ab = _mm256_packs_epi32(NAME(levels)(a_high, a_low), NAME(levels)(b_high, b_low));
         __m256i cd = _mm256_packs_epi32(NAME(levels)(c_high, c_low), NAME(levels)(d_high, d_low));
         _mm256_storeu_si256((__m256i *)(void *)(destination + offset), _mm256_packus_epi16(ab, cd));

@@ -9,7 +9,7 @@ int csys_socket_pair(int ends[2]) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
 }
 
-/// Memory of a size that nobody can change any more.
+/// Anonymous memory sealed against resizing.
 static int fixed_memory(const char *name, size_t bytes, const void *contents) {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return -errno;

@@ -23,7 +23,7 @@ int csys_file_identity(const char *path, uint64_t *device, uint64_t *inode, bool
     return 0;
 }
 
-/// A user's or group's number: digits alone, and not the highest, which chown(2) takes for "leave it as it is".
+/// Parses the number of a user or group: only digits, and not the highest number, which means "unchanged" to chown(2).
 static bool parse_id(const char *text, unsigned *id) {
     if (*text == 0 || text[strspn(text, "0123456789")] != 0) return false;
     errno = 0;
@@ -52,14 +52,14 @@ int csys_chown(const char *path, const char *owner) {
         if (found == NULL) return -ENOENT;
         gid = found->gr_gid;
     }
-    // The file itself, in case it was replaced by a link.
+    // lchown does not follow the link if the file was replaced by one.
     return lchown(path, uid, gid) < 0 ? -errno : 0;
 }
 
 void *csys_map(size_t bytes) {
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return NULL;
-    // With huge pages one byte could take two megabytes. A kernel without them says EINVAL, which is as good.
+    // With huge pages, one byte could take two megabytes. A kernel without them returns EINVAL, which is fine.
     madvise(base, bytes, MADV_NOHUGEPAGE);
     return base;
 }

@@ -14,7 +14,7 @@ void csys_release_free_memory(void) {
 uint64_t csys_random(void) {
     uint64_t value = 0;
     if (getrandom(&value, sizeof value, GRND_NONBLOCK) == sizeof value) return value;
-    return csys_monotonic() ^ ((uint64_t)getpid() << 32);  // early boot only; nothing here is a secret
+    return csys_monotonic() ^ ((uint64_t)getpid() << 32);  // only in early boot; the result is not used for secrets
 }
 
 int csys_has_vnni(void) {

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/// Starts a program. Its standard output and error are `output`, or /dev/null where that is negative; its descriptor 3 is `socket`,
+/// Starts a program. Its standard output and error are `output`, or /dev/null if that is negative; its descriptor 3 is `socket`,
 /// unless that is negative.
 static int spawn(const char *path, char *const arguments[], char *const environment[], int output, int socket) {
     posix_spawn_file_actions_t actions;
@@ -19,7 +19,7 @@ static int spawn(const char *path, char *const arguments[], char *const environm
     if (problem == 0) {
         problem = posix_spawnattr_init(&attributes);
         if (problem == 0) {
-            // This process reads some signals from a descriptor and has them blocked: a child would inherit that.
+            // This process blocks signals that it reads from a descriptor: a child would inherit that mask.
             sigset_t none, all;
             sigemptyset(&none);
             sigfillset(&all);
@@ -30,7 +30,8 @@ static int spawn(const char *path, char *const arguments[], char *const environm
             if (problem == 0) problem = posix_spawnattr_setflags(&attributes, flags);
             if (problem == 0)
                 problem = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-            // First, before a descriptor of its number is made. To itself, it would stay close-on-exec in older C libraries.
+            // First, before another descriptor gets the number 3. Duplicated to itself, it would stay close-on-exec in older C
+            // libraries.
             if (problem == 0 && socket >= 0) problem = posix_spawn_file_actions_adddup2(&actions, socket, 3);
             for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO && problem == 0; fd++)
                 problem = output < 0 ? posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0)
@@ -95,12 +96,12 @@ struct parent_watch {
 
 static int die_with_parent(int parent) {
     int problem = prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0;
-    // The parent may have ended before the line above: then no signal would come.
+    // If the parent ended before the line above, no signal would come.
     if (getppid() != parent) _exit(1);
     return problem;
 }
 
-/// The kernel keeps the wish for the thread that has it, and forgets it when that thread ends: this one does not.
+/// The kernel ties the request to the thread that makes it, and drops it when that thread ends: this thread does not end.
 static void watch_parent(void *argument) {
     struct parent_watch *watch = argument;
     watch->problem = die_with_parent(watch->parent);
@@ -108,13 +109,13 @@ static void watch_parent(void *argument) {
     while (true) pause();
 }
 
-/// Ends this process when its parent ends, whatever becomes of the calling thread.
+/// Ends this process when its parent ends, even after the calling thread has ended.
 static int follow_parent(int parent) {
     struct parent_watch watch = {.parent = parent};
     if (sem_init(&watch.is_set, 0, 0) < 0) return die_with_parent(parent);
     if (csys_thread_start("parent", watch_parent, &watch) < 0) {
         sem_destroy(&watch.is_set);
-        // No thread: for as long as the calling one lives.
+        // No thread could be started: valid for the lifetime of the calling thread.
         return die_with_parent(parent);
     }
     while (sem_wait(&watch.is_set) < 0 && errno == EINTR) {}
@@ -124,7 +125,7 @@ static int follow_parent(int parent) {
 
 int csys_confine(int parent, unsigned seconds, uint64_t memory) {
     int problem = follow_parent(parent);
-    // Ends the process whatever it does then, if nothing else does. Its parent may have left the signal blocked.
+    // Ends the process at the latest then. The parent may have left the signal blocked.
     sigset_t alarms;
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);

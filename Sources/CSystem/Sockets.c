@@ -21,7 +21,7 @@ int csys_accept(int fd, struct csys_address *address) {
 }
 
 long csys_discard(int fd, size_t count) {
-    // A NULL buffer with MSG_TRUNC is TCP's own way to skip; other families need somewhere to put the bytes.
+    // With a NULL buffer, MSG_TRUNC discards bytes, but only for TCP; other families need a buffer.
     long skipped = CSYS_REPEAT(recv(fd, NULL, count, MSG_TRUNC));
     if (skipped != -EFAULT) return skipped;
     char bytes[16384];
@@ -42,7 +42,7 @@ static int listen_at(const struct addrinfo *at, int backlog, enum csys_sharing s
         return close_with(fd, errno);
     if (at->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, dual ? &zero : &one, sizeof one);
     if (bind(fd, at->ai_addr, at->ai_addrlen) < 0) return close_with(fd, errno);
-    // Only now: had the first socket been bound with the option, it could have joined those of another process.
+    // Only now: if the first socket had been bound with this option, it could have joined those of another process.
     if (sharing == CSYS_SHARING_FIRST && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) < 0)
         return close_with(fd, errno);
     csys_set_stream_options(fd);
@@ -68,7 +68,7 @@ int csys_listen_tcp(const char *host, uint16_t port, int backlog, enum csys_shar
     } else if (!any) {
         return failed == EAI_SYSTEM ? -errno : -ENOENT;
     }
-    // A host without IPv6 at all.
+    // The host has no IPv6.
     struct sockaddr_in every = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct addrinfo at = {
         .ai_family = AF_INET, .ai_addr = (struct sockaddr *)&every, .ai_addrlen = sizeof every};
@@ -90,8 +90,8 @@ int csys_listen_unix(const char *path, uint32_t mode, int backlog) {
     if (failed < 0) return failed;
     int fd = csys_socket(AF_UNIX);
     if (fd < 0) return fd;
-    // Linux gives the file the mode of the unbound socket, less the umask: so it is never wider than asked for, not
-    // even between bind and chmod.
+    // Linux gives the file the mode of the unbound socket, less the umask, so it is never wider than requested, not even between
+    // bind and chmod.
     if (fchmod(fd, mode) < 0) return close_with(fd, errno);
     if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0) return close_with(fd, errno);
     if (chmod(path, mode) < 0 || listen(fd, backlog) < 0) {
@@ -110,7 +110,7 @@ int csys_unix_probe(const char *path) {
     if (fd < 0) return fd;
     int result = connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
     close(fd);
-    return result == -EAGAIN ? 0 : result;  // EAGAIN: a process listens, and the backlog is full
+    return result == -EAGAIN ? 0 : result;  // EAGAIN: a process listens, and its backlog is full
 }
 
 int csys_is_listening(int fd) {
@@ -127,8 +127,8 @@ int csys_stop_handshakes(int fd) {
     socklen_t length = sizeof domain;
     if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) < 0) return -errno;
     if (domain != AF_INET && domain != AF_INET6) return 0;
-    // A filter of a TCP socket sees segments from the TCP header on: byte 13 holds the flags. SYN without ACK opens a
-    // connection: it is dropped, its sender tries again a second later and finds the socket closed.
+    // The filter of a TCP socket sees segments from the TCP header on; byte 13 has the flags. Drop SYN without ACK, which opens a
+    // connection: the sender retries a second later and finds the socket closed.
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
         BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
@@ -168,7 +168,7 @@ int csys_set_user_timeout(int fd, unsigned milliseconds) {
 
 int csys_queued(int fd) {
     int count = 0;
-    return ioctl(fd, TIOCOUTQ, &count) < 0 ? -errno : count;  // SIOCOUTQ by its other name
+    return ioctl(fd, TIOCOUTQ, &count) < 0 ? -errno : count;  // another name of SIOCOUTQ
 }
 
 int csys_unread(int fd) {
@@ -201,7 +201,7 @@ int csys_address_format(const struct csys_address *address, char *text, int capa
             text, (size_t)capacity, "%u.%u.%u.%u:%u", byte[0], byte[1], byte[2], byte[3], ntohs(v4->sin_port));
     } else if (address->storage.ss_family == AF_INET6) {
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
-        // A client that speaks IPv4 to a socket for both is reported by its own address (RFC 4291, 2.5.5.2).
+        // Report IPv4 clients of a dual-stack socket by their IPv4 address (RFC 4291, 2.5.5.2).
         bool mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
         if (mapped) inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], host, sizeof host);
         else inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
@@ -233,7 +233,7 @@ int csys_socket_error(int fd) {
     return -error;
 }
 
-/// True if a server accepts at this address in this time.
+/// True if a server accepts a connection at this address in time.
 static int try_server(const struct csys_address *address, int milliseconds) {
     int fd = csys_connect(address);
     if (fd < 0) return fd;

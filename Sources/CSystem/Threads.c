@@ -17,7 +17,7 @@ struct thread_start {
 static void *thread_main(void *raw) {
     struct thread_start start = *(struct thread_start *)raw;
     free(raw);
-    // Here, and not in the thread that starts this one: a detached thread may have ended by then, and its handle is gone.
+    // Set the name here, not in the starting thread: this detached thread may end before, which invalidates its handle.
     pthread_setname_np(pthread_self(), start.name);
     start.body(start.argument);
     return NULL;
@@ -32,10 +32,10 @@ int csys_thread_start(const char *name, void (*body)(void *), void *argument) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // Signals are for the thread that waits on a signalfd: a new thread inherits the mask of the one that starts it.
+    // Signals are for the thread with the signalfd: a new thread inherits the mask of its creator.
     sigset_t all, before;
     sigfillset(&all);
-    // Not those that a defect of the thread's own raises: blocked, they would kill without a backtrace.
+    // Keep signals of faults in the thread itself: blocked, they would kill without a backtrace.
     const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -70,7 +70,7 @@ struct thread_probe_slot {
 static void *thread_probe_main(void *argument) {
     struct thread_probe_slot *slot = argument;
     slot->probe->ids[slot->index] = (pid_t)syscall(SYS_gettid);
-    // All are there at the same time: the gate opens when no more are started.
+    // All threads exist at the same time: the gate opens once the last one was started.
     pthread_mutex_lock(&slot->probe->gate);
     pthread_mutex_unlock(&slot->probe->gate);
     return NULL;
@@ -100,11 +100,11 @@ bool csys_can_start_threads(int count) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
-    // pthread_join returns a moment before the kernel stops counting a thread.
+    // pthread_join returns slightly before the kernel stops counting a thread.
     for (int i = 0; i < started; i++) {
         for (int look = 0; look < 1000 && syscall(SYS_tgkill, getpid(), probe.ids[i], 0) == 0; look++) usleep(100);
     }
     pthread_mutex_destroy(&probe.gate);
-    // Any other error says nothing about the limit.
+    // Other errors say nothing about the limit.
     return failed != EAGAIN;
 }

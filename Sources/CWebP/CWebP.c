@@ -60,7 +60,7 @@ cwebp_decoder *cwebp_create(
     decoder->config.output.is_external_memory = 1;
     decoder->config.output.u.RGBA.rgba = destination;
     decoder->config.output.u.RGBA.stride = (int)stride;
-    // The last row may end before the next one would begin.
+    // The last row may end before a following one would begin.
     decoder->config.output.u.RGBA.size = stride * (height - 1) + (size_t)width * 4;
     decoder->incremental = WebPIDecode(NULL, 0, &decoder->config);
     if (!decoder->incremental) {

@@ -1,8 +1,8 @@
 /// Base64 (RFC 4648).
 package enum Base64 {
-    /// The bytes of base64 text in a JSON string, or nil if it is not base64. Both alphabets are read (`+/` and `-_`),
-    /// and padding may be missing. Line breaks, which base64(1) and MIME put into it, are skipped. Any letter may be
-    /// escaped: some JSON writers escape `/`, others `+` or `=`.
+    /// Decodes the base64 text of a JSON string; nil if it is not base64. Accepts both alphabets (`+/` and `-_`) and
+    /// missing padding. Skips line breaks, which base64(1) and MIME insert. Any character may be escaped: some JSON
+    /// writers escape `/`, others `+` or `=`.
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         var failed = false
         let bytes = values.withUnsafeBufferPointer { values in
@@ -37,7 +37,7 @@ package enum Base64 {
                     buffer[written] = UInt8(truncatingIfNeeded: bits >> UInt32(held))
                     written += 1
                 }
-                // One letter alone is six bits: no byte.
+                // A single letter left over has six bits, less than a byte.
                 failed = failed || held == 6
                 initialized = written
             }
@@ -45,7 +45,7 @@ package enum Base64 {
         return failed ? nil : bytes
     }
 
-    /// True if the rest of the text is one `=` or two, with line breaks between them or behind.
+    /// True if the rest of the text is one or two `=`, with line breaks between or after them.
     private static func isPadding(_ text: UnsafeRawBufferPointer, from start: Int) -> Bool {
         var index = start, count = 0
         while index < text.count {
@@ -59,7 +59,7 @@ package enum Base64 {
 
     private static func isLineBreak(_ letter: UInt8) -> Bool { letter == 0x0A || letter == 0x0D }
 
-    /// The character at `index`, without its escape, if it is ASCII. Escapes that no base64 text needs are not read.
+    /// The ASCII character at `index`, without its escape. Does not read escapes that base64 text does not need.
     private static func character(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> UInt8? {
         let first = text[index]
         index += 1
@@ -79,7 +79,7 @@ package enum Base64 {
         }
     }
 
-    /// Appends base64 text, padded.
+    /// Appends base64 text, with padding.
     package static func append(_ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         text.reserveCapacity(text.count + bytes.count / 3 * 4 + 4)
@@ -97,7 +97,7 @@ package enum Base64 {
         }
     }
 
-    /// The value of each byte as a letter; 255 for bytes that are not letters.
+    /// The value of each byte as a base64 letter; 255 for other bytes.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, letter) in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8.enumerated() {

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// JSON text of values that are not on the hot path.
+/// Encodes values as JSON text, outside the hot path.
 package enum JSONBytes {
-    /// The value as JSON, keys sorted.
+    /// The value as JSON, with sorted keys.
     package static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,18 +1,17 @@
 /// The reason why JSON text was refused.
 package struct JSONError: Error, Sendable, Hashable {
-    /// The kind of mistake.
+    /// The kind of error.
     package enum Kind: Sendable {
-        /// The text is not JSON, or it is larger or deeper than what is read.
+        /// The text is not JSON, or exceeds the limits on size or depth.
         case syntax
-        /// The text is JSON, but holds another value than was expected.
+        /// The text is JSON, but not the expected value.
         case value
-        /// The task that reads was cancelled.
+        /// The reading task was cancelled.
         case cancelled
     }
 
-    /// The kind of mistake.
     package let kind: Kind
-    /// A sentence that names the value or the place, what was expected and what was found.
+    /// A sentence with the value or its location, the expected and the actual value.
     package let message: String
 
     package init(_ kind: Kind, _ message: String) {
@@ -20,15 +19,15 @@ package struct JSONError: Error, Sendable, Hashable {
         self.message = message
     }
 
-    /// The text is not JSON, or it is larger or deeper than what is read.
+    /// The text is not JSON, or exceeds the limits on size or depth.
     package static func syntax(_ message: String) -> JSONError { JSONError(.syntax, message) }
 
-    /// The text is JSON, but holds another value than was expected.
+    /// The text is JSON, but not the expected value.
     package static func value(_ message: String) -> JSONError { JSONError(.value, message) }
 
-    /// The task that reads was cancelled: the values are not wanted any more.
+    /// The reading task was cancelled: its values are not needed any more.
     package static let cancelled = JSONError(.cancelled, "reading was cancelled")
 
-    /// The same with words before its sentence.
+    /// The error with `words` before its message.
     package func prefixed(_ words: String) -> JSONError { JSONError(kind, words + message) }
 }

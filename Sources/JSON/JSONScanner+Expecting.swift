@@ -1,8 +1,8 @@
-/// Values of a kind that is wanted, by name: what is valid JSON but something else is the input's mistake, not the
-/// text's.
+/// Reads values of an expected kind. Another kind is an error of kind `value`: the text is valid JSON, but the input is
+/// wrong.
 extension JSONScanner {
-    /// Refuses a value of another kind than is wanted. What comes next must be JSON.
-    /// - Parameter what: names the value, as in `"id"`.
+    /// Throws if the next value is of another kind than expected.
+    /// - Parameter what: the name of the value in messages, as in `"id"`.
     package mutating func expect(_ wanted: Kind, _ what: @autoclosure () -> String) throws(JSONError) {
         let found = try kind()
         guard found == wanted else {
@@ -10,19 +10,19 @@ extension JSONScanner {
         }
     }
 
-    /// A string, or an error that names it.
+    /// Reads a string; `what` is its name in messages.
     package mutating func string(_ what: @autoclosure () -> String) throws(JSONError) -> String {
         try expect(.string, what())
         return try string()
     }
 
-    /// `true` or `false`, or an error that names it.
+    /// Reads `true` or `false`; `what` is its name in messages.
     package mutating func bool(_ what: @autoclosure () -> String) throws(JSONError) -> Bool {
         try expect(.bool, what())
         return try bool()
     }
 
-    /// An object, or an error that names it.
+    /// Reads an object; `what` is its name in messages.
     package mutating func object(
         _ what: @autoclosure () -> String, _ member: (String, inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -30,7 +30,7 @@ extension JSONScanner {
         try object(member)
     }
 
-    /// An array, or an error that names it.
+    /// Reads an array; `what` is its name in messages.
     package mutating func array(
         _ what: @autoclosure () -> String, _ element: (Int, inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -38,8 +38,8 @@ extension JSONScanner {
         try array(element)
     }
 
-    /// An integer that is not negative, or an error that names it.
-    /// - Parameter expected: what it counts, as in `a number of bytes`.
+    /// Reads a non-negative integer; `what` is its name in messages.
+    /// - Parameter expected: the expected quantity, as in `a number of bytes`.
     package mutating func count(_ what: @autoclosure () -> String, _ expected: String) throws(JSONError) -> Int {
         let kind = try kind()
         guard kind == .number else {
@@ -53,7 +53,8 @@ extension JSONScanner {
         return value
     }
 
-    /// Takes `NaN`, `Infinity` or `-Infinity`, if one is next: not JSON, but Python and TensorFlow Serving write them.
+    /// Takes `NaN`, `Infinity` or `-Infinity` if it is next: they are not JSON, but Python and TensorFlow Serving write
+    /// them.
     package mutating func takesNonFinite() -> Double? {
         skipSpace()
         guard let byte, byte == UInt8(ascii: "N") || byte == UInt8(ascii: "I") || byte == UInt8(ascii: "-") else {
@@ -67,7 +68,7 @@ extension JSONScanner {
         return nil
     }
 
-    /// Takes `null`, if it is next: some clients write it for members that they leave out.
+    /// Takes `null` if it is next: some clients write it for members that they omit.
     package mutating func takesNull() throws(JSONError) -> Bool {
         guard try kind() == .null else { return false }
         try null()

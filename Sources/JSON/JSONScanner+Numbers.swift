@@ -1,5 +1,4 @@
 extension JSONScanner {
-    /// A number.
     @inlinable @inline(__always)
     package mutating func number() throws(JSONError) -> JSONNumber {
         skipSpace()
@@ -34,7 +33,7 @@ extension JSONScanner {
             let begin = index
             var exponent = 0
             while index < text.count, text[index] &- 0x30 < 10 {
-                // Past a million it is zero or infinite anyway.
+                // An exponent beyond a million means zero or infinity anyway.
                 if exponent < 1_000_000 { exponent = exponent * 10 + Int(text[index] &- 0x30) }
                 index &+= 1
             }
@@ -47,7 +46,8 @@ extension JSONScanner {
         return number
     }
 
-    /// Takes digits into the mantissa, nineteen at most; each moves the exponent by `step`, those left out by one more.
+    /// Adds digits to the mantissa, up to nineteen. Each digit changes the exponent by `step`, each further one by one
+    /// more.
     @inlinable @inline(__always)
     func digits(
         from start: Int, into number: inout JSONNumber, significant: inout Int, step: Int
@@ -70,7 +70,7 @@ extension JSONScanner {
         return index
     }
 
-    /// Strings, objects and words are valid JSON, but no numbers: the input is wrong, not the text.
+    /// Throws if a string, an object or a word is next: the text may be JSON, but the input is wrong.
     @inlinable @inline(__always)
     mutating func refuseOtherThanNumber(
         name: String, fitting: String, takesBools: Bool, takesNull: Bool, place: () -> String
@@ -102,35 +102,35 @@ extension JSONScanner {
         return malformed("a number", at: place)
     }
 
-    /// The number of extents that an array of numbers may have.
+    /// The maximum number of extents of an array of numbers.
     @inlinable package static var mostRank: Int { 16 }
 
-    /// The contents of one array of numbers: its extents, its elements, and their number with those that were left out
-    /// because there were too many.
+    /// An array of numbers: its extents, its elements, and the number of all elements in the text, including those
+    /// beyond the maximum.
     package struct NumberArray<Element> {
-        /// The elements in row-major order; no more than were asked for.
+        /// The elements in row-major order, up to the requested maximum.
         package var elements: [Element] = []
-        /// The extents: none for a single number.
+        /// The extents; empty for a single number.
         package var shape: [Int] = []
-        /// The number of numbers in the text, those that were left out among them.
+        /// The number of numbers in the text, including those beyond the maximum.
         package var count = 0
 
         @inlinable
         init() {}
     }
 
-    /// Reads a number, or numbers in arrays nested to any rank, which must be regular.
+    /// Reads a number, or numbers in regular arrays of any rank.
     ///
     /// Long: nested arrays without recursion, and the loop in which requests of numbers spend their time.
     /// - Parameters:
-    ///   - most: how many are kept; the rest is only counted.
-    ///   - end: how many are counted: with more, reading stops.
+    ///   - most: the maximum number of elements to keep; further ones are only counted.
+    ///   - end: the maximum number of elements to count; reading stops beyond it.
     ///   - name: the input, for errors.
-    ///   - usual: the element that a number becomes which is read on the quick way; nil sends it on the careful one.
-    ///   - convert: the element that a number becomes, or nil if it does not fit.
-    ///   - fitting: what fits, for errors.
-    ///   - takesBools: whether `true` and `false` are numbers here.
-    ///   - takesNull: whether `null` is one.
+    ///   - usual: converts a number read by the fast path; nil falls back to the slow path.
+    ///   - convert: converts a number; nil if it does not fit the element.
+    ///   - fitting: the numbers that fit, for errors.
+    ///   - takesBools: true to accept `true` and `false` as numbers.
+    ///   - takesNull: true to accept `null` as a number.
     @inlinable
     package mutating func numbers<Element>(
         most: Int, end: Int = .max, name: String, fitting: String, takesBools: Bool = false,
@@ -139,7 +139,7 @@ extension JSONScanner {
     ) throws(JSONError) -> NumberArray<Element> {
         var result = NumberArray<Element>()
         result.elements.reserveCapacity(most)
-        /// The extents that are settled, and the indexes on the way to the next element.
+        /// The known extents, and the index of the next element.
         var extents: [Int?] = [], indexes: [Int] = []
         var rank: Int?
         var values = 0
@@ -149,7 +149,7 @@ extension JSONScanner {
                 "input \"\(name)\": expected \(expected) at \(place()), found \(found): the arrays are not regular")
         }
         while true {
-            // A value is next.
+            // Expect a value.
             skipSpace()
             if byte == UInt8(ascii: "[") {
                 if let rank, indexes.count >= rank { throw irregular("a number", "an array") }
@@ -192,7 +192,7 @@ extension JSONScanner {
                 values += 1
                 if values & 1023 == 0 { try checkCancellation() }
             }
-            // The end of a value: the next, or the ends of arrays.
+            // After a value: another one, or the ends of arrays.
             while true {
                 if take(UInt8(ascii: ",")) {
                     skipSpace()

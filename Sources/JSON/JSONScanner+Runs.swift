@@ -1,15 +1,15 @@
 extension JSONScanner {
-    /// Reads `, number, number, …` as far as the numbers are of the usual form, and appends what `convert` makes of
-    /// them: the way that nearly all numbers of a large tensor go. Stops before the comma of what is not usual (long
-    /// numbers, other values, mistakes, the last bytes of the text); those go the careful way.
-    /// - Parameter most: how many elements there may be altogether.
-    /// - Returns: how many were read.
+    /// The fast path for `, number, number, …`: nearly all numbers of a large tensor take it. Appends the results of
+    /// `convert`. Stops before the comma of anything else (long numbers, other values, errors, the last bytes of the
+    /// text), which the slow path reads.
+    /// - Parameter most: the maximum number of elements in all.
+    /// - Returns: the number of elements read.
     @inlinable @inline(__always)
     mutating func run<Element>(
         into elements: inout [Element], most: Int, _ convert: (JSONNumber) -> Element?
     ) -> Int {
         guard let base = text.baseAddress else { return 0 }
-        // Words of eight bytes are read below: none may reach past the end.
+        // Eight-byte words are read below, which must not extend beyond the end.
         let last = text.count - 48
         var place = position, count = 0
         while place < last, elements.count < most {
@@ -34,7 +34,7 @@ extension UnsafeRawPointer {
     @inlinable @inline(__always)
     func byte(_ offset: Int) -> UInt8 { load(fromByteOffset: offset, as: UInt8.self) }
 
-    /// Eight bytes, the first in memory lowest.
+    /// Eight bytes, little-endian.
     @inlinable @inline(__always)
     func word(_ offset: Int) -> UInt64 {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -42,8 +42,8 @@ extension UnsafeRawPointer {
 }
 
 extension JSONNumber {
-    /// A number of at most 18 digits and an exponent of at most two, or nil. The 48 bytes from `start` on must be
-    /// readable.
+    /// A number of at most 18 digits with an exponent of at most two; nil for others. The 48 bytes from `start` on must
+    /// be readable.
     @inlinable @inline(__always)
     init?(usual base: UnsafeRawPointer, at start: Int) {
         self.init()
@@ -59,7 +59,7 @@ extension JSONNumber {
             place &+= 1
         }
         let whole = place &- first
-        // None, too many for here, or a leading zero.
+        // No digits, too many for this path, or a leading zero.
         guard whole > 0, whole < 9, whole == 1 || base.byte(first) != UInt8(ascii: "0") else { return nil }
         if base.byte(place) == UInt8(ascii: ".") {
             isInteger = false
@@ -89,7 +89,7 @@ extension JSONNumber {
             exponent = sign == UInt8(ascii: "-") ? exponent &- power : exponent &+ power
             place &+= 2
         }
-        // What follows must end the number: the careful way says what is wrong with it otherwise.
+        // The next byte must end the number; otherwise the slow path reports the error.
         switch base.byte(place) {
         case UInt8(ascii: ","), UInt8(ascii: "]"), 0x20, 0x0A, 0x0D, 0x09: break
         default: return nil
@@ -99,8 +99,8 @@ extension JSONNumber {
         length = place &- start
     }
 
-    /// The value of eight digits in a word, the first one lowest; nil if a byte is none. Pairs, then fours, then all of
-    /// them are put together by multiplications.
+    /// The value of eight digits in a little-endian word; nil if a byte is not a digit. Multiplications combine pairs,
+    /// then groups of four, then all digits.
     @inlinable @inline(__always)
     static func eightDigits(_ word: UInt64) -> UInt64? {
         let high: UInt64 = 0xF0F0_F0F0_F0F0_F0F0

@@ -1,12 +1,11 @@
 extension JSONScanner {
-    /// A string.
     package mutating func string() throws(JSONError) -> String {
         let raw = try rawString()
         return try decoded(raw.range, hasEscapes: raw.hasEscapes)
     }
 
-    /// The string whose text between its quotes is a range.
-    /// - Parameter isJSON5: whether it may have JSON5's escapes.
+    /// Decodes the text of a string, between its quotes.
+    /// - Parameter isJSON5: true to accept JSON5's escapes.
     func decoded(_ range: Range<Int>, hasEscapes: Bool, isJSON5: Bool = false) throws(JSONError) -> String {
         let bytes = UnsafeRawBufferPointer(rebasing: text[range])
         let decoded =
@@ -16,7 +15,7 @@ extension JSONScanner {
         return decoded
     }
 
-    /// The range of a string's text between its quotes, and whether it has escapes; the text itself is not looked at.
+    /// The range of a string's text between its quotes, and whether it has escapes. The text is not decoded.
     package mutating func rawString() throws(JSONError) -> (range: Range<Int>, hasEscapes: Bool) {
         skipSpace()
         guard byte == UInt8(ascii: "\"") else { throw malformed("a string") }
@@ -69,7 +68,7 @@ extension JSONScanner {
             case UInt8(ascii: "v") where isJSON5: bytes.append(0x0B)
             case UInt8(ascii: "0") where isJSON5 && !(index < raw.count && (0x30...0x39).contains(raw[index])):
                 bytes.append(0)
-            // The end of a line, so that a string may go on in the next one: nothing of it is in the value.
+            // An escaped line break continues the string on the next line, and is not part of the value.
             case 0x0A where isJSON5: break
             case 0x0D where isJSON5: index += index < raw.count && raw[index] == 0x0A ? 1 : 0
             case 0xE2 where isJSON5 && raw[index...].starts(with: [0x80, 0xA8]),
@@ -88,8 +87,8 @@ extension JSONScanner {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The character whose four digits begin at `index`, with the second half of a surrogate pair. Half a pair is
-    /// U+FFFD.
+    /// The character of the four digits at `index`, combined with the second half of a surrogate pair. A lone surrogate
+    /// becomes U+FFFD.
     private static func scalar(_ raw: UnsafeRawBufferPointer, _ index: inout Int) -> Unicode.Scalar? {
         guard let first = unit(raw, index) else { return nil }
         index += 4
@@ -102,7 +101,7 @@ extension JSONScanner {
         return Unicode.Scalar(first) ?? "\u{FFFD}"
     }
 
-    /// The number that four hexadecimal digits at `index` stand for.
+    /// The value of the four hexadecimal digits at `index`.
     static func unit(_ raw: UnsafeRawBufferPointer, _ index: Int) -> UInt32? {
         guard raw.count - index >= 4 else { return nil }
         var value: UInt32 = 0
@@ -119,9 +118,8 @@ extension JSONScanner {
         return value
     }
 
-    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or a data: URL (RFC 2397) of base64, as
-    /// browsers make them.
-    /// - Parameter mistake: the error where it is neither, from what was found instead.
+    /// Reads a base64 string (RFC 4648 section 4 or 5), or a data: URL (RFC 2397) with base64, as browsers create them.
+    /// - Parameter mistake: makes the error if it is neither, from a description of the value found.
     package mutating func base64(_ mistake: (_ found: String) -> JSONError) throws(JSONError) -> [UInt8] {
         let raw = try rawString()
         var string = UnsafeRawBufferPointer(rebasing: text[raw.range])

@@ -1,34 +1,34 @@
-/// Reads JSON text (RFC 8259) in one pass, without building a tree: request bodies hold arrays of 100,000 numbers,
-/// which go straight into typed memory (see the extension for numbers).
+/// Reads JSON text (RFC 8259) in one pass, without building a tree: request bodies contain arrays of 100,000 numbers,
+/// which are read directly into typed memory (see the extension for numbers).
 ///
-/// A scanner lives within the call that lends it the text. What is nested deeper than ``mostDepth`` is refused, so that
-/// no text makes it recurse without end; nothing is kept that is not asked for.
+/// Valid only during the call that lends it the text. Deeper nesting than ``mostDepth`` is refused, so that recursion
+/// is bounded; only requested values are kept.
 package struct JSONScanner {
-    /// The deepest nesting of arrays and objects that is read.
+    /// The maximum nesting depth of arrays and objects.
     package static let mostDepth = 64
-    /// The most members of one object: their names are kept, to find one that is there twice.
+    /// The maximum number of members of one object: their names are kept to detect duplicates.
     package static let mostMembers = 4_096
 
     package let text: UnsafeRawBufferPointer
     @usableFromInline package internal(set) var position: Int
     private var depth = 0
-    /// The name of the text, and of its end, for errors.
+    /// The name of the text, and of its end, in messages.
     private let subject: String
     private let endName: String
 
-    /// Reads from the text's beginning.
+    /// Starts at the beginning of the text.
     /// - Parameters:
-    ///   - subject: what the text is, for errors: `the body`, `the file`.
-    ///   - isFile: whether errors call its end that of a file.
+    ///   - subject: the name of the text in messages: `the body`, `the file`.
+    ///   - isFile: true if messages call the end of the text that of a file.
     package init(_ text: UnsafeRawBufferPointer, subject: String = "the body", isFile: Bool = false) {
         self.text = text
         self.subject = subject
         endName = isFile ? "the end of the file" : "the end of the text"
-        // A byte order mark is not part of JSON, but editors leave it there.
+        // A byte order mark is not part of JSON, but some editors write it.
         position = ByteOrderMark.length(in: text)
     }
 
-    /// A scanner of the same text at another place, where a value begins.
+    /// A scanner of the same text at another offset, where a value begins.
     package func moved(to place: Int) -> JSONScanner {
         var other = self
         other.depth = 0
@@ -36,7 +36,7 @@ package struct JSONScanner {
         return other
     }
 
-    /// The kind of the value that begins at the position.
+    /// The kind of a value.
     package enum Kind: String {
         case object = "an object", array = "an array", string = "a string", number = "a number"
         case bool = "true or false", null = "null"
@@ -61,7 +61,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Takes a byte, with the space before it, if it is next.
+    /// Takes a byte, and white space before it, if it is next.
     @inlinable @inline(__always)
     package mutating func take(_ wanted: UInt8) -> Bool {
         skipSpace()
@@ -72,19 +72,19 @@ package struct JSONScanner {
 
     // MARK: Errors
 
-    /// The text is not JSON: what was expected at the position.
+    /// The error for text that is not JSON, with the expected syntax at the position.
     package func malformed(_ expected: String) -> JSONError { malformed(expected, at: position) }
 
-    /// A place in the text as people count.
+    /// An offset as a location in messages.
     func place(_ place: Int) -> String {
         let line = text[..<place].count { $0 == 0x0A } + 1
         return "line \(line), column \(column(place))"
     }
 
-    /// The column of a place in its line, from 1 on.
+    /// The column of an offset in its line, from 1.
     func column(_ place: Int) -> Int { place - (text[..<place].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1 }
 
-    /// The words before the place of a mistake.
+    /// The text before the location in a message.
     var mistakePrefix: String { "\(subject) is not valid JSON: " }
 
     package func malformed(_ expected: String, at offset: Int) -> JSONError {
@@ -102,7 +102,7 @@ package struct JSONScanner {
 
     // MARK: Values
 
-    /// The kind of the next value; moves to its first byte.
+    /// Skips to the next value and returns its kind.
     package mutating func kind() throws(JSONError) -> Kind {
         skipSpace()
         switch byte ?? 0 {
@@ -116,7 +116,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Calls `member` for each member of an object, with its name; `member` reads its value.
+    /// Calls `member` for each member of an object, with its name; `member` must read the value.
     package mutating func object(
         _ member: (String, inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -132,7 +132,7 @@ package struct JSONScanner {
             if names.count & 1023 == 1023 { try checkCancellation() }
             let start = position
             let name = try string()
-            // RFC 8259 leaves open which of two members counts: here neither does.
+            // RFC 8259 does not define which of two members counts: refuse both.
             guard names.insert(name).inserted else {
                 throw .syntax(
                     "\(subject) has the member \"\(name.prefix(200))\" twice in one object: \(place(start))")
@@ -144,7 +144,7 @@ package struct JSONScanner {
         leave()
     }
 
-    /// Calls `element` for each element of an array, with its index; `element` reads it.
+    /// Calls `element` for each element of an array, with its index; `element` must read it.
     package mutating func array(_ element: (Int, inout JSONScanner) throws(JSONError) -> Void) throws(JSONError) {
         try enter(UInt8(ascii: "["), "an array")
         if take(UInt8(ascii: "]")) { return leave() }
@@ -158,7 +158,7 @@ package struct JSONScanner {
         leave()
     }
 
-    /// Ends the reading where the calling task was cancelled: a text may hold millions of values.
+    /// Throws if the calling task was cancelled: a text may have millions of values.
     @usableFromInline
     func checkCancellation() throws(JSONError) { if Task.isCancelled { throw .cancelled } }
 
@@ -174,7 +174,6 @@ package struct JSONScanner {
         .syntax("\(subject) is nested too deeply: the limit is \(Self.mostDepth) levels")
     }
 
-    /// `true` or `false`.
     package mutating func bool() throws(JSONError) -> Bool {
         skipSpace()
         if byte == UInt8(ascii: "t") {
@@ -185,7 +184,6 @@ package struct JSONScanner {
         return false
     }
 
-    /// `null`.
     package mutating func null() throws(JSONError) { try word("null") }
 
     private mutating func word(_ word: StaticString) throws(JSONError) {
@@ -197,7 +195,7 @@ package struct JSONScanner {
         position += length
     }
 
-    /// Moves past any value.
+    /// Skips any value.
     package mutating func skip() throws(JSONError) {
         switch try kind() {
         case .object: try object { (_, scanner) throws(JSONError) in try scanner.skip() }
@@ -209,7 +207,7 @@ package struct JSONScanner {
         }
     }
 
-    /// To be called after the last value: only space may follow.
+    /// Checks that only white space follows. Call it after the last value.
     package mutating func end() throws(JSONError) {
         skipSpace()
         guard position >= text.count else { throw malformed("nothing more") }

@@ -1,11 +1,12 @@
-/// JSON's strings (RFC 8259 section 7) and numbers, appended to text.
+/// Appends JSON strings (RFC 8259 section 7) and numbers to text.
 package enum JSONText {
-    /// `text` as a JSON string, with its quotes. Control characters, `"` and `\` are escaped; all else stays UTF-8.
+    /// Appends `text` as a JSON string in quotes. Control characters, `"` and `\` are escaped; other characters stay
+    /// UTF-8.
     package static func appendString(_ text: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { bytes in
-            // What needs no escape, nearly always all of it, is copied at once.
+            // Text without escapes, nearly always all of it, is copied at once.
             var start = 0
             for index in bytes.indices where bytes[index] < 0x20 || isSpecial(bytes[index]) {
                 out.append(contentsOf: bytes[start..<index])
@@ -17,7 +18,6 @@ package enum JSONText {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// A number in decimal.
     package static func appendDecimal(_ number: UInt64, to out: inout [UInt8]) {
         var divisor: UInt64 = 1
         while number / divisor >= 10 { divisor &*= 10 }

@@ -1,25 +1,25 @@
-/// Reads a whole JSON text into values: configurations and descriptions are small, and asked for by name. Request
-/// bodies hold arrays of 100,000 numbers, and go straight into typed memory with ``JSONScanner``, whose strings,
-/// numbers and mistakes these are.
+/// Reads a whole JSON text into values: for configurations and descriptions, which are small and looked up by name.
+/// Request bodies with arrays of 100,000 numbers are read directly into typed memory by ``JSONScanner``, which
+/// also reads the strings and numbers here, and makes the errors.
 package struct JSONTree {
     package let value: JSONValue
-    /// The first name that an object has twice, with the place of the second; nil where there is none.
+    /// The first duplicate name in an object, with the location of the second occurrence; nil if all names are unique.
     package let repeatedName: String?
 
-    /// The language of a text.
+    /// The dialect of a text.
     package enum Dialect {
-        /// RFC 8259. Of two members with one name the last counts, as in Python.
+        /// RFC 8259. Of duplicate names, the last one counts, as in Python.
         case json
-        /// JSON with comments, trailing commas, names without quotes, texts in single quotes and more forms of numbers
-        /// (json5.org), as people write it. Of two members with one name the first counts; 5.0 is as good as 5.
+        /// JSON with comments, trailing commas, unquoted names, strings in single quotes and more forms of numbers
+        /// (json5.org), for files written by hand. Of duplicate names, the first one counts; 5.0 equals 5.
         case json5
     }
 
-    /// The most values of a text: a label each of 200,000 classes, three times.
+    /// The maximum number of values in a text: enough for three labels for each of 200,000 classes.
     package static let mostValues = 1_000_000
 
-    /// Reads UTF-8 text, after a byte order mark or without one.
-    /// - Throws: what is wrong, and where.
+    /// Reads UTF-8 text, with or without a byte order mark.
+    /// - Throws: the error and its location.
     package static func read(_ text: [UInt8], _ dialect: Dialect) throws(JSONTextError) -> JSONTree {
         try text.withUnsafeBytes { bytes -> Result<JSONTree, JSONTextError> in
             var reader = JSONTreeReader(bytes, isJSON5: dialect == .json5)
@@ -33,7 +33,7 @@ package struct JSONTree {
     }
 }
 
-/// One reading of a text.
+/// The state of reading a text.
 private struct JSONTreeReader {
     private var scanner: JSONScanner
     private let isJSON5: Bool
@@ -45,7 +45,7 @@ private struct JSONTreeReader {
         self.isJSON5 = isJSON5
     }
 
-    /// The error without the words before the place.
+    /// The message of an error without the words before the location.
     func reason(_ error: JSONError) -> String {
         let prefix = scanner.mistakePrefix
         return error.message.hasPrefix(prefix) ? String(error.message.dropFirst(prefix.count)) : error.message
@@ -58,7 +58,7 @@ private struct JSONTreeReader {
         return value
     }
 
-    /// White space, and in JSON5 comments.
+    /// Skips white space, and in JSON5 comments.
     private mutating func space() throws(JSONError) {
         scanner.skipSpace()
         while isJSON5, let byte = scanner.byte {
@@ -84,7 +84,7 @@ private struct JSONTreeReader {
         }
     }
 
-    /// The character at the position that is not of ASCII, and its bytes; nil where there is none.
+    /// The character beyond ASCII at the position, and its length in bytes; nil if there is no such character.
     private var further: (character: Unicode.Scalar, length: Int)? {
         for length in 2...4 where scanner.text.count - scanner.position >= length {
             let bytes = scanner.text[scanner.position..<scanner.position + length]
@@ -95,13 +95,13 @@ private struct JSONTreeReader {
         return nil
     }
 
-    /// JSON5's white space beyond ASCII: what text from web pages has in place of blanks.
+    /// True for JSON5's white space beyond ASCII, which text from web pages has instead of blanks.
     private static func isSpace(_ character: Unicode.Scalar) -> Bool {
         character.properties.generalCategory == .spaceSeparator
             || "\u{FEFF}\u{2028}\u{2029}".unicodeScalars.contains(character)
     }
 
-    /// True for characters of names beyond ASCII, as ECMAScript 5.1 has them.
+    /// True for characters of names beyond ASCII, as ECMAScript 5.1 defines them.
     private static func isOfName(_ character: Unicode.Scalar, isFirst: Bool) -> Bool {
         switch character.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .letterNumber: true
@@ -185,7 +185,7 @@ private struct JSONTreeReader {
         default: break
         }
         let start = scanner.position, number = try scanner.number()
-        // 1.0 stays what it is: it may be a version.
+        // 1.0 is kept as a number: it may be a version.
         if number.isInteger, let integer = number.integer(Int.self, in: scanner.text) { return .integer(integer) }
         guard let value = number.double(in: scanner.text) else { throw outOfRange(start) }
         return .number(value)
@@ -222,14 +222,14 @@ private struct JSONTreeReader {
         return String(decoding: word, as: UTF8.self)
     }
 
-    /// A text in quotes of either kind.
+    /// Reads a string in quotes of either kind.
     private mutating func string() throws(JSONError) -> String {
         let quote = scanner.byte, first = scanner.position
         scanner.advance()
         let start = scanner.position
         while let byte = scanner.byte, byte != quote {
             if byte == UInt8(ascii: "\\") {
-                // An escaped end of a line may have two bytes.
+                // An escaped line break may have two bytes.
                 scanner.advance(by: isNext("\\\r\n") ? 3 : 2)
             } else if byte == 0x0A || byte == 0x0D {
                 let column = scanner.column(first)
@@ -247,7 +247,7 @@ private struct JSONTreeReader {
         return try scanner.decoded(start..<scanner.position, hasEscapes: true, isJSON5: true)
     }
 
-    /// A number, or a word that is a value.
+    /// Reads a number, or a word that is a value.
     private mutating func word() throws(JSONError) -> JSONValue {
         let start = scanner.position
         let word = String(decoding: takeBytes(Self.isWord), as: UTF8.self)
@@ -290,7 +290,7 @@ private struct JSONTreeReader {
         return UnsafeRawBufferPointer(rebasing: scanner.text[start..<scanner.position])
     }
 
-    /// True for the bytes of numbers, words and names in ASCII.
+    /// True for the ASCII characters of numbers, words and names.
     private static func isWord(_ byte: UInt8) -> Bool {
         switch Unicode.Scalar(byte) {
         case "a"..."z", "A"..."Z", "0"..."9", "_", "$", "+", "-", ".": true

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Any JSON value: what a bundle's `options` are passed on as, and what the manifest is read from.
+/// Any JSON value, as in a bundle's `options` and in the manifest.
 public enum JSONValue: Sendable, Hashable, Codable {
     case null
     case bool(Bool)
@@ -10,7 +10,7 @@ public enum JSONValue: Sendable, Hashable, Codable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Decodes whatever is there.
+    /// Decodes a value of any kind.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -30,7 +30,7 @@ public enum JSONValue: Sendable, Hashable, Codable {
         }
     }
 
-    /// Encodes the value as itself.
+    /// Encodes the value without a wrapper.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -44,14 +44,15 @@ public enum JSONValue: Sendable, Hashable, Codable {
         }
     }
 
-    /// Parses JSON text; comments and trailing commas (JSON5) are taken too, as hand-written files have them.
-    /// - Throws: ``JSONTextError``, which says what is wrong and where.
+    /// Parses JSON text. Comments and trailing commas (JSON5) are accepted, as in hand-written files.
+    /// - Throws: ``JSONTextError``, the error with its location.
     public static func parse(_ data: Data) throws(JSONTextError) -> JSONValue { try read(data).value }
 
-    /// Parses JSON5 text, and finds a name that an object has twice.
+    /// Parses JSON5 text, and finds duplicate names in objects.
     package static func read(_ data: Data) throws(JSONTextError) -> JSONTree { try JSONTree.read(utf8(data), .json5) }
 
-    /// The text in UTF-8. UTF-16 and UTF-32 begin with a mark, or have zeros among the first four bytes (RFC 4627).
+    /// Converts the text to UTF-8. UTF-16 and UTF-32 begin with a byte order mark, or have zeros among the first four
+    /// bytes (RFC 4627).
     private static func utf8(_ data: Data) -> [UInt8] {
         let start = [UInt8](data.prefix(4)), zeros = start.map { $0 == 0 }
         let encoding: String.Encoding
@@ -64,11 +65,11 @@ public enum JSONValue: Sendable, Hashable, Codable {
         case _ where zeros.dropFirst().first == true: encoding = .utf16LittleEndian
         default: return [UInt8](data)
         }
-        // What is not of that encoding is not JSON either: then its bytes have the place of the mistake.
+        // Text with an invalid encoding is not JSON either: keep its bytes, so that the error has their location.
         return String(data: data, encoding: encoding).map { [UInt8]($0.utf8) } ?? [UInt8](data)
     }
 
-    /// A description of the kind of value, for error messages.
+    /// The kind of value, for error messages.
     package var kind: String {
         switch self {
         case .null: "null"
@@ -82,8 +83,8 @@ public enum JSONValue: Sendable, Hashable, Codable {
     }
 }
 
-/// Text that is not JSON.
+/// The error for text that is not JSON.
 public struct JSONTextError: Error, Sendable {
-    /// The mistake and its place, in words.
+    /// The error and its location, in words.
     public let reason: String
 }

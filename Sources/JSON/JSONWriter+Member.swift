@@ -1,4 +1,4 @@
-/// Members with a plain value: the name and the value at once.
+/// Writes members with simple values: name and value in one call.
 extension JSONWriter {
     package mutating func member(_ name: String, _ value: String) {
         key(name)
@@ -25,19 +25,19 @@ extension JSONWriter {
         bool(value)
     }
 
-    /// Nanoseconds as milliseconds, to the microsecond; null for nil.
+    /// Writes nanoseconds as milliseconds with three decimals; null for nil.
     package mutating func member(_ name: String, milliseconds nanoseconds: UInt64?) {
         key(name)
         if let nanoseconds { milliseconds(nanoseconds) } else { null() }
     }
 
-    /// A whole number that may not be known: null for nil.
+    /// Writes an integer; null for nil.
     package mutating func member(_ name: String, ifKnown value: Int?) {
         key(name)
         if let value { integer(value) } else { null() }
     }
 
-    /// An array of texts.
+    /// Writes an array of strings.
     package mutating func member(_ name: String, _ values: [String]) {
         key(name)
         array { writer in for value in values { writer.string(value) } }

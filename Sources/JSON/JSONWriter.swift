@@ -1,33 +1,33 @@
-/// Writes JSON text straight into bytes. The answers of the hot path have a fixed form: building a tree for them, or
-/// going through `Encodable`, would cost more than all the rest of the answer.
+/// Writes JSON text directly into bytes. The answers of the hot path have a fixed form: building a tree for them, or
+/// going through `Encodable`, would cost more than the rest of the answer.
 package struct JSONWriter {
-    /// A value that is another one for each reader of the text.
+    /// A placeholder: a value that differs between the recipients of the text.
     package struct Blank: Equatable, Sendable {
-        /// The place where its text begins, and its bytes.
+        /// The offset of its text, and its length in bytes.
         package var offset: Int
         package let count: Int
-        /// The writer's name for what belongs there.
+        /// The number that identifies the value to the writer.
         package let name: Int
     }
 
     /// The text so far.
     package private(set) var bytes: [UInt8] = []
-    /// The values that `blank` wrote, in the order of the text.
+    /// The placeholders written by `blank`, in the order of the text.
     package private(set) var blanks: [Blank] = []
-    /// True if the next value needs a comma before it.
+    /// True if the next value must be preceded by a comma.
     private var needsComma = false
 
-    /// Empty text.
+    /// Starts with empty text.
     package init(capacity: Int = 1024) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// An object whose members `body` writes.
+    /// Writes an object; `body` writes its members.
     package mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
         try nested(open: UInt8(ascii: "{"), close: UInt8(ascii: "}"), body)
     }
 
-    /// An array whose elements `body` writes.
+    /// Writes an array; `body` writes its elements.
     package mutating func array(_ body: (inout JSONWriter) throws -> Void) rethrows {
         try nested(open: UInt8(ascii: "["), close: UInt8(ascii: "]"), body)
     }
@@ -41,7 +41,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// The name of the member whose value is written next.
+    /// Writes the name of a member; its value must follow.
     package mutating func key(_ name: String) {
         separate()
         JSONText.appendString(name, to: &bytes)
@@ -55,7 +55,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// A whole number; the general method is not specialized in other modules, and takes many times as long.
+    /// Writes an integer. The generic method is not specialized in other modules, and is many times slower.
     package mutating func integer(_ value: Int) {
         separate()
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
@@ -81,19 +81,20 @@ package struct JSONWriter {
         raw("null")
     }
 
-    /// A number in the fewest digits that give the same value back. JSON has no NaN and no infinities: they are null.
+    /// Writes a number with the fewest digits that parse to the same value. JSON has no NaN and no infinities: they
+    /// become null.
     package mutating func number(_ value: Double) {
         guard value.isFinite else { return null() }
         raw(value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : value.description)
     }
 
-    /// A 32-bit number in the fewest digits that give the same 32-bit value back.
+    /// Writes a 32-bit number with the fewest digits that parse to the same 32-bit value.
     package mutating func number(_ value: Float) {
         guard value.isFinite else { return null() }
         raw(value == value.rounded() && abs(value) < 1e7 ? String(Int64(value)) : value.description)
     }
 
-    /// A number rounded to thousandths, digit by digit: answers have hundreds of coordinates.
+    /// Writes a number rounded to thousandths, digit by digit: answers have hundreds of coordinates.
     package mutating func thousandths(_ value: Double) {
         let scaled = (value * 1_000).rounded()
         guard abs(scaled) < 1e15 else { return number(value) }
@@ -110,14 +111,14 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Nanoseconds as milliseconds, to the microsecond.
+    /// Writes nanoseconds as milliseconds with three decimals.
     package mutating func milliseconds(_ nanoseconds: UInt64) {
         separate()
         Self.appendMilliseconds(nanoseconds, to: &bytes)
         needsComma = true
     }
 
-    /// The same for other texts than JSON.
+    /// Appends nanoseconds as milliseconds with three decimals to any text.
     package static func appendMilliseconds(_ nanoseconds: UInt64, to bytes: inout [UInt8]) {
         let microseconds = nanoseconds / 1000 &+ (nanoseconds % 1000 >= 500 ? 1 : 0)
         JSONText.appendDecimal(microseconds / 1000, to: &bytes)
@@ -128,7 +129,7 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "0") &+ UInt8(part % 10))
     }
 
-    /// Bytes as base64 in a string.
+    /// Writes bytes as a base64 string.
     package mutating func base64(_ data: UnsafeRawBufferPointer) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -137,14 +138,14 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Text that is JSON already.
+    /// Writes text that is JSON already.
     package mutating func raw(_ text: String) {
         separate()
         bytes.append(contentsOf: text.utf8)
         needsComma = true
     }
 
-    /// Bytes that are JSON already, with their blanks.
+    /// Writes bytes that are JSON already, with their placeholders.
     package mutating func raw(_ text: [UInt8], blanks: [Blank] = []) {
         separate()
         for blank in blanks {
@@ -154,7 +155,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// A value that `body` writes, and that another reader's may replace (`filled`).
+    /// Writes a value that `filled` may replace for another recipient.
     package mutating func blank(_ name: Int, _ body: (inout JSONWriter) -> Void) {
         separate()
         let offset = bytes.count
@@ -162,8 +163,8 @@ package struct JSONWriter {
         blanks.append(Blank(offset: offset, count: bytes.count - offset, name: name))
     }
 
-    /// A text with other values in its blanks.
-    /// - Parameter value: writes the value of that name.
+    /// The text with its placeholders filled by other values.
+    /// - Parameter value: writes the value with that number.
     package static func filled(
         _ text: [UInt8], _ blanks: [Blank], _ value: (Int, inout JSONWriter) -> Void
     ) -> [UInt8] {

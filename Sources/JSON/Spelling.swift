@@ -1,12 +1,13 @@
-/// Finds the known name that is nearest to an unknown one.
+/// Finds the known name nearest to an unknown one.
 package enum Spelling {
-    /// ` (did you mean "NAME"?)`, to be put behind a word in a message; empty when no name is near.
+    /// A suffix for messages, ` (did you mean "NAME"?)`; empty if no name is near.
     package static func hint(for word: String, among names: some Sequence<String>) -> String {
         nearest(to: word, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
     }
 
-    /// The name that is nearest to `word` in any case, or nil when none is near: one letter may differ always,
-    /// otherwise a third of them, two at least, but not more than half. The dashes before flags do not count.
+    /// The name nearest to `word`, ignoring case; nil if no name is near. An edit distance of 1 is near; a greater one
+    /// is near up to a third of the letters (at least 2), and up to half of the longer word. Leading dashes of flags
+    /// are ignored.
     package static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         let letters = letters(of: word)
         let ranked = names.map { (name: $0, distance: distance(letters, Self.letters(of: $0))) }
@@ -20,8 +21,8 @@ package enum Spelling {
         word.utf8.drop { $0 == UInt8(ascii: "-") }.prefix(64).map { (65...90).contains($0) ? $0 + 32 : $0 }
     }
 
-    /// The edit distance (insert, delete, replace, exchange two neighbours), row by row. Words are cut at 64 bytes:
-    /// names are short.
+    /// The edit distance (insert, delete, replace, swap two neighbors), computed row by row. Words are truncated to 64
+    /// bytes: names are short.
     package static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
         let first = first.prefix(64), second = second.prefix(64)
         var before = Array(0...second.count), row = before

@@ -1,21 +1,21 @@
-/// The result of comparing two answers to one picture by the one rule of goldens, shadows, `ocelli compare` and the
-/// canary.
+/// The result of comparing two answers to one picture. Goldens, shadows, `ocelli compare` and the canary use this rule.
 ///
-/// - Classes agree when the first labels are the same.
-/// - Boxes agree when each has one of the same label with an overlap (IoU) of at least 0.5 in the other answer, one to
-///   one; masks and points that were found with them agree too.
-/// - Masks agree when each class has an overlap of at least 0.9. A class with less than 1 % of the picture in both
-///   answers does not count.
-/// - Points agree when each was found in both or in neither, and lies within 2 % of the picture's longer side.
-/// - Embeddings agree when their cosine is at least 0.99.
-/// - Values agree when they have the same names, and numbers differ by at most 1 %, arrays have the same shape and a
-///   cosine of at least 0.99, texts are equal, and of labels with values the first is the same.
-/// - Two empty answers agree, an empty one and another do not; errors agree with the same error alone.
+/// - Classes agree if the first labels are equal.
+/// - Boxes agree if they can be paired one to one with equal labels and an overlap (IoU) of at least 0.5; their masks
+///   and points must agree, too.
+/// - Masks agree if each class has an overlap of at least 0.9. A class that covers less than 1 % of the picture in both
+///   answers is ignored.
+/// - Points agree if each was found in both answers or in neither, and its positions differ by at most 2 % of the
+///   picture's longer side.
+/// - Embeddings agree if their cosine is at least 0.99.
+/// - Values agree if they have the same names, numbers differ by at most 1 %, arrays have the same shape and a cosine
+///   of at least 0.99, texts are equal, and the best labels are equal.
+/// - Two empty answers agree; an empty answer disagrees with any other. An error agrees only with the same error.
 package struct Agreement: Sendable, Hashable {
     package let agrees: Bool
-    /// The difference of the answers, 0 (none) to 1.
+    /// The difference of the answers, from 0 (none) to 1.
     package let difference: Double
-    /// The difference in words: `expected tabby 0.91, got goldfish 0.40`; nil where the answers agree.
+    /// A description of the difference: `expected tabby 0.91, got goldfish 0.40`; nil if the answers agree.
     package let reason: String?
 
     private init(_ agrees: Bool, _ difference: Double, _ reason: @autoclosure () -> String) {
@@ -24,18 +24,17 @@ package struct Agreement: Sendable, Hashable {
         self.reason = agrees ? nil : reason()
     }
 
-    /// The least overlap of two boxes, and of two masks.
+    /// The minimum overlap of two boxes, and of two masks.
     package static let boxOverlap = 0.5, maskOverlap = 0.9
-    /// The least cosine of two embeddings.
+    /// The minimum cosine of two embeddings.
     package static let cosine = 0.99
-    /// The greatest distance of two points, over the picture's longer side.
+    /// The maximum distance of two points, relative to the picture's longer side.
     package static let pointDistance = 0.02
-    /// The greatest difference of two numbers, over the larger.
+    /// The maximum difference of two numbers, relative to the larger one.
     package static let numberDifference = 0.01
-    /// A class with a smaller part of the picture in both masks does not count: its edge is most of it.
+    /// A class that covers a smaller share of the picture in both masks is ignored, because most of it is its edge.
     package static let leastSegment = 0.01
 
-    /// Compares an answer with the expected one.
     package init(expected: ComparableAnswer, found: ComparableAnswer) {
         switch (expected, found) {
         case (.classes(let a), .classes(let b)): self.init(a, b)
@@ -68,7 +67,7 @@ package struct Agreement: Sendable, Hashable {
         func words(_ entry: ComparableAnswer.ScoredLabel?) -> String {
             entry.map { "\($0.name) \(Self.hundredths($0.confidence))" } ?? "no class"
         }
-        // What is listed in one answer alone counts as a confidence of 0 in the other.
+        // A label missing in one answer counts as a confidence of 0.
         var shares: [String: (Double, Double)] = [:]
         for entry in expected { shares[entry.name, default: (0, 0)].0 += entry.confidence }
         for entry in found { shares[entry.name, default: (0, 0)].1 += entry.confidence }
@@ -125,8 +124,8 @@ package struct Agreement: Sendable, Hashable {
 
     // MARK: Points
 
-    /// The point that is farthest from the expected place, if that is too far; the distance is over the picture's
-    /// longer side.
+    /// The point farthest from its expected position, if the distance is too large. Distances are relative to the
+    /// picture's longer side.
     static func distant(
         _ expected: [ComparableAnswer.NamedPoint], _ found: [ComparableAnswer.NamedPoint], side: Double
     ) -> (distance: Double, reason: String)? {
@@ -165,7 +164,7 @@ package struct Agreement: Sendable, Hashable {
             "cosine \(Self.thousandths(cosine)), expected \(Self.cosine) or more")
     }
 
-    /// 1 for two vectors of zeros, 0 for zeros and others; NaN where a number is not finite.
+    /// 1 for two zero vectors, 0 if only one is zero; NaN if a number is not finite.
     package static func cosine(_ a: [Double], _ b: [Double]) -> Double {
         var (dot, one, other) = (0.0, 0.0, 0.0)
         for (x, y) in zip(a, b) {
@@ -214,7 +213,7 @@ package struct Agreement: Sendable, Hashable {
         }
     }
 
-    /// The labels by their values, the largest first; of equal ones the first by name.
+    /// The labels sorted by value, the largest first; equal values by name.
     private static func scored(_ labels: [String: Double]) -> [ComparableAnswer.ScoredLabel] {
         labels.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             .map { ComparableAnswer.ScoredLabel(index: 0, label: $0.key, confidence: $0.value) }
@@ -223,7 +222,7 @@ package struct Agreement: Sendable, Hashable {
     private static func compare(_ a: Double, _ b: Double) -> Agreement {
         if a == b || a.isNaN && b.isNaN { return Agreement(true, 0, "") }
         let difference = abs(a - b) / max(abs(a), abs(b))
-        // Rounding of a number that is next to nothing is no difference.
+        // Ignore rounding of numbers near zero.
         let agrees = difference <= numberDifference || abs(a - b) <= 1e-6
         return Agreement(agrees, difference, "expected \(a), got \(b)")
     }

@@ -1,17 +1,17 @@
 package import JSON
 
-/// Reads an answer as routes and `--jsonl` write it: `{"file", …, "classifications": […], "image": {…}}`.
+/// Reads an answer in the format of routes and of `--jsonl`: `{"file", …, "classifications": […], "image": {…}}`.
 package struct AnswerReader: Sendable {
-    /// The reason an answer cannot be compared: the text that follows its place in a sentence.
+    /// The reason an answer cannot be compared. The text follows the location in a message.
     package struct Problem: Error, Sendable, Hashable {
         package let reason: String
         package init(_ reason: String) { self.reason = reason }
     }
 
-    /// Reads a mask that is a PNG of class numbers: the pixels of each number.
+    /// Reads a mask from a PNG of class numbers: returns the pixels of each class.
     package let readMask: @Sendable (_ png: [UInt8]) throws(Problem) -> [Int: RunMask]
 
-    /// - Parameter readMask: see there; refuses such masks if it is not given.
+    /// - Parameter readMask: reads masks from PNG; the default refuses them.
     package init(
         readMask: @escaping @Sendable (_ png: [UInt8]) throws(Problem) -> [Int: RunMask] = { (_) throws(Problem) in
             throw Problem("has a mask as a PNG, which cannot be compared here")
@@ -20,7 +20,6 @@ package struct AnswerReader: Sendable {
         self.readMask = readMask
     }
 
-    /// Reads an answer.
     package func answer(_ value: JSONValue) throws(Problem) -> ComparableAnswer {
         guard case .object(let members) = value else { throw Problem("expected an object, found \(value.kind)") }
         if case .string(let message)? = members["error"] {

@@ -1,11 +1,11 @@
 package import JSON
 
 extension ComparableAnswer {
-    /// Labels, boxes and numbers of one answer that are written, at most.
+    /// The maximum number of labels, boxes or numbers written.
     private static let most = 20
 
-    /// Writes the answer as an object, as routes do, with at most 20 labels, boxes or numbers: masks and long vectors
-    /// are for comparing alone.
+    /// Writes the answer as an object, in the format of routes, with at most 20 labels, boxes or numbers. Masks and
+    /// long vectors are not written: they are needed only to compare.
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             switch self {

@@ -1,10 +1,11 @@
-/// The largest number of pairs of boxes of two answers that agree, each box in one pair at most.
+/// A maximum matching of agreeing boxes of two answers: each box is in at most one pair.
 ///
-/// The nearest box is not enough: of two that overlap one alone may be near enough for a third. Pairs are changed along
-/// paths of alternatives until no more can be made (Kuhn's algorithm), which takes as long as boxes times candidates.
+/// Pairing each box with the nearest one is not enough: a box may be the only candidate of another. Pairs are changed
+/// along augmenting paths until the matching is maximal (Kuhn's algorithm), in time proportional to boxes times
+/// candidates.
 struct BoxMatching {
     private(set) var pairs = 0
-    /// The boxes without a partner, by their places.
+    /// The indices of unmatched boxes.
     private(set) var unmatchedLeft: [Int] = []
     private(set) var unmatchedRight: [Int] = []
 
@@ -20,8 +21,8 @@ struct BoxMatching {
         unmatchedRight = right.indices.filter { partner[$0] == nil }
     }
 
-    /// Finds a partner for a box, for which others may change theirs. Goes through the alternatives in breadth: a path
-    /// may be as long as there are boxes, and must not use as much stack.
+    /// Finds a partner for a box; other boxes may change theirs. Searches breadth-first without recursion, because a
+    /// path can be as long as the number of boxes.
     private static func match(_ start: Int, _ candidates: [[Int]], _ partner: inout [Int?]) -> Bool {
         var cameFrom: [Int: Int] = [:]
         var next = [start], place = 0
@@ -58,7 +59,7 @@ struct BoxMatching {
         return Agreement.distant(a.points ?? [], b.points ?? [], side: side) == nil
     }
 
-    /// The area of both over that of either. Boxes without an area overlap where they are the same.
+    /// The intersection over union. Two boxes without area overlap if they are equal.
     static func overlap(_ a: ComparableAnswer.FoundBox, _ b: ComparableAnswer.FoundBox) -> Double {
         let width = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
         let height = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)

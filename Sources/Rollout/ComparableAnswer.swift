@@ -1,22 +1,20 @@
-/// An answer to one picture in the form in which answers are compared, whoever gave it: a model that has just run, or a
-/// line of a file.
+/// An answer to one picture in a form that can be compared, from a model or from a line of a file.
 package enum ComparableAnswer: Sendable, Hashable {
     /// Classes with their confidences, the best first.
     case classes([ScoredLabel])
-    /// The finds, in pixels of the picture as it is displayed, whose longer side is `side`.
+    /// Detections, in pixels of the displayed picture; `side` is its longer side.
     case boxes([FoundBox], side: Double)
-    /// The classes of a mask, each with the pixels that it has.
+    /// The classes of a mask, each with its pixels.
     case segments([Segment])
-    /// The points of one set, in pixels of the picture, whose longer side is `side`; without a place where one was not
-    /// found.
+    /// The points of one set, in pixels of the displayed picture, whose longer side is `side`. Missing points have no
+    /// position.
     case points([NamedPoint], side: Double)
     case embedding([Float])
     /// The outputs of a prediction, by name.
     case values([String: OutputValue])
-    /// There is no answer.
+    /// The model returned an error instead of an answer.
     case failure(code: String, message: String)
 
-    /// A class and its confidence.
     package struct ScoredLabel: Sendable, Hashable {
         package let index: Int
         package let label: String
@@ -28,11 +26,11 @@ package enum ComparableAnswer: Sendable, Hashable {
             self.confidence = confidence
         }
 
-        /// The name that is compared: classes without labels have only their numbers.
+        /// The name to compare: the label, or the index of a class without a label.
         package var name: String { label.isEmpty ? "\(index)" : label }
     }
 
-    /// A box, with the mask and the points that were found with it.
+    /// A box with its mask and points, if any.
     package struct FoundBox: Sendable, Hashable {
         package var label: String
         package var confidence: Double
@@ -50,7 +48,6 @@ package enum ComparableAnswer: Sendable, Hashable {
         }
     }
 
-    /// A class of a mask.
     package struct Segment: Sendable, Hashable {
         package let label: String
         package let mask: RunMask
@@ -61,7 +58,7 @@ package enum ComparableAnswer: Sendable, Hashable {
         }
     }
 
-    /// A point; nil where it was not found.
+    /// A point; its position is nil if it was not found.
     package struct NamedPoint: Sendable, Hashable {
         package let place: Place?
 
@@ -73,7 +70,6 @@ package enum ComparableAnswer: Sendable, Hashable {
         package init() { place = nil }
     }
 
-    /// An output of a prediction.
     package enum OutputValue: Sendable, Hashable {
         case number(Double)
         case text(String)
@@ -82,7 +78,7 @@ package enum ComparableAnswer: Sendable, Hashable {
         case array(shape: [Int], [Double])
     }
 
-    /// The name of the kind, for sentences.
+    /// The name of the type, for messages.
     package var kind: String {
         switch self {
         case .classes: "classes"

@@ -1,9 +1,9 @@
 extension Comparison {
-    /// The event that the answers and times so far are for a rollout; nil as long as they say nothing.
+    /// The event that follows from the comparison so far; nil if it is not conclusive yet.
     ///
-    /// A candidate that gave an error is out; so is one that takes longer than it may, as soon as chance cannot be the
-    /// reason. It is promoted only if it is not slower than it may be by what was measured, too.
-    /// - Parameter digest: of the candidate's files.
+    /// A candidate that returned an error is rolled back, and so is one that is significantly slower than the limit. It
+    /// is promoted only if its measured time is within the limit, too.
+    /// - Parameter digest: the digest of the candidate's files.
     package func verdict(for plan: RolloutPlan, digest: String?) -> RolloutMachine.Event? {
         if let error = candidateError { return .candidateErred(reason: error, digest: digest) }
         guard let promote = plan.promote else { return nil }

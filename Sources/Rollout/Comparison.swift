@@ -1,6 +1,7 @@
-/// The answers of two versions to the same pictures: how many agree, how much the others differ, and for which classes.
+/// Compares the answers of two versions to the same pictures: counts agreements, sums differences, and keeps both by
+/// class.
 package struct Comparison: Sendable {
-    /// The counts of one class: the first label of the version that serves.
+    /// The counts of one class: the first label of the serving version.
     package struct ClassCounts: Sendable, Hashable {
         package var compared = 0, agreed = 0
 
@@ -10,53 +11,55 @@ package struct Comparison: Sendable {
         }
     }
 
-    /// A picture whose answers differ.
+    /// A picture for which the answers disagree.
     package struct Difference: Sendable {
-        /// The picture's digest, or name.
+        /// The digest or name of the picture.
         package let id: String
         package let serving: ComparableAnswer, candidate: ComparableAnswer
-        /// 0 to 1.
+        /// From 0 to 1.
         package let score: Double
         package let reason: String
     }
 
-    /// The number of pictures that are kept, those that differ most.
+    /// The number of differences that are kept: the largest ones.
     package static let mostDifferences = 10
-    /// Classes beyond this number are counted together, under ``otherClasses``.
+    /// The maximum number of classes counted separately; further ones are counted under ``otherClasses``.
     package static let mostClasses = 1_000
     package static let otherClasses = ""
 
     package private(set) var test: SequentialTest
-    /// Pictures that were to be compared, and for which there was no room.
+    /// The number of pictures that were due for comparison but skipped, because the comparison had no room.
     package private(set) var skipped = 0
-    /// Pictures for which one version gave an error and the other did not.
+    /// The number of pictures for which exactly one version returned an error.
     package private(set) var failures = 0
-    /// The first error that the candidate gave where the version that serves answered; nil if there was none.
+    /// The first error of the candidate on a picture that the serving version answered; nil if it returned no such
+    /// error.
     package private(set) var candidateError: String?
     package private(set) var classes: [String: ClassCounts] = [:]
-    /// Those that differ most first.
+    /// The largest differences first.
     package private(set) var differences: [Difference] = []
     package var latency = LatencyComparison()
     private var overlaps = (count: 0, sum: 0.0)
     private var confidences = (count: 0, sum: 0.0, largest: 0.0)
 
-    /// - Parameter agreement: the share of pictures that are to agree.
+    /// - Parameter agreement: the required share of agreeing pictures.
     package init(agreement: Double) { test = SequentialTest(agreement: agreement) }
 
     package var compared: Int { test.compared }
     package var agreed: Int { test.agreed }
     package var agreement: Double? { test.share }
     package var decision: SequentialTest.Decision { test.decision }
-    /// The share of the first five classes that are the same, on average; nil if no classes were compared.
+    /// The average share of common labels among the first five classes; nil if no classes were compared.
     package var topFiveOverlap: Double? { overlaps.count == 0 ? nil : overlaps.sum / Double(overlaps.count) }
-    /// The difference of the first class's confidences, on average and at most, where that class is the same.
+    /// The mean and largest difference of the first class's confidence, over pictures on which both agree on that
+    /// class.
     package var confidenceDifference: (mean: Double, largest: Double)? {
         confidences.count == 0 ? nil : (confidences.sum / Double(confidences.count), confidences.largest)
     }
 
     package mutating func skip() { skipped &+= 1 }
 
-    /// Adds the two answers to one picture.
+    /// Compares two answers to a picture and adds the result.
     @discardableResult
     package mutating func add(id: String, serving: ComparableAnswer, candidate: ComparableAnswer) -> Agreement {
         let agreement = Agreement(expected: serving, found: candidate)
@@ -105,7 +108,7 @@ package struct Comparison: Sendable {
     }
 
     private mutating func keep(_ difference: Difference) {
-        // One picture may be sent often: it is listed once.
+        // A picture that is sent repeatedly is listed once.
         if let same = differences.firstIndex(where: { $0.id == difference.id }) {
             guard differences[same].score < difference.score else { return }
             differences.remove(at: same)

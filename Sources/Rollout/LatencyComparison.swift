@@ -1,16 +1,16 @@
-/// The time of a candidate's inferences, divided by that of the serving version's, at equal occupancy.
+/// The ratio of the candidate's inference time to that of the serving version, at equal occupancy.
 ///
-/// An inference takes longer beside others. Times are therefore kept by the number of inferences that were running, and
-/// only those of a number that both versions have seen are compared; each counts by the fewer of the two.
+/// Concurrent inferences slow each other down. Times are therefore kept by occupancy, the number of concurrent
+/// inferences, and only occupancies that both versions had are compared, each weighted by the smaller count of the two.
 package struct LatencyComparison: Sendable, Hashable {
     package enum Side: Sendable { case serving, candidate }
 
     private struct Times: Sendable, Hashable {
         var count = 0
-        /// Nanoseconds.
+        /// In nanoseconds.
         var sum = 0.0, squares = 0.0
         var mean: Double { sum / Double(max(1, count)) }
-        /// The variance of the mean, over its square.
+        /// The variance of the mean, divided by its square.
         var relativeVariance: Double {
             guard count > 1, mean > 0 else { return 1 }
             let variance = max(0, squares / Double(count) - mean * mean)
@@ -24,9 +24,9 @@ package struct LatencyComparison: Sendable, Hashable {
         }
     }
 
-    /// More inferences at once than this are one case.
+    /// Higher occupancies are counted together.
     private static let mostOccupancy = 64
-    /// Inferences of each side at equal occupancy before a ratio is reported.
+    /// The minimum number of inferences of each version, at equal occupancy, for a ratio.
     package static let least = 20
 
     private var serving = [Times](repeating: Times(), count: mostOccupancy)
@@ -35,8 +35,8 @@ package struct LatencyComparison: Sendable, Hashable {
     package init() {}
 
     /// - Parameters:
-    ///   - nanoseconds: of one inference.
-    ///   - occupancy: inferences that ran when it began, with itself: 1 or more.
+    ///   - nanoseconds: the time of one inference.
+    ///   - occupancy: the number of concurrent inferences when it began, including itself: at least 1.
     package mutating func add(_ nanoseconds: UInt64, occupancy: Int, of side: Side) {
         let place = min(max(occupancy, 1), Self.mostOccupancy) - 1
         switch side {
@@ -45,8 +45,8 @@ package struct LatencyComparison: Sendable, Hashable {
         }
     }
 
-    /// The ratio less four standard errors: what is above a limit by this is not so by chance, however often it is
-    /// looked at. Nil as ``ratio``.
+    /// The ratio minus four standard errors. If this exceeds a limit, the cause is not chance, no matter how often it
+    /// is checked. Nil if ``ratio`` is nil.
     package var leastRatio: Double? {
         guard let ratio else { return nil }
         var weights = 0, variance = 0.0
@@ -59,7 +59,7 @@ package struct LatencyComparison: Sendable, Hashable {
         return ratio - 4 * variance.squareRoot() / Double(weights)
     }
 
-    /// The candidate's time over that of the version that serves; nil until there are enough of both.
+    /// The ratio of the candidate's time to that of the serving version; nil until both have enough inferences.
     package var ratio: Double? {
         var weights = 0, sum = 0.0
         for (one, other) in zip(serving, candidate) where one.count > 0 && other.count > 0 && one.mean > 0 {

@@ -1,4 +1,4 @@
-/// The decisions of a model's rollout, without files, locks or a clock: each event returns what is to be done.
+/// The state machine of a model's rollout, without files, locks or a clock: each event returns the actions to take.
 ///
 ///     ┌──────┐ put with a candidate ┌───────────┐ agrees, often enough      ┌──────────┐
 ///     │ none │ ───────────────────▶ │ comparing │ ────────────────────────▶ │ promoted │
@@ -11,11 +11,11 @@
 ///                                   │ failed │ the candidate cannot be loaded, or its goldens differ
 ///                                   └────────┘
 ///
-/// - A promotion makes the candidate the version that is named by `serve`. A roll-back keeps the plan and the version
-///   that serves, and remembers the candidate's digest: it is not good again before a put names its version.
-/// - A change is saved before it counts (``Action/save``): a process that ends meanwhile begins again as it was, or as
-///   it is to be.
-/// - What is saved is ``Record``; a machine that begins with it is in the same state, with a new comparison.
+/// - A promotion makes the candidate the version named by `serve`. A roll-back keeps the plan and the serving version,
+///   and records the candidate's digest: that version is excluded until a put names it again.
+/// - A change is saved before it takes effect (``Action/save``): if the process ends in between, it restarts in the old
+///   state or in the new one.
+/// - The saved state is ``Record``; a machine restored from it is in the same state, with a new comparison.
 package struct RolloutMachine: Sendable, Hashable {
     package enum State: String, Sendable, Hashable, CaseIterable {
         case none, comparing, promoted
@@ -23,21 +23,20 @@ package struct RolloutMachine: Sendable, Hashable {
         case failed
     }
 
-    /// The part of the state that survives a restart.
     package struct Record: Sendable, Hashable {
         package var plan = RolloutPlan()
         package var state = State.none
-        /// The reason it was rolled back, failed or was promoted.
+        /// The reason why the candidate was rolled back, failed or was promoted.
         package var reason: String?
-        /// The version that the state is of: who writes another one into rollout.json means another rollout.
+        /// The version to which the state applies. If an operator writes another candidate into rollout.json, the
+        /// rollout is a new one.
         package var judged: String?
         /// The digests of versions that were rolled back, the latest last.
         package var rolledBack: [String] = []
 
         package init() {}
 
-        /// Adds digests of versions that were rolled back before those that it has: who edits a file does not make good
-        /// what was rolled back.
+        /// Inserts earlier digests of versions that were rolled back: an edited rollout.json does not readmit them.
         package mutating func remember(_ earlier: [String]) {
             let all = earlier.filter { !rolledBack.contains($0) } + rolledBack
             rolledBack = Array(all.suffix(RolloutMachine.mostRolledBack))
@@ -45,33 +44,32 @@ package struct RolloutMachine: Sendable, Hashable {
     }
 
     package enum Event: Sendable {
-        /// An operator's wish. The digests are those of the versions that it names.
+        /// An operator's plan, with the digests of the versions that it names.
         case put(RolloutPlan, digests: [String: String])
         case delete
-        /// The candidate's version is loaded, again or for the first time.
+        /// The candidate's version was loaded, for the first time or again.
         case candidateLoaded
         /// The candidate's version could not be loaded, or its goldens differ.
         case candidateFailed(reason: String)
-        /// The comparison decided so.
         case decided(SequentialTest.Decision, compared: Int, agreement: Double, digest: String?)
-        /// The candidate gave an error, or no answer in time, where the version that serves answers.
+        /// The candidate returned an error or no answer in time, for a picture that the serving version answered.
         case candidateErred(reason: String, digest: String?)
-        /// The candidate's time over that of the version that serves.
+        /// The ratio of the candidate's inference time to that of the serving version.
         case measured(ratio: Double, digest: String?)
     }
 
     package enum Action: Sendable, Hashable {
-        /// The record is to be saved; the change counts when that is done.
+        /// Save the record; the change takes effect when that is done.
         case save
-        /// Answers are compared from now on, and nothing from before counts.
+        /// Start comparing answers, with empty counts.
         case beginComparing
-        /// Answers are no longer compared.
+        /// Stop comparing answers.
         case endComparing
-        /// A line for the log.
+        /// Write a line to the log.
         case report(String)
     }
 
-    /// Digests that are remembered.
+    /// The maximum number of digests recorded.
     package static let mostRolledBack = 100
 
     package private(set) var record: Record
@@ -91,23 +89,23 @@ package struct RolloutMachine: Sendable, Hashable {
 
     package var state: State { record.state }
     package var plan: RolloutPlan { record.plan }
-    /// The candidate, as long as it is compared.
+    /// The candidate while it is compared; nil in other states.
     package var candidate: RolloutPlan.Candidate? { state == .comparing ? plan.candidate : nil }
 
-    /// True if a version may answer requests that name none. If the plan names one, no other may, whatever has become
-    /// of it; otherwise all but the candidate and those that were rolled back.
-    /// - Parameter digest: of its files; nil where it is not known.
+    /// True if a version may answer requests without a version. If the plan names one, only that version may, even if
+    /// it failed; otherwise every version but the candidate and those that were rolled back.
+    /// - Parameter digest: the digest of its files; nil if it is not known.
     package func mayServe(_ version: String, digest: String?) -> Bool {
         if let serve = plan.serve { return version == serve }
         return plan.candidate?.version != version && !isRolledBack(digest)
     }
 
-    /// True if every version may.
+    /// True if every version may serve.
     package var barsNone: Bool {
         record.plan.serve == nil && record.plan.candidate == nil && record.rolledBack.isEmpty
     }
 
-    /// True if the version with these files was rolled back, and no put has named it since.
+    /// True if the version with this digest was rolled back and no put has named it since.
     package func isRolledBack(_ digest: String?) -> Bool { digest.map(record.rolledBack.contains) ?? false }
 
     package mutating func handle(_ event: Event) -> [Action] {
@@ -152,7 +150,7 @@ package struct RolloutMachine: Sendable, Hashable {
 
     private mutating func put(_ plan: RolloutPlan, _ digests: [String: String]) -> [Action] {
         let wasComparing = state == .comparing
-        // Who names a version again has reason to: it is good until it is rolled back once more.
+        // A put readmits the versions that it names, until they are rolled back again.
         for version in [plan.serve, plan.candidate?.version] {
             if let digest = version.flatMap({ digests[$0] }) { record.rolledBack.removeAll { $0 == digest } }
         }

@@ -1,36 +1,36 @@
 package import JSON
 
-/// The versions of a model that an operator wants to serve: the content of rollout.json and of
-/// `PUT /v1/models/NAME/rollout`.
+/// An operator's plan for the versions of a model: the content of rollout.json and of `PUT /v1/models/NAME/rollout`.
 package struct RolloutPlan: Sendable, Hashable {
-    /// The version that answers requests that name none; nil for the highest that is good.
+    /// The version for requests without one; nil for the highest version that works.
     package var serve: String?
-    /// Names that stand for versions.
+    /// Names for versions.
     package var labels: [String: String] = [:]
     package var candidate: Candidate?
-    /// The conditions under which the candidate takes over by itself; nil for never.
+    /// The conditions for automatic promotion; nil for no promotion.
     package var promote: Promotion?
 
-    /// A version that is to prove itself.
+    /// A version to compare with the serving one.
     package struct Candidate: Sendable, Hashable {
         package var version: String
         /// The share of requests that it answers, 0 to 1.
         package var share = 0.0
-        /// The share of requests that it is asked as well, after they were answered, 0 to 1.
+        /// The share of requests that it also runs after they were answered, without effect on the answer, 0 to 1.
         package var shadow = 0.0
-        /// The header field whose value decides which requests it answers; nil for the token, or the client's address.
+        /// The header field whose value selects the requests that it answers; nil for the token or, without a token,
+        /// the client's address.
         package var sticky: String?
 
         package init(version: String) { self.version = version }
     }
 
-    /// The figures that a candidate must reach.
+    /// The conditions for promotion.
     package struct Promotion: Sendable, Hashable {
-        /// Compared pictures, at least.
+        /// The minimum number of compared pictures.
         package var after = 2_000
-        /// The share of pictures that are answered alike.
+        /// The minimum share of pictures on which both versions agree.
         package var agreement = 0.98
-        /// The longest time of an inference, over that of the version that serves; nil for any.
+        /// The maximum ratio of inference times, candidate to serving version; nil for no limit.
         package var latency: Double?
 
         package init() {}
@@ -38,11 +38,11 @@ package struct RolloutPlan: Sendable, Hashable {
 
     package init() {}
 
-    /// The reason a plan cannot be used.
+    /// The reason why a plan is invalid.
     package struct Problem: Error, Sendable, Hashable {
-        /// The member: `candidate.share`.
+        /// The path of the member: `candidate.share`.
         package let path: String
-        /// The value that was expected, and the one that was found.
+        /// The expected and the actual value.
         package let reason: String
 
         package init(path: String, reason: String) {
@@ -54,9 +54,9 @@ package struct RolloutPlan: Sendable, Hashable {
     }
 
     package static let mostLabels = 100
-    /// Bytes of a version, a label or a field's name.
+    /// The maximum length of a version, a label or a field's name, in bytes.
     private static let longestName = 256
-    /// Members that an answer has and that are ignored in a request.
+    /// Members of answers that are ignored in requests.
     package static let answered: Set<String> = [
         "state", "reason", "compared", "skipped", "agreement", "latency_ratio", "decision", "differences", "classes",
         "top5_overlap", "confidence_difference", "failures", "rolled_back", "judged",
@@ -65,7 +65,7 @@ package struct RolloutPlan: Sendable, Hashable {
 
     // MARK: Reading
 
-    /// Reads a plan; members that only answers have are ignored, others that are not known are mistakes.
+    /// Reads a plan. Members that only answers have are ignored; other unknown members are errors.
     package init(_ value: JSONValue) throws(Problem) {
         let root = try Reader(value, path: "")
         serve = try root.name("serve")
@@ -113,7 +113,7 @@ package struct RolloutPlan: Sendable, Hashable {
         ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
     }
 
-    /// An object whose members are taken by name.
+    /// Reads an object's members by name.
     private struct Reader {
         let members: [String: JSONValue]
         let path: String
@@ -122,7 +122,7 @@ package struct RolloutPlan: Sendable, Hashable {
             guard case .object(let members) = value else {
                 throw Problem(path: path, reason: "expected an object, found \(value.kind)")
             }
-            // null stands for a member that is not there.
+            // null means a missing member.
             self.members = members.filter { $0.value != .null }
             self.path = path
         }
@@ -136,7 +136,7 @@ package struct RolloutPlan: Sendable, Hashable {
             return try Reader(value, path: name)
         }
 
-        /// Text that is neither empty nor long.
+        /// A nonempty string of limited length.
         func name(_ name: String) throws(Problem) -> String? {
             guard let value = members[name] else { return nil }
             guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= RolloutPlan.longestName else {
@@ -189,7 +189,7 @@ package struct RolloutPlan: Sendable, Hashable {
 
     // MARK: Writing
 
-    /// Writes the plan's members into an object that is open.
+    /// Writes the plan's members into an open object.
     package func write(to writer: inout JSONWriter) {
         if let serve { writer.member("serve", serve) }
         if !labels.isEmpty {
@@ -217,15 +217,14 @@ package struct RolloutPlan: Sendable, Hashable {
         }
     }
 
-    /// The versions that the plan names.
+    /// The versions named by the plan.
     package var versions: Set<String> {
         Set(labels.values).union([serve, candidate?.version].compactMap { $0 })
     }
 
-    /// The version that a label stands for: one of ``labels``, `stable` for the version that serves, `candidate` for
-    /// the candidate.
-    /// - Parameter serving: the version that serves where the plan names none.
-    /// - Returns: nil if it is no label.
+    /// The version of a label: one of ``labels``, `stable` for the serving version, or `candidate` for the candidate.
+    /// - Parameter serving: the serving version if the plan does not name one.
+    /// - Returns: nil if there is no such label.
     package func version(labelled label: String, serving: String?) -> String? {
         if let version = labels[label] { return version }
         switch label {

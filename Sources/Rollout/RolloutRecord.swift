@@ -1,9 +1,9 @@
 package import JSON
 
-// The content of rollout.json: the plan, and what became of it.
+// The content of rollout.json: the plan and the state.
 
 extension RolloutMachine.Record {
-    /// Reads a file that an operator or a daemon wrote.
+    /// Reads rollout.json, as written by an operator or by the daemon.
     package init(_ value: JSONValue) throws(RolloutPlan.Problem) {
         self.init()
         plan = try RolloutPlan(value)
@@ -41,8 +41,9 @@ extension RolloutMachine.Record {
         return text
     }
 
-    /// The text of the file, with a line's end.
-    /// - Parameter over: the digest of the operator's file that this one takes the place of; nil if it is that file.
+    /// The text of the file, with a final newline.
+    /// - Parameter over: the digest of the operator's file that this record overrides; nil if it is written to that
+    ///   file.
     package func text(over: String? = nil) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

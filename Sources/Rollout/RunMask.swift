@@ -1,5 +1,5 @@
-/// A mask as lengths of runs of 0 and 1 in turn, beginning with 0, down the columns from left to right, as COCO has
-/// them.
+/// A mask in COCO's format: lengths of alternating runs of 0 and 1, beginning with 0, down the columns from left to
+/// right.
 package struct RunMask: Sendable, Hashable {
     package let width: Int, height: Int
     package let counts: [UInt32]
@@ -10,16 +10,16 @@ package struct RunMask: Sendable, Hashable {
         self.counts = counts
     }
 
-    /// Reads COCO's compressed text: groups of 5 bits, the lowest first; from the third on, each length is a difference
-    /// to the one before the last.
-    /// - Returns: nil where the text is damaged, or its lengths are not those of the picture.
+    /// Reads COCO's compressed text: groups of 5 bits, the lowest first; from the fourth on, each length is the
+    /// difference to the one two before.
+    /// - Returns: nil if the text is invalid, or the lengths do not add up to the size of the picture.
     package init?(width: Int, height: Int, compressed text: String) {
         let (pixels, isTooMany) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0, !isTooMany, pixels <= Int(UInt32.max) else { return nil }
         var counts: [UInt32] = []
         var value = 0, shift = 0, sum = 0
         for byte in text.utf8 {
-            // Seven groups hold 35 bits: more than any length.
+            // Seven groups hold 35 bits, more than any length needs.
             guard (48..<112).contains(byte), shift < 35 else { return nil }
             let group = Int(byte) - 48
             value |= (group & 0x1F) << shift
@@ -36,12 +36,12 @@ package struct RunMask: Sendable, Hashable {
         self.init(width: width, height: height, counts: counts)
     }
 
-    /// Pixels that are in the mask.
+    /// The number of pixels in the mask.
     package var area: Int {
         stride(from: 1, to: counts.count, by: 2).reduce(0) { $0 &+ Int(counts[$1]) }
     }
 
-    /// The pixels that are in both.
+    /// The number of pixels in both masks.
     package func intersection(with other: RunMask) -> Int {
         var (i, j, common) = (0, 0, 0)
         var left = counts.first.map(Int.init) ?? 0, right = other.counts.first.map(Int.init) ?? 0
@@ -62,7 +62,7 @@ package struct RunMask: Sendable, Hashable {
         return common
     }
 
-    /// The pixels of both over those of either; 1 for two empty masks, 0 for masks of pictures of different sizes.
+    /// The intersection over union of the pixels; 1 for two empty masks, 0 for masks of different sizes.
     package func overlap(with other: RunMask) -> Double {
         guard width == other.width, height == other.height else { return 0 }
         let common = intersection(with: other), all = area &+ other.area &- common

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Decides, picture by picture, whether a candidate agrees often enough: Wald's sequential probability ratio test.
+/// Decides after each picture whether a candidate agrees often enough: Wald's sequential probability ratio test.
 ///
-/// A. Wald, Sequential Tests of Statistical Hypotheses, Annals of Mathematical Statistics 16 (1945), 117–186. Of two
-/// agreements, the wanted one and one that is ``margin`` below, the test says which explains the pictures better as
-/// soon as that is clear enough; looking after each picture, which would make any test with a fixed number of pictures
-/// wrong, is what it is made for. Each of the two mistakes has at most the probability ``error`` at these agreements,
-/// and less beyond them; between them, either decision is right. The decision stays.
+/// A. Wald, Sequential Tests of Statistical Hypotheses, Annals of Mathematical Statistics 16 (1945), 117–186. The test
+/// compares two hypotheses, the required agreement and one lower by ``margin``, and decides as soon as one explains the
+/// pictures clearly better. It remains valid although it is checked after every picture, which would invalidate a test
+/// with a fixed number of pictures. At these two agreements, each wrong decision has at most the probability ``error``,
+/// and less beyond them; between them, either decision is correct. A decision is final.
 package struct SequentialTest: Sendable, Hashable {
     package enum Decision: String, Sendable, CaseIterable {
         case agrees
@@ -14,20 +14,20 @@ package struct SequentialTest: Sendable, Hashable {
         case notYet = "not yet"
     }
 
-    /// The distance below the wanted agreement at which a promotion is a mistake.
+    /// The distance below the required agreement at which a promotion counts as wrong.
     package static let margin = 0.03
-    /// The probability of each mistake: a bound, which leaves room for pictures that are less independent than the test
-    /// assumes.
+    /// The maximum probability of each wrong decision. It is small to allow for pictures that are less independent than
+    /// the test assumes.
     package static let error = 0.004
 
-    /// The wanted agreement.
+    /// The required agreement.
     package let agreement: Double
     package private(set) var compared = 0
     package private(set) var agreed = 0
     package private(set) var decision = Decision.notYet
 
-    /// The logarithm of the likelihood ratio that a picture adds for the lower agreement: one that agrees, or one that
-    /// does not.
+    /// The logarithm of the likelihood ratio that a picture adds in favor of the lower agreement: if it agrees, and if
+    /// it differs.
     private let ofAgreeing: Double, ofDiffering: Double
     private static let bound = log((1 - error) / error)
 
@@ -35,8 +35,8 @@ package struct SequentialTest: Sendable, Hashable {
     package init(agreement: Double) {
         self.agreement = min(max(agreement, 0), 1)
         let lower = max(0, self.agreement - Self.margin)
-        // With an agreement of 1 the first picture that differs decides; with one that is not above the margin, the
-        // first that agrees.
+        // If the agreement is 1, the first differing picture decides; if it is at most the margin, the first agreeing
+        // one does.
         ofAgreeing = log(lower / self.agreement)
         ofDiffering = log((1 - lower) / (1 - self.agreement))
     }
@@ -46,12 +46,12 @@ package struct SequentialTest: Sendable, Hashable {
         if agrees { agreed &+= 1 }
         guard decision == .notYet else { return }
         let differed = compared - agreed
-        // An infinite step counts only if it was taken: 0 times infinity is not a number.
+        // Infinite steps count only if they were taken: 0 times infinity is NaN.
         let evidence =
             (agreed > 0 ? Double(agreed) * ofAgreeing : 0) + (differed > 0 ? Double(differed) * ofDiffering : 0)
         if evidence >= Self.bound { decision = .disagrees } else if evidence <= -Self.bound { decision = .agrees }
     }
 
-    /// The share of pictures that agreed; nil before the first.
+    /// The share of pictures that agreed; nil if there are no pictures yet.
     package var share: Double? { compared == 0 ? nil : Double(agreed) / Double(compared) }
 }

@@ -1,6 +1,6 @@
-/// Completion of the command line for bash.
+/// Command line completion for bash.
 package enum Completion {
-    /// A subcommand, and every flag that it knows.
+    /// A subcommand and its flags.
     package struct Command: Sendable {
         let name: String
         let flags: [String]
@@ -13,13 +13,13 @@ package enum Completion {
 
     /// - Parameter commands: the subcommands, in order.
     package static func bash(commands: [Command]) -> String {
-        // The settings' flags are most of each command's: they are named once.
+        // The flags of settings are most of each command's flags, so the script has them once.
         let settings = SettingsTable.all.map(\.flag)
         let choices = SettingsTable.all.compactMap { setting -> String? in
             switch setting.kind {
             case .choice(let names):
                 "        \(setting.flag) | \(setting.flag)=) words=\"\(names.joined(separator: " "))\" ;;"
-            // Alone it is true; what follows it is not its value.
+            // A flag without a value means true; the next word is not its value.
             case .bool: "        \(setting.flag)=) words=\"true false\" ;;"
             default: nil
             }

@@ -1,6 +1,6 @@
-/// Writes the settings out as text for people: the commented configuration file, and the flags' help.
+/// Writes the settings as text for users: the commented configuration file, and the help on flags.
 package enum ConfigurationText {
-    /// config/ocelli.json5, whole: every setting with its default and what it means.
+    /// The contents of config/ocelli.json5: every setting with its default and its description.
     package static var json5: String {
         var text = """
             // Ocelli's configuration, with every setting at its default. JSON5: comments and trailing commas are welcome.
@@ -34,7 +34,7 @@ package enum ConfigurationText {
         return text
     }
 
-    /// Breaks text into lines of at most 100 characters, each with the prefix.
+    /// Wraps text to lines of at most 100 characters, each with the prefix.
     private static func wrapped(_ text: String, prefix: String) -> String {
         var lines: [String] = []
         var line = ""

@@ -6,12 +6,12 @@ package enum ManualPage {
     package struct Command {
         let name: String, summary: String, help: String
 
-        /// - Parameter help: as `ocelli help NAME` prints it: lines of usage, then paragraphs and indented lists.
+        /// - Parameter help: the output of `ocelli help NAME`: lines of usage, then paragraphs and indented lists.
         package init(name: String, summary: String, help: String) {
             (self.name, self.summary, self.help) = (name, summary, help)
         }
 
-        /// The command lines: what stands behind `Usage:`, each with its continuation.
+        /// The command lines: the text after `Usage:`, each with its continuation lines.
         fileprivate var synopsis: [String] {
             var lines: [String] = []
             for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -33,7 +33,7 @@ package enum ManualPage {
         }
     }
 
-    /// - Parameter commands: the subcommands, in order. For `serve`, whose settings have their own section, only the
+    /// - Parameter commands: the subcommands, in order. Of `serve`, whose settings have their own section, only the
     ///   summary is used.
     package static func roff(commands: [Command]) -> String {
         head(commands) + description(of: commands) + settings + tail
@@ -164,7 +164,7 @@ package enum ManualPage {
             default: result.append(character)
             }
         }
-        // A line that begins with a dot or a quote would be a request of roff's.
+        // roff takes lines that begin with a dot or a quote for requests.
         return result.hasPrefix(".") || result.hasPrefix("'") ? "\\&" + result : result
     }
 }

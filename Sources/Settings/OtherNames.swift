@@ -1,7 +1,8 @@
-/// The names of settings in other servers: people try these names first.
+/// The names of settings in other servers, which users try first.
 package enum OtherNames {
-    /// The setting that is called otherwise elsewhere; nil where no server has such a name.
+    /// The equivalent of another server's setting; nil if no server has that name.
     /// - Parameter name: a flag, a variable without its prefix, or a key, in any case: `--http-port`, `PORT`,
+    ///   `model_store`.
     ///   `model_store`.
     package static func setting(for name: String) -> Setting? {
         let name = name.lowercased().drop { $0 == "-" }.map { $0 == "-" ? "_" : String($0) }.joined()

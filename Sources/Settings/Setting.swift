@@ -1,35 +1,33 @@
-/// One row of the table of settings: a name, what it means, and where its value is kept.
+/// A row of the table of settings: its name, its description, and the field that has its value.
 ///
-/// One name has three spellings: `max_body` in the configuration file, `--max-body` on the command line and
+/// A name has three spellings: `max_body` in the configuration file, `--max-body` on the command line and
 /// `OCELLI_MAX_BODY` in the environment.
 package struct Setting: Sendable {
     /// The name in the configuration file.
     package let name: String
-    /// The form of its value.
+    /// The type of the value.
     package let kind: SettingKind
-    /// One sentence: what it does.
+    /// The effect, in one sentence.
     package let summary: String
-    /// The value in some settings.
+    /// Returns the value in `Settings`.
     package let get: @Sendable (Settings) -> SettingValue
-    /// Puts a value of the right form into some settings.
+    /// Stores a value of the right type in `Settings`.
     package let set: @Sendable (inout Settings, SettingValue) -> Void
-    /// True if only a restart changes it: sockets, and what belongs to them, are made once. A reload (SIGHUP) keeps its
-    /// value.
+    /// True if changes need a restart: sockets, and the objects that belong to them, are created once. A reload
+    /// (SIGHUP) keeps the value.
     package private(set) var needsRestart = false
 
-    /// The same setting, which only a restart changes.
+    /// The setting, marked as needing a restart.
     var needingRestart: Setting {
         var setting = self
         setting.needsRestart = true
         return setting
     }
 
-    /// The flag on the command line.
     package var flag: String { "--" + name.split(separator: "_").joined(separator: "-") }
-    /// The variable in the environment.
     package var variable: String { "OCELLI_" + name.uppercased() }
 
-    /// The value as it would be written in the configuration file.
+    /// The value in the syntax of the configuration file.
     package func text(in settings: Settings) -> String {
         switch get(settings) {
         case .automatic: "\"auto\""
@@ -115,7 +113,7 @@ extension Setting {
         }
     }
 
-    /// One of an enumeration's cases, by its raw value.
+    /// A setting with one case of an enumeration, by raw value.
     static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, _ path: any Path<Choice>, _ summary: String
     ) -> Setting {
@@ -127,7 +125,7 @@ extension Setting {
         }
     }
 
-    /// Several of an enumeration's cases, by their raw values.
+    /// A setting with several cases of an enumeration, by raw value.
     static func choices<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, _ path: any Path<[Choice]>, atLeast least: Int = 1, _ summary: String
     ) -> Setting {
@@ -139,7 +137,7 @@ extension Setting {
         }
     }
 
-    /// Addresses to listen on.
+    /// A setting with addresses to listen on.
     static func addresses(_ name: String, _ path: any Path<[String]>, _ summary: String) -> Setting {
         let base = strings(name, path, summary)
         return Setting(name: name, kind: .addresses, summary: summary, get: base.get, set: base.set)

@@ -1,30 +1,28 @@
-/// The forms that a setting's value can have.
+/// The type of a setting's value.
 package enum SettingKind: Sendable {
-    /// A whole number of a range.
     case integer(ClosedRange<Int>)
-    /// A whole number of a range, or `auto`.
+    /// An integer in a range, or `auto`.
     case automaticInteger(ClosedRange<Int>)
-    /// An amount of memory: bytes as a number, or text such as `20MiB`.
+    /// An amount of memory: a number of bytes, or text such as `20MiB`.
     case bytes(ClosedRange<Int>)
     /// An amount of memory, or `auto`.
     case automaticBytes(ClosedRange<Int>)
-    /// A time: seconds as a number, or text such as `30s`, `500ms`, `2m`, `1h`.
+    /// A time: a number of seconds, or text such as `30s`, `500ms`, `2m`, `1h`.
     case duration(ClosedRange<Double>)
     /// A time, or `auto`.
     case automaticDuration(ClosedRange<Double>)
-    /// A number of a range.
     case number(ClosedRange<Double>)
     case bool
     case string
-    /// Several strings; on the command line the flag may be repeated.
+    /// A list of strings; on the command line, the flag may be repeated.
     case strings
-    /// Several addresses to listen on, which may have options with commas in them: `?routes=infer,read`.
+    /// A list of addresses to listen on, which may have options with commas: `?routes=infer,read`.
     case addresses
     case choice([String])
-    /// Several of some names, at least as many as the number says.
+    /// A list of choices, with a minimum length.
     case choices([String], atLeast: Int)
 
-    /// The description of the values that are expected, for error messages and help.
+    /// A description of the accepted values, for error messages and help.
     package var expectation: String {
         switch self {
         case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
@@ -46,7 +44,7 @@ package enum SettingKind: Sendable {
         }
     }
 
-    /// The text that stands for the value in `--help`.
+    /// The placeholder of the value in `--help`.
     package var placeholder: String {
         switch self {
         case .integer, .automaticInteger, .number: "N"
@@ -60,7 +58,7 @@ package enum SettingKind: Sendable {
     }
 }
 
-/// The value of a setting, of whatever form.
+/// The value of a setting of any type.
 package enum SettingValue: Sendable, Hashable {
     case integer(Int)
     case automatic
@@ -71,7 +69,7 @@ package enum SettingValue: Sendable, Hashable {
 }
 
 extension SettingKind {
-    /// The value of text from a flag or the environment; nil if it does not fit.
+    /// Parses a flag or a variable; nil if the text is not valid.
     package func value(of text: String) -> SettingValue? {
         switch self {
         case .integer(let range): Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
@@ -97,7 +95,7 @@ extension SettingKind {
         }
     }
 
-    /// Several names, if all are among the choices.
+    /// The names, if all of them are choices and there are enough; else nil.
     func choices(_ names: [String]) -> SettingValue? {
         guard case .choices(let known, let least) = self, names.count >= least, names.allSatisfy(known.contains) else {
             return nil
@@ -105,8 +103,8 @@ extension SettingKind {
         return .strings(names)
     }
 
-    /// The addresses between commas. A word after a comma that is not an address belongs to the routes of the address
-    /// before it.
+    /// Splits a list of addresses at commas. A word after a comma that is not an address belongs to the routes of the
+    /// address before it.
     private static func addresses(_ text: String) -> [String] {
         var addresses: [String] = []
         for part in text.split(separator: ",") {

@@ -1,4 +1,4 @@
-/// Everything that can be configured, with its default. ``SettingsTable`` says what each is for.
+/// All settings with their defaults. ``SettingsTable`` describes them.
 package struct Settings: Sendable, Hashable {
     // Models and addresses.
     package var listen = ["127.0.0.1:8080"]
@@ -97,28 +97,28 @@ package struct Settings: Sendable, Hashable {
     package var corsOrigins: [String] = []
     package var dialects = [Dialect.tensorFlowServing]
 
-    /// True if `listen` is what Vertex AI's variable says, and was not set.
+    /// True if `listen` was not set, and Vertex AI's variable determines it.
     package var listensByVertex = false
 
     /// The defaults.
     package init() {}
 }
 
-// Choices. The raw values are what the configuration file, the flags and the variables say.
+// Choices. The raw values are those of the configuration file, the flags and the variables.
 extension Settings {
-    /// The time when models are loaded whose bundle does not say.
+    /// When to load models, unless their bundle specifies it.
     package enum Load: String, CaseIterable, Sendable { case eager, lazy }
 
-    /// The clients that may load and unload models over HTTP: those on this machine, all, or none.
+    /// The clients that may load and unload models over HTTP: those on this machine, all, or no client.
     package enum RepositoryControl: String, CaseIterable, Sendable { case local, all, none }
 
     /// The engine that runs ONNX files.
     package enum Engine: String, CaseIterable, Sendable { case auto, openvino, onnxruntime }
 
-    /// The goal that the engine optimizes for.
+    /// The optimization goal of the engine.
     package enum Hint: String, CaseIterable, Sendable { case throughput, latency }
 
-    /// The precision of a model's arithmetic; `engine` leaves it to the engine.
+    /// The arithmetic precision of models; `engine` leaves the choice to the engine.
     package enum Precision: String, CaseIterable, Sendable {
         case float32 = "f32"
         case bfloat16 = "bf16"
@@ -126,26 +126,26 @@ extension Settings {
         case engine
     }
 
-    /// The treatment of a request when its model is busy.
+    /// The handling of requests for busy models.
     package enum OverloadPolicy: String, CaseIterable, Sendable {
         case `defer`
         case dropNewest = "drop_newest"
         case dropOldest = "drop_oldest"
     }
 
-    /// The form of log lines.
+    /// The format of log lines.
     package enum LogFormat: String, CaseIterable, Sendable { case text, json }
 
-    /// The least important lines that are logged.
+    /// The minimum severity of logged lines.
     package enum LogLevel: String, CaseIterable, Sendable { case debug, info, notice, warning, error }
 }
 
-/// Formats of pictures, by the names of `ImageFormat`.
+/// The picture formats, by the names of `ImageFormat`.
 package enum PictureFormat: String, Sendable, CaseIterable {
     case jpeg, png, webp, heic, avif, tiff, gif, bmp, jxl
 }
 
-/// Interfaces of other servers, whose clients can use Ocelli without a change.
+/// The APIs of other servers, whose clients can use Ocelli unchanged.
 package enum Dialect: String, Sendable, CaseIterable {
     case tensorFlowServing = "tfserving"
     case sageMaker = "sagemaker"

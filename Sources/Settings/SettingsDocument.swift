@@ -1,4 +1,4 @@
-/// docs/settings.md: the table of settings for people who read documentation.
+/// docs/settings.md: the table of settings in the documentation.
 package enum SettingsDocument {
     package static var markdown: String {
         var text = """

@@ -2,19 +2,19 @@ package import FoundationEssentials
 internal import JSON
 internal import SystemSupport
 
-/// Brings the settings together: defaults, then the file, then the environment, then the command line.
+/// Combines the settings: defaults, then the file, then the environment, then the command line.
 package struct SettingsLoader {
     package var settings = Settings()
-    /// Everything that is wrong, each with where it stands.
+    /// All errors, each with its location.
     package private(set) var problems: [String] = []
-    /// The warnings about what has no effect, a sentence each. They do not keep the settings from being used.
+    /// Warnings about settings without effect, one sentence each. The settings can be used nevertheless.
     package private(set) var warnings: [String] = []
-    /// The settings that something other than the defaults has set.
+    /// The names of the settings that were set explicitly.
     package private(set) var given: Set<String> = []
 
     package init() {}
 
-    /// Takes the settings of a JSON5 file. Reads it: blocks.
+    /// Loads a JSON5 file. Blocks while it reads.
     package mutating func load(file path: String) {
         guard let data = FileManager.default.contents(atPath: path) else {
             problems.append("\(path): the configuration cannot be read: \(UnreadableFile.reason(path))")
@@ -23,7 +23,7 @@ package struct SettingsLoader {
         load(json5: data, from: path)
     }
 
-    /// Takes the settings of JSON5 text; `origin` says where it is from.
+    /// Loads JSON5 text; `origin` is its location in messages.
     package mutating func load(json5 data: Data, from origin: String) {
         let tree: JSONTree
         do throws(JSONTextError) {
@@ -54,16 +54,16 @@ package struct SettingsLoader {
         }
     }
 
-    /// The variable with the time that the process has from SIGTERM on: not a setting, but a fact about where it runs.
+    /// The variable with the time between SIGTERM and SIGKILL. It is not a setting, but a property of the environment.
     package static let graceVariable = "OCELLI_GRACE"
 
-    /// Takes the `OCELLI_*` variables.
+    /// Loads the `OCELLI_*` variables.
     package mutating func load(environment: [String: String]) {
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("OCELLI_") {
             guard let setting = SettingsTable.all.first(where: { $0.variable == name }) else {
-                // OCELLI_CONFIG names the file itself, OCELLI_GRACE the time that a drain has. Images, charts and
-                // harnesses set variables of their own under the prefix; a misspelt one would otherwise do nothing
-                // unseen.
+                // OCELLI_CONFIG is the path of the configuration file, OCELLI_GRACE the time for a drain. Images,
+                // charts and harnesses set variables of their own with the prefix; any other name is reported, because
+                // a misspelled variable would be ignored silently.
                 if name != "OCELLI_CONFIG", name != Self.graceVariable, !Self.isServiceLink(name, text) {
                     let other = String(name.dropFirst("OCELLI_".count))
                     warnings.append("environment: \(Self.unknown(name, other: other, \.variable)); it is ignored")
@@ -74,7 +74,7 @@ package struct SettingsLoader {
         }
     }
 
-    /// Takes the port that Vertex AI asks for, where that dialect is on and `listen` was not set. To be called last.
+    /// Uses the port in Vertex AI's variable, if that dialect is enabled and `listen` was not set. Call it last.
     package mutating func takeVertexPort(_ environment: [String: String]) {
         guard settings.dialects.contains(.vertex), let text = environment["AIP_HTTP_PORT"], !text.isEmpty else {
             return
@@ -94,9 +94,9 @@ package struct SettingsLoader {
         settings.listensByVertex = true
     }
 
-    /// True if a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service
-    /// called `ocelli`, or `ocelli-anything`: `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`,
-    /// `OCELLI_PORT=tcp://...`, `OCELLI_PORT_8080_TCP_ADDR`. They are not settings.
+    /// True if a variable was set by Kubernetes (or Docker links) for a service named `ocelli` or `ocelli-anything`:
+    /// `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`, `OCELLI_PORT=tcp://...`, `OCELLI_PORT_8080_TCP_ADDR`. Every
+    /// process of a pod gets them; they are not settings.
     private static func isServiceLink(_ name: String, _ text: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
             return true
@@ -107,7 +107,7 @@ package struct SettingsLoader {
         return parts.count >= 2 && UInt16(parts[0]) != nil && ["TCP", "UDP", "SCTP"].contains(parts[1])
     }
 
-    /// Takes one setting from text, as flags have it. A list's flag may come several times.
+    /// Sets one setting from the text of a flag or a variable. The flag of a list may be repeated.
     package mutating func set(_ setting: Setting, text: String, origin: String, appending: Bool = false) {
         guard let value = setting.kind.value(of: text) else {
             problems.append("\(origin): expected \(setting.kind.expectation), found \"\(text)\"")
@@ -126,8 +126,8 @@ package struct SettingsLoader {
     }
 
     /// - Parameters:
-    ///   - other: what the name would be without a prefix.
-    ///   - spelling: what settings are called where the name stands.
+    ///   - other: the name without its prefix.
+    ///   - spelling: the spelling of settings in that place.
     private static func unknown(_ name: String, other: String, _ spelling: (Setting) -> String) -> String {
         let hint =
             OtherNames.setting(for: other).map { " (did you mean \"\(spelling($0))\"?)" }

@@ -1,6 +1,5 @@
 extension SettingsTable {
-    /// The new settings, with the old values of those that only a restart can change; and the names of those that
-    /// differ.
+    /// The new settings with the old values of those that need a restart, and the names of those that differ.
     package static func merge(_ new: Settings, into old: Settings) -> (settings: Settings, ignored: [String]) {
         var settings = new
         var ignored: [String] = []

@@ -1,19 +1,18 @@
-/// The one table of settings: defaults, flags, variables, `--help`, config/ocelli.json5 and docs/settings.md come from
-/// it.
+/// The table of settings, from which defaults, flags, variables, `--help`, config/ocelli.json5 and docs/settings.md are
+/// generated.
 package enum SettingsTable {
-    /// Settings that belong together.
+    /// Related settings.
     package struct Group: Sendable {
         package let title: String
         package let settings: [Setting]
     }
 
-    /// All groups, in the order that a reader meets them.
+    /// All groups, in the order of the documents.
     package static let groups = [serving, running, flow, pictures, teaching, http, operation, access]
 
-    /// All settings.
     package static let all = groups.flatMap(\.settings)
 
-    /// The setting of a name.
+    /// The setting with a name; nil if there is no such setting.
     package static func setting(named name: String) -> Setting? { all.first { $0.name == name } }
 
     static let serving = Group(

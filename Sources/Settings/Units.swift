@@ -1,4 +1,4 @@
-/// Amounts of memory and times as people write them.
+/// Amounts of memory and times as text.
 package enum Units {
     private static let byteUnits: [(name: String, factor: Int)] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
@@ -9,7 +9,7 @@ package enum Units {
         ("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600),
     ]
 
-    /// Bytes of text such as `20MiB`, `1.5 GiB` or `4096`.
+    /// Parses an amount of memory such as `20MiB`, `1.5 GiB` or `4096`, in bytes.
     package static func parseBytes(_ text: String) -> Int? {
         let unit = byteUnits.first { text.hasSuffix($0.name) }
         let digits = unit.map { String(text.dropLast($0.name.count)) } ?? text
@@ -19,7 +19,7 @@ package enum Units {
         return Int(bytes.rounded())
     }
 
-    /// Seconds of text such as `30s`, `500ms`, `1.5m` or `30`.
+    /// Parses a time such as `30s`, `500ms`, `1.5m` or `30`, in seconds.
     package static func parseDuration(_ text: String) -> Double? {
         let unit = timeUnits.first { text.hasSuffix($0.name) }
         let digits = unit.map { String(text.dropLast($0.name.count)) } ?? text
@@ -27,7 +27,7 @@ package enum Units {
         return number * (unit?.factor ?? 1)
     }
 
-    /// Bytes in the largest unit that keeps them a short number.
+    /// Bytes in the largest unit that gives a short number.
     package static func bytes(_ count: Int) -> String {
         for (name, factor) in byteUnits[0...3].reversed() where count >= factor {
             return count % factor == 0
@@ -36,7 +36,7 @@ package enum Units {
         return "\(count)B"
     }
 
-    /// Seconds in the unit that keeps them a short number.
+    /// Seconds in the unit that gives a short number.
     package static func duration(_ seconds: Double) -> String {
         func text(_ value: Double, _ unit: String) -> String {
             (value == value.rounded() ? "\(Int(value))" : decimal(value, places: 1)) + unit
@@ -47,7 +47,7 @@ package enum Units {
         return text(seconds * 1000, "ms")
     }
 
-    /// A number with a fixed number of places.
+    /// A number with a fixed number of decimals.
     package static func decimal(_ value: Double, places: Int) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
         let factor = [1.0, 10, 100, 1000][min(max(places, 0), 3)]

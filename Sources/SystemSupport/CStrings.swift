@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Strings as C's functions for processes take them.
+/// Strings in the form that C functions for processes take.
 package enum CStrings {
-    /// Lends strings out: an array of pointers with nil at its end.
+    /// Calls `body` with an array of C strings terminated by nil.
     package static func with<R>(
         _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
     ) -> R {

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Reads folders.
+/// Reads the names in folders.
 package enum FolderNames {
-    /// The names of what is in a folder, in the file system's order, without `.` and `..`: opendir(3), readdir(3).
-    /// Blocks.
+    /// The names of the entries of a folder, in the order of the file system, without `.` and `..`: opendir(3),
+    /// readdir(3). Blocks.
     package static func read(_ folder: String) throws(SystemError) -> [String] {
         guard let stream = opendir(folder) else { throw SystemError("opendir", number: errno) }
         defer { closedir(stream) }
         var names: [String] = []
         while true {
-            // The end and a failure look the same except for errno.
+            // Only errno distinguishes the end from an error.
             errno = 0
             guard let entry = readdir(stream) else {
                 guard errno == 0 else { throw SystemError("readdir", number: errno) }

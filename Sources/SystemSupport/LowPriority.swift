@@ -2,20 +2,20 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Work that gives way to the process's other threads.
+/// Runs work at a lower priority than the other threads of the process.
 package enum LowPriority {
-    /// Added to the nice value: others get about twenty times as much of a processor that they want. Nothing else in
-    /// the process uses this number: new threads that have it were started by such work.
+    /// The number added to the nice value: other threads get about twenty times as much time on a contended processor.
+    /// Nothing else in the process uses this number, so new threads with it were started by such work.
     private static let niceness: Int32 = 13
 
-    /// Does the work, while the calling thread and those that it starts give way to others. Afterwards all of them are
-    /// as before: engines start threads as they compile, and keep them for predictions.
+    /// Runs the work with a lower priority for the calling thread and for threads that it starts, then restores all of
+    /// them: engines start threads while they compile, and keep them for predictions.
     ///
-    /// If the process may not raise the priority of a thread again (neither `RLIMIT_NICE` nor `CAP_SYS_NICE` allows
-    /// it), the work is done as usual. One such work at a time. Blocks.
+    /// If the process is not allowed to raise the priority of a thread again (by `RLIMIT_NICE` or `CAP_SYS_NICE`), the
+    /// work runs at normal priority. One call runs at a time. Blocks.
     package static func run<Value>(_ work: () -> Value) -> Value {
         let usual = getpriority(thread, 0), low = usual + niceness
-        // At 19, the lowest priority, other background work would look the same.
+        // At 19, the lowest priority, other background work could not be distinguished.
         guard canRaise, low < 19 else { return work() }
         return turn.withLock { _ in
             let before = threads
@@ -31,10 +31,10 @@ package enum LowPriority {
     }
 
     private static let turn = Mutex(())
-    /// Of one thread only, in Linux.
+    /// On Linux, this applies to a single thread.
     private static let thread = __priority_which_t(PRIO_PROCESS.rawValue)
 
-    /// Tried out once, on a thread that ends.
+    /// Tested once, on a thread that ends.
     private static let canRaise: Bool = {
         let (result, isTried) = (Guarded(false), DispatchSemaphore(value: 0))
         do throws(SystemError) {
@@ -52,7 +52,7 @@ package enum LowPriority {
         return result.withLock { $0 }
     }()
 
-    /// The threads of this process, by their numbers; none if /proc does not say.
+    /// The numbers of this process's threads; empty if /proc cannot be read.
     private static var threads: Set<id_t> {
         Set(((try? FolderNames.read("/proc/self/task")) ?? []).compactMap { id_t($0) })
     }

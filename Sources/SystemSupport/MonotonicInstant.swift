@@ -1,7 +1,7 @@
 /// A point on `CLOCK_MONOTONIC`, in nanoseconds since an unspecified start (on Linux, the boot).
 ///
-/// All arithmetic saturates: adding an absurd duration to an instant gives the last (or the first) instant, never a
-/// trap, because durations come from request parameters.
+/// All arithmetic saturates: adding an absurd duration gives the last (or the first) instant instead of trapping,
+/// because durations come from request parameters.
 public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: UInt64
@@ -11,7 +11,7 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The instant that never comes.
+    /// An instant that is never reached.
     public static let distantFuture = MonotonicInstant(nanoseconds: .max)
 
     /// This instant moved by `duration`, which may be negative. Saturates.
@@ -25,14 +25,14 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
         return MonotonicInstant(nanoseconds: delta >= 0 ? .max : 0)
     }
 
-    /// The time from here to `other`: negative where `other` is earlier. Saturates at 292 years.
+    /// The time from this instant to `other`: negative if `other` is earlier. Saturates at 292 years.
     @inlinable public func duration(to other: MonotonicInstant) -> Duration {
         other >= self
             ? .nanoseconds(Int64(clamping: other.nanoseconds &- nanoseconds))
             : .nanoseconds(-Int64(clamping: nanoseconds &- other.nanoseconds))
     }
 
-    /// True if this instant comes before `right`.
+    /// True if this instant is earlier than `right`.
     @inlinable public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
@@ -52,15 +52,15 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
         right.duration(to: left)
     }
 
-    /// Nanoseconds since `earlier`; 0 if `earlier` is in fact later. Threads read the clock before they take a lock,
-    /// so that instants may arrive out of order by a few microseconds.
+    /// Nanoseconds since `earlier`; 0 if `earlier` is actually later. Threads read the clock before they take a lock,
+    /// so instants may arrive a few microseconds out of order.
     @inlinable package func nanoseconds(since earlier: MonotonicInstant) -> UInt64 {
         nanoseconds > earlier.nanoseconds ? nanoseconds &- earlier.nanoseconds : 0
     }
 }
 
 extension Duration {
-    /// This duration in whole nanoseconds, rounded towards zero, saturated at the ends of `Int64`.
+    /// The duration in whole nanoseconds, rounded towards zero, saturated at the ends of `Int64`.
     @inlinable package var saturatedNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, tooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

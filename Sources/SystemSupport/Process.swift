@@ -2,7 +2,7 @@ internal import Glibc
 
 /// This process: its end, its memory, and its descriptors.
 package enum Process {
-    /// Bytes of this process that are in memory; nil if /proc does not say. Reads a small file.
+    /// The resident memory of this process in bytes; nil if /proc cannot be read. Reads a small file.
     package static var residentBytes: Int? {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -14,8 +14,8 @@ package enum Process {
         return pages &* Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    /// The number of descriptors that may be open at once (RLIMIT_NOFILE), which others can change at any time; nil if
-    /// there is no bound.
+    /// The maximum number of open descriptors (RLIMIT_NOFILE), which other processes can change at any time; nil if it
+    /// is unlimited.
     package static var openFileLimit: Int? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
@@ -24,6 +24,6 @@ package enum Process {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Ends at once, without waiting for anything.
+    /// Exits at once, without cleanup.
     package static func exit(_ status: Int32) -> Never { _exit(status) }
 }

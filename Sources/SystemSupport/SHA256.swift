@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4), piece by piece.
+/// SHA-256 (FIPS 180-4), computed incrementally.
 package struct SHA256: Sendable {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -8,17 +8,16 @@ package struct SHA256: Sendable {
 
     package init() { pending.reserveCapacity(64) }
 
-    /// The digest of these bytes: 32 bytes.
+    /// The digest of bytes, 32 bytes long.
     package static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var hash = SHA256()
         hash.update(bytes)
         return hash.finish()
     }
 
-    /// The same for an array.
+    /// The digest of an array, 32 bytes long.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] { bytes.withUnsafeBytes { digest($0) } }
 
-    /// Adds bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         count &+= UInt64(bytes.count)
         var rest = bytes[...]
@@ -37,7 +36,7 @@ package struct SHA256: Sendable {
         pending.append(contentsOf: rest)
     }
 
-    /// The digest of all bytes so far.
+    /// The digest of all input.
     package consuming func finish() -> [UInt8] {
         let bits = count &* 8
         var end: [UInt8] = [0x80]
@@ -49,7 +48,7 @@ package struct SHA256: Sendable {
         return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> $0) } }
     }
 
-    /// Bytes as hexadecimal digits.
+    /// A digest in hexadecimal.
     package static func text(_ digest: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         for byte in digest {

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The reason why a named file cannot be read, and what to do.
+/// The reason why a file cannot be read, with a remedy.
 package enum UnreadableFile {
-    /// Looks at the path again: blocks.
+    /// Checks the path again. Blocks.
     package static func reason(_ path: String) -> String {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -35,7 +35,7 @@
 static void *library(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
     if (function == NULL) {
-        // A toolchain whose mutex is built otherwise: then these annotations have to be looked at again.
+        // This toolchain has another mutex: the annotations must be revised.
         fprintf(stderr, "MutexAnnotations.c: libswiftSynchronization has no %s\n", name);
         abort();
     }

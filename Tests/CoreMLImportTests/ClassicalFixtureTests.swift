@@ -2,7 +2,7 @@ import CoreMLImport
 import Foundation
 import Testing
 
-/// Classical models and pipelines against scikit-learn, scipy and numpy
+/// Classical models and pipelines, compared with scikit-learn, scipy and numpy
 /// (Tests/FixtureMakers/coreml_fixtures/classical.py).
 @Suite struct ClassicalFixtureTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

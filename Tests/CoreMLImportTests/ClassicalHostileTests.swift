@@ -3,17 +3,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Damaged files of classical models: an error or a model, never a trap. Run under AddressSanitizer as well
+/// Damaged files of classical models: each gives an error or a model, never a trap. Also run under AddressSanitizer
 /// (`make test-asan`).
 @Suite struct ClassicalHostileTests {
-    /// One of each family.
+    /// One file of each family.
     static let names = [
         "glm_classifier_strings", "random_forest_classifier_3", "svc_rbf_3", "knn_distance", "pipeline_nested",
         "suppression",
         "one_hot_scikit",
     ]
 
-    /// Reads a file, and evaluates what it holds on zeros where it is still a model.
+    /// Reads a file and, if it is still a model, evaluates it on zeros.
     private func use(_ bytes: [UInt8]) {
         do throws(Problem) {
             let specification = try ModelSpecification(Bytes(bytes))
@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Trees
 
-    /// A regressor of the nodes: tree, node, behavior (6: leaf, whose value is its node's number), true and false
+    /// A regressor with the nodes: tree, node, behavior (6: leaf, with the node's number as value), true child, false
     /// child.
     private func trees(_ nodes: [(Int, Int, Int, Int, Int)], missingGoesToTrue: Bool = false) -> [UInt8] {
         func varint(_ value: Int) -> [UInt8] {
@@ -106,7 +106,7 @@ import Testing
         return field(1, 1) + field(2, description) + field(302, field(1, list + field(2, 1)))
     }
 
-    @Test("malformed decision trees are refused with the place and the reason")
+    @Test("malformed decision trees are refused with their location and the reason")
     func malformedTreesAreRefusedWithThePlace() throws {
         for (nodes, words) in [
             ([(0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 2, 6, 0, 0)], "child of two nodes"),

@@ -1,7 +1,7 @@
 import CoreMLImport
 import Testing
 
-/// Weights as coremltools compresses them, of a few elements.
+/// Weights in coremltools' compressed forms, of a few elements.
 @Suite struct CompressedWeightsTests {
     private func tensor(_ element: MILDataType, _ shape: [Int], _ bytes: [UInt8]) throws -> BlobTensor {
         try BlobTensor(element, shape: shape, bytes: Bytes(bytes))
@@ -13,12 +13,12 @@ import Testing
 
     @Test("weights of 2, 3, 4 and 6 bits are unpacked, and missing bytes are refused")
     func elementsBelowAByte() throws {
-        // The first in the lowest bits.
+        // The first element is in the lowest bits.
         #expect(try tensor(.uint2, [4], [0b11_10_01_00]).codes() == [0, 1, 2, 3])
         #expect(try tensor(.int4, [3], [0xF7, 0x08]).integers() == [7, -1, -8])
         #expect(try tensor(.uint3, [3], [0b01_010_001, 0b1]).codes() == [1, 2, 5])
         #expect(try tensor(.uint6, [2], [0b01_000011, 0b1111]).codes() == [3, 61])
-        // They may take a byte each.
+        // Elements may also take a byte each.
         #expect(try tensor(.int4, [3], [7, 255, 248]).integers() == [7, -1, -8])
         #expect(throws: Problem.self) { _ = try tensor(.int4, [3], [7]) }
         #expect(throws: Problem.self) { _ = try tensor(.float32, [2], [0, 0, 0, 0]) }
@@ -68,7 +68,7 @@ import Testing
         #expect(throws: Problem.self) {
             _ = try CompressedWeights.palette(packed: indices, table: floats([1, 2, 3]), shape: [4], limit: 99)
         }
-        // A table for each row, and entries of two numbers that lie below each other.
+        // A table for each row, and entries of two vertically adjacent numbers.
         let codes = try tensor(.uint8, [2, 2], [0, 1, 1, 0])
         let rows = try floats([1, 2, 3, 4], [2, 1, 2, 1])
         #expect(

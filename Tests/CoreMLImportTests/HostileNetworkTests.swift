@@ -3,9 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Damaged and made-up files: a problem each, never a crash.
+/// Damaged and synthetic files: each gives a problem, never a crash.
 @Suite struct HostileNetworkTests {
-    /// Layers of each kind that read most: windows, recurrent layers, quantized weights, a classifier with an image.
+    /// Files with the layers that read the most data: windows, recurrent layers, quantized weights, a classifier with
+    /// an image.
     static let files = [
         "classifier-rgb", "lstm-peephole", "weights-linear-3-3", "deconvolution-output-shape", "slice-static-squeeze",
         "loop-interrupted",
@@ -16,7 +17,7 @@ import Testing
         return try [UInt8](Data(contentsOf: folder.appendingPathComponent("\(name).mlmodel")))
     }
 
-    /// True if the file is translated; its problems must be said in words.
+    /// True if the file is translated; otherwise its problems must have a text.
     @discardableResult
     private static func isTranslated(_ bytes: [UInt8]) -> Bool {
         do {
@@ -66,7 +67,7 @@ import Testing
     }
     private func text(_ number: Int, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
 
-    /// A model with an array input "x" [4] and an output "y", and these layers.
+    /// A model with these layers, an input array "x" [4] and an output "y".
     private func model(_ layers: [[UInt8]], extents: [UInt64] = [4]) -> [UInt8] {
         let array = field(1, extents.flatMap { varint($0) }) + number(2, 65568)
         let input = text(1, "x") + field(3, field(5, array))
@@ -118,7 +119,7 @@ import Testing
             problems(model([layer(140, inner + field(20, field(1, [0, 0, 0, 0])))])) == [
                 "layers[0] \"layer\" (innerProduct).weights: expected 12 numbers, found 1"
             ])
-        // As many as a number holds, and more: products that overflow.
+        // The greatest 32-bit numbers: their products overflow.
         let huge = number(1, 0x7FFF_FFFF) + number(2, 0x7FFF_FFFF)
         #expect(problems(model([layer(140, huge)])).count == 1)
         #expect(problems(model([layer(140, number(1, .max) + number(2, .max))])).count == 1)
@@ -145,7 +146,7 @@ import Testing
 
     @Test("300 recurrent layers of 2,048 steps each are translated")
     func recurrentLayersOfManyStepsStaySmall() {
-        // 2048 steps of a layer that the engine does not have, many times over: each is one loop.
+        // Many layers of 2048 steps that the engine lacks: each becomes one loop.
         let one = field(1, [0, 0, 128, 63])
         let relu = field(10, field(10, []))
         let body =
@@ -159,18 +160,18 @@ import Testing
 
     // MARK: Loops
 
-    /// A layer that holds networks, with neither inputs nor outputs.
+    /// A layer that contains networks, without inputs and outputs.
     private func control(_ kind: Int, _ body: [UInt8]) -> [UInt8] { text(1, "control") + field(kind, body) }
 
     @Test("a network whose loops run too often is refused")
     func loopsAreBounded() {
         let copy = layer(600, [], to: "y")
-        // Sixteen loops in one another, each of 4000 rounds.
+        // Sixteen nested loops of 4000 rounds each.
         var body = field(1, copy)
         for _ in 0..<16 { body = field(1, control(615, number(1, 4000) + field(4, body))) }
         let found = problems(model([control(615, number(1, 4000) + field(4, body))]))
         #expect(found.first?.hasSuffix("the loops of the network run more than 200000 layers") == true, "\(found)")
-        // The same in their conditions: each is looked at, and then written out, as its number of rounds is not known.
+        // Nested conditions: each is translated once and then unrolled, because its number of rounds is not known.
         let unknown = field(1, layer(600, [], to: "goes on"))
         var condition = Array([[UInt8]](repeating: unknown, count: 400).joined())
         for _ in 0..<10 {
@@ -197,7 +198,7 @@ import Testing
             problems(model([copy, control(620, [])])) == [
                 "layers: a loopBreak or loopContinue layer outside a loop"
             ])
-        // Layers of loops and branches have places of their own, and are counted with all others.
+        // Layers in loops and branches have locations of their own, and are counted with the others.
         let custom = layer(500, [], to: "a")
         #expect(
             problems(model([copy, custom, control(615, number(1, 2) + field(4, field(1, custom)))])) == [
@@ -223,16 +224,16 @@ import Testing
             ])
     }
 
-    /// An array without axes, and a squeeze that removes none.
+    /// An array without axes, and a squeeze that removes no axis.
     @Test("an input array without axes can be squeezed")
     func anArrayWithoutAxesIsSqueezed() {
         #expect(problems(model([layer(1120, [])], extents: [])) == [])
         #expect(problems(model([layer(1120, number(2, 1))], extents: [])) == [])
     }
 
-    /// A few bytes can ask for gigabytes: of the engine as it compiles, where the values follow from constants, or as
-    /// it runs.
-    @Test("a layer that makes a tensor too large for memory is refused with its name")
+    /// A few bytes can request gigabytes: from the engine when it compiles, if the values are constant, or when it
+    /// runs.
+    @Test("a layer whose tensor is too large for memory is refused with its name")
     func valuesThatNoMemoryHoldsAreRefused() throws {
         func extents(_ number: Int, _ extents: UInt64...) -> [UInt8] { field(number, extents.flatMap { varint($0) }) }
         let (fill, repeated, tiled) = (1085, 1105, 920)
@@ -253,7 +254,7 @@ import Testing
             let description = error?.description ?? ""
             #expect(description.contains("\"layer\": a tensor of shape"), "\(description)")
         }
-        // Each joins the one before with itself.
+        // Each layer joins the previous result with itself.
         var doubled = [layer(fill, extents(2, 2), to: "b0")]
         for step in 1...40 {
             let inputs = text(1, "layer") + text(2, "b\(step - 1)") + text(2, "b\(step - 1)")

@@ -2,7 +2,7 @@ import CoreMLImport
 import Testing
 
 @Suite struct MessageReaderTests {
-    /// Examples of protobuf.dev/programming-guides/encoding.
+    /// Examples from protobuf.dev/programming-guides/encoding.
     @Test("fields of every wire type in a Core ML message are read")
     func readsEveryWireType() throws {
         let message = try Message(
@@ -29,7 +29,7 @@ import Testing
         "damaged protobuf bytes are refused",
         arguments: [
             [0x08] as [UInt8],  // no number
-            [0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],  // a number without an end
+            [0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],  // a varint without an end
             [0x12, 0x05, 0x41],  // 5 bytes, 1 left
             [0x12, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],  // 2^63 - 1 bytes
             [0x1D, 0, 0],  // half a float

@@ -2,7 +2,7 @@ import CoreMLImport
 import Foundation
 import Testing
 
-/// ML Programs that are damaged in one way each (Tests/FixtureMakers/coreml_fixtures/program_refusals.py).
+/// ML Programs with one defect each (Tests/FixtureMakers/coreml_fixtures/program_refusals.py).
 @Suite struct ProgramRefusalTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fixtures/coreml/programs_refused")
@@ -11,7 +11,7 @@ import Testing
         try [UInt8](Data(contentsOf: folder.appendingPathComponent(name)))
     }
 
-    /// All problems that translating a file gives, each on a line; `nil` if there is none.
+    /// The problems of translating a file, one on each line; `nil` if it is translated.
     private static func problems(_ file: [UInt8], weights: [UInt8]?) -> String? {
         do {
             let model = try ModelSpecification(Bytes(file))
@@ -46,8 +46,8 @@ import Testing
         #expect(found?.contains("copy or download the whole .mlpackage folder") == true, "\(found ?? "no problem")")
     }
 
-    /// All unknown operations at once, with how often they occur and why they are refused.
-    @Test("all unknown operations of an ML Program are reported with how often each occurs")
+    /// All unknown operations are reported together, with their counts and the reasons.
+    @Test("all unknown operations of an ML Program are reported with their counts")
     func unknownOperationsAreCounted() throws {
         let found = try #require(try Self.problems(Self.bytes("unknown_operations.mlmodel"), weights: nil))
         for type in [

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An updatable file of Tests/Fixtures/updatable, with what TensorFlow makes of it: see make-update-fixtures.
+/// An updatable file of Tests/Fixtures/updatable, with TensorFlow's results: see make-update-fixtures.
 struct UpdateFixture: Sendable, CustomTestStringConvertible {
     let name: String
     let bytes: [UInt8]
@@ -66,7 +66,7 @@ struct UpdateFixture: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The update with all of the fixture's examples.
+    /// Updates the model with all examples of the fixture.
     func updated(
         _ choices: UpdateChoices? = nil, bytes: [UInt8]? = nil, isCancelled: () -> Bool = { false }
     ) throws -> UpdatableModel.Outcome {
@@ -77,7 +77,7 @@ struct UpdateFixture: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The weights of a network's layers, and their places in the file.
+/// The weights of a network's layers, and their positions in the file.
 struct NetworkWeights {
     var numbers: [String: [[Float]]] = [:]
     var places: [Range<Int>] = []

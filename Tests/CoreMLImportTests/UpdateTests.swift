@@ -2,7 +2,7 @@ import CoreMLImport
 import Foundation
 import Testing
 
-/// Updates of Core ML files, compared with TensorFlow's gradients of the same networks.
+/// Updates of Core ML files, compared with TensorFlow's training of the same networks.
 @Suite struct UpdateTests {
     @Test(
         "weights and losses of an updated model equal TensorFlow's",
@@ -31,7 +31,7 @@ import Testing
         arguments: UpdateFixture.names.filter { !$0.hasPrefix("neighbors") })
     func allBytesButTheWeightsStay(_ name: String) throws {
         var fixture = try UpdateFixture(name)
-        // Fields that nobody knows, at the end of the file and of the network.
+        // Unknown fields at the end of the file and of the network.
         let unknown: [UInt8] = [0xFA, 0xFF, 0x7F, 3, 1, 2, 3]
         let file = fixture.bytes + unknown
         let new = try fixture.updated(bytes: file).bytes
@@ -41,13 +41,13 @@ import Testing
         let differing = file.indices.filter { file[$0] != new[$0] }
         #expect(!differing.isEmpty)
         #expect(differing.allSatisfy { place in trained.places.contains { $0.contains(place) } })
-        // The new file can be updated again, and goes on from there.
+        // The new file can be updated again, and training continues from it.
         fixture = try UpdateFixture(name)
         let second = try fixture.updated(bytes: new)
         #expect(second.losses[0] < (fixture.text.losses.first ?? 0))
     }
 
-    @Test("an update of a nearest-neighbors model adds the examples behind the existing examples")
+    @Test("an update of a nearest-neighbors model appends the examples to the existing ones")
     func neighborsAreAddedBehindThoseThatAreThere() throws {
         for name in ["neighbors-empty", "neighbors-numbers", "neighbors-pipeline"] {
             let fixture = try UpdateFixture(name)

@@ -3,15 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A Core ML file of Tests/Fixtures/coreml with inputs and the answers of another program: see the README there.
+/// A Core ML file of Tests/Fixtures/coreml with inputs and another program's outputs: see the README there.
 struct Fixture: CustomTestStringConvertible, Sendable {
     let url: URL
     let cases: Cases
 
     struct Cases: Decodable, Sendable {
-        /// The layers, operations or model types that the file is a claim for.
+        /// The layers, operations or model types that the file covers.
         var covers: [String]
-        /// The program that computed the answers.
+        /// The program that computed the outputs.
         var oracle: String
         var tolerance: Double
         var cases: [Case]
@@ -22,13 +22,13 @@ struct Fixture: CustomTestStringConvertible, Sendable {
         var outputs: [String: Value]
     }
 
-    /// An array with its shape, or what JSON has: a number, a text, a dictionary.
+    /// An array with its shape, or a JSON value: a number, a string, a dictionary.
     enum Value: Decodable, Sendable {
         case array(shape: [Int], values: [Double])
         case number(Double)
         case text(String)
         case dictionary([String: Double])
-        /// A form that the tests of another family know.
+        /// A form that only the tests of another family use.
         case other
 
         private struct Array: Decodable {
@@ -54,10 +54,10 @@ struct Fixture: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { "\(url.deletingLastPathComponent().lastPathComponent)/\(url.lastPathComponent)" }
 
-    /// The root of the fixtures.
+    /// The root folder of the fixtures.
     static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml")
 
-    /// All fixtures of a folder, by name.
+    /// All fixtures in a folder, by name.
     static func all(in name: String) -> [Fixture] {
         let folder = folder.appendingPathComponent(name)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
@@ -77,7 +77,7 @@ struct Fixture: CustomTestStringConvertible, Sendable {
 }
 
 extension [String: Fixture.Value] {
-    /// The arrays among the values; a number is an array of one.
+    /// The arrays among the values; a number becomes an array of one element.
     var arrays: [String: GraphRunner.Array] {
         compactMapValues { value in
             switch value {
@@ -89,8 +89,8 @@ extension [String: Fixture.Value] {
     }
 }
 
-/// The largest difference of two lists, relative to the larger number, or to 1 where both are smaller; infinite where
-/// the lengths differ, or one holds a number where the other does not.
+/// The largest difference of two lists, relative to the larger number, or to 1 if both are smaller; infinite if the
+/// lengths differ, or a number has NaN as its counterpart.
 func difference(_ one: [Double], _ other: [Double]) -> Double {
     guard one.count == other.count else { return .infinity }
     return zip(one, other).map { left, right in

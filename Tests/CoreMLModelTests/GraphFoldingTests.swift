@@ -1,9 +1,10 @@
 import CoreMLImport
 import Testing
 
-/// Computations on large constants before the engine sees them. The fixtures' tests run every graph so, too.
+/// Folding of operations on large constants before the engine reads the graph. The fixtures' tests run every graph
+/// folded, too.
 @Suite struct GraphFoldingTests {
-    /// Of a 1 × 1 convolution of two channels with weights of 16 bits: what stands for the factors behind it.
+    /// A 1 × 1 convolution of two channels with 16-bit weights, followed by `rest`.
     private func convolution(
         groups: Int = 1, _ rest: (GraphBuilder, Graph.Value) throws -> Graph.Value
     ) throws -> Graph {
@@ -63,7 +64,7 @@ import Testing
         }
         #expect(types(graph.folded()).contains("Multiply"))
         #expect(try run(graph.folded()) == [210, 860])
-        // A factor of another axis, and one that is computed.
+        // A factor along another axis, and a computed one.
         let other = try convolution { graph, sum in
             try graph.multiply(sum, graph.floats([1, 2], shape: [1, 1, 1, 2]))
         }

@@ -1,7 +1,7 @@
 import COpenVINO
 import CoreMLImport
 
-/// A graph in the engine: written as IR, read from memory, compiled for the processor in f32, run.
+/// Runs a graph in the engine: written as IR, read from memory, compiled for the CPU in f32.
 final class GraphRunner {
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -59,7 +59,7 @@ final class GraphRunner {
         ov_core_free(core)
     }
 
-    /// Results by name. Inputs have as many values as their parameter, or as their shape says where that is open.
+    /// Runs the graph; returns results by name. Inputs must fit their parameter, or their own shape if it is open.
     func run(_ inputs: [String: Array]) throws -> [String: Array] {
         var request: OpaquePointer?
         try check("create a request", ov_compiled_model_create_infer_request(compiled, &request))

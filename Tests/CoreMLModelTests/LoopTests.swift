@@ -2,9 +2,9 @@ import CoreMLImport
 import Foundation
 import Testing
 
-/// Recurrent layers and loops: the engine repeats one round, so that a model of many steps is as large as one of few.
+/// Recurrent layers and loops: the engine repeats one round, so a model of many steps is as large as one of few.
 @Suite struct LoopTests {
-    /// The operations of a graph, those that its loops repeat among them.
+    /// The operations of a graph, including those in its loops.
     private func operations(_ graph: Graph) -> [String] {
         String(decoding: IRWriter(graph).xml(), as: UTF8.self).split(separator: "\n").compactMap { line in
             guard line.hasPrefix("<layer "), let start = line.range(of: " type=\"")?.upperBound else { return nil }
@@ -26,7 +26,7 @@ import Testing
         return try ProgramTranslator(model.description, files: WeightFiles(files)).translate(model.reader).graph
     }
 
-    /// Those of 80 and 90 steps have as many operations as one step needs.
+    /// Models of 80 and 90 steps have as many operations as one step needs.
     @Test(
         "a recurrent layer or loop of many steps is translated once and repeated",
         arguments: [
@@ -44,15 +44,15 @@ import Testing
         #expect(operations.count < 180, "\(operations.count) operations")
     }
 
-    /// A cell that the engine has is its own operation: a scaled tanh without numbers is a tanh.
+    /// A cell that the engine supports becomes its own operation: a scaled tanh without parameters is a tanh.
     @Test("a recurrent cell that the engine has becomes one RNNSequence operation")
     func aCellOfTheEnginesIsOneOperation() throws {
         let operations = operations(try graph("networks", "simple-rnn-scaled-tanh-sequence.mlmodel"))
         #expect(operations.count { $0 == "RNNSequence" } == 1 && !operations.contains("Loop"))
     }
 
-    /// Two back edges: the counter's and the list's. Without the second one values may still be right,
-    /// as the engine happens to write in place.
+    /// There must be two back edges: that of the counter and that of the list. Without the second one, values may still
+    /// be correct, because the engine happens to write in place.
     @Test(
         "a list that a loop writes under a second name is handed to the next round",
         arguments: ["loop-list-after.mlmodel", "loop-list-before.mlmodel", "loop-list-other.mlmodel"])
@@ -62,7 +62,7 @@ import Testing
         #expect(lines.count == 1 + 2, "\(lines)")
     }
 
-    /// A round whose shapes grow is written out, as often as it runs.
+    /// A loop whose shapes grow is unrolled.
     @Test("a loop with a round that ends early is written out without a Loop operation")
     func aLoopWithARoundThatEndsEarlyIsWrittenOut() throws {
         #expect(!operations(try graph("networks", "loop-interrupted.mlmodel")).contains("Loop"))

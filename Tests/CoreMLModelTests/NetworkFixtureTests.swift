@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every network of Tests/Fixtures/coreml/networks: translated, run by the engine, and compared with another program's
-/// answers.
+/// outputs.
 @Suite struct NetworkFixtureTests {
     @Test(
         "a neural network gives the answers of its fixture, with and without folding",
@@ -11,7 +11,7 @@ import Testing
     func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let model = try ModelSpecification(fixture.bytes())
         let network = try NeuralNetwork(model.reader)
-        // Their inputs are sequences, where the description has the shape of one step.
+        // Their inputs are sequences, although the description has the shape of one step.
         let takesSequences = fixture.testDescription.contains("/steps-")
         let translated = try NetworkTranslator.translate(network, model.description, takesSequences: takesSequences)
         let runner = try GraphRunner(isFolded ? translated.graph.folded() : translated.graph)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// The scaling of images by the server, before the graph.
+    /// Scales images like the server, before the graph.
     private func scaled(
         _ inputs: [String: GraphRunner.Array], _ scalers: [String: ImageScaler], _ description: InterfaceSpecification
     ) -> [String: GraphRunner.Array] {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every ML Program of Tests/Fixtures/coreml/programs: translated, run by the engine, and compared with numpy's
-/// answers.
+/// outputs.
 @Suite struct ProgramFixtureTests {
     private static let fixtures = Fixture.all(in: "programs")
 
@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// Extents that requests choose: served open, a program gives for the default size what it gives when served at
-    /// that.
+    /// Extents chosen by requests: with open extents, a program gives the same results for the default size as with
+    /// fixed ones.
     @Test("an ML Program with open extents takes the size of the request")
     func openExtentsTakeTheSizeOfTheRequest() throws {
         let fixture = try #require(Self.fixtures.first { $0.url.lastPathComponent == "open_shapes.mlpackage" })
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// The operations that are claimed are those that are tested.
+    /// Exactly the supported operations have fixtures.
     @Test("every supported operation of ML Programs has a fixture")
     func everyOperationHasAFixture() {
         let covered = Set(Self.fixtures.flatMap(\.cases.covers))

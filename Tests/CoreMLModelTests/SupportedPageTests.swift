@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/core-ml-supported.md says what the fixtures prove, and nothing is translated that no fixture proves.
+/// docs/core-ml-supported.md lists exactly what the fixtures cover, and every translation has a fixture.
 @Suite struct SupportedPageTests {
     private static let folders = [
         ("networks", "Neural networks"), ("programs", "ML Programs"), ("classical", "Classical models and pipelines"),

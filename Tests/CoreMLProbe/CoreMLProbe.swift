@@ -21,7 +21,7 @@ enum CoreMLProbe {
         }
     }
 
-    /// A model file, and the weights beside it.
+    /// A model file, and the weights next to it.
     private struct Model {
         var file: [UInt8]
         var weights: [UInt8]?
@@ -36,7 +36,7 @@ enum CoreMLProbe {
         return (map(folder + "model.mlmodel"), access(weights, R_OK) == 0 ? map(weights) : nil)
     }
 
-    /// The graphs of a file: one, or as many as a pipeline has. Throws `Problem` or `ImportError`.
+    /// The graphs of a file: one, or several of a pipeline. Throws `Problem` or `ImportError`.
     private static func graphs(_ file: Bytes, weights: Bytes?) throws -> [Graph] {
         let files = WeightFiles(weights.map { [weightsPath: $0] } ?? [:])
         return try ModelSteps(ModelSpecification(file)).graphs.map { step in
@@ -69,7 +69,7 @@ enum CoreMLProbe {
         }
     }
 
-    /// Every outcome but a crash is good; the slowest translation is printed.
+    /// Translates damaged files: every outcome but a crash is fine. Prints the slowest translation.
     private static func fuzz(seed: UInt64, count: Int, files: [String]) {
         var random = SplitMix(state: seed)
         let originals = files.map { path in
@@ -85,7 +85,7 @@ enum CoreMLProbe {
             } else {
                 for _ in 0..<(1 + random.next() % 4) { mutate(&model.file, &random) }
             }
-            // What else the machine does is not counted.
+            // CPU time, which excludes other load of the machine.
             let start = now(CLOCK_PROCESS_CPUTIME_ID)
             if attempt(model) { translated += 1 }
             let seconds = now(CLOCK_PROCESS_CPUTIME_ID) - start
@@ -101,7 +101,7 @@ enum CoreMLProbe {
             return false
         }
         return graphs.allSatisfy { graph in
-            // As large networks are written as well.
+            // Write it like large networks, in pieces.
             for writer in [IRWriter(graph), IRWriter(graph.folded())] {
                 var written = 0
                 writer.writeWeights { offset, bytes in written = max(written, offset + bytes.count) }
@@ -121,7 +121,7 @@ enum CoreMLProbe {
         case 3: bytes.remove(at: place)
         case 4: bytes.insert(UInt8(truncatingIfNeeded: random.next()), at: place)
         default:
-            // A number of many bits where a small one was.
+            // A large varint in place of a small one.
             let huge: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]
             bytes.replaceSubrange(place..<place + 1, with: huge.suffix(Int(1 + random.next() % 9)))
         }
@@ -168,7 +168,7 @@ enum CoreMLProbe {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// The most memory that was resident. (`getrusage` would count the program that started this one.)
+    /// The peak resident memory. (`getrusage` would include the program that started this one.)
     private static func peakMemory() -> Int {
         guard let file = fopen("/proc/self/status", "r") else { return 0 }
         defer { fclose(file) }

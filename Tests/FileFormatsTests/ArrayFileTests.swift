@@ -1,7 +1,7 @@
 import FileFormats
 import Testing
 
-/// Against files that NumPy, safetensors and Python's zipfile wrote.
+/// Compared with files written by NumPy, safetensors and Python's zipfile.
 @Suite struct ArrayFileTests {
     @Test("a NumPy array has its shape, type and data range, and Fortran order is refused")
     func arraysOfNumPy_haveShapeTypeAndPlace() throws {
@@ -38,7 +38,7 @@ import Testing
 }
 
 @Suite struct ZipDirectoryTests {
-    @Test("files of a zip archive behind other bytes are unpacked, up to the limit of size")
+    @Test("files of a zip archive after other bytes are unpacked, up to the size limit")
     func filesOfAnArchiveBehindOtherBytes_areUnpacked() throws {
         for source in Fixtures.sources(try Fixtures.bytes("behind.zip")) {
             let zip = try #require(try ZipDirectory(source))

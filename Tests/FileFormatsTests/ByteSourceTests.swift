@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("a part above the limit of size is refused")
+    @Test("a part above the size limit is refused")
     func partAboveTheLimit_isRefused() {
         for source in Fixtures.sources([UInt8](repeating: 0, count: 100)) {
             #expect(throws: FormatError("has a part of 11 bytes at byte 1: the limit is 10")) {
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// Each step back costs a fetch: a file that leads to and fro is given up.
-    @Test("a file that leads to and fro too often is refused")
+    /// Each step back costs a fetch: a file with endlessly alternating offsets is refused.
+    @Test("a file whose offsets alternate too often is refused")
     func fileThatRefersToItselfForEver_isGivenUp() throws {
         var fetches = 0
         let source = ByteSource(count: 1 << 20) {

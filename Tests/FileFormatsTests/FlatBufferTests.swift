@@ -2,14 +2,14 @@ import FileFormats
 import TestSupport
 import Testing
 
-/// Against buffers that Google's library wrote.
+/// Compared with buffers written by Google's library.
 @Suite struct FlatBufferTests {
     @Test("every kind of FlatBuffer field is read")
     func everyKindOfField_isRead() throws {
         for source in Fixtures.sources(try Fixtures.bytes("table.fb")) {
             let root = try FlatBuffer(source, identifier: "OCEL").root()
             #expect(try root.number(0, UInt8.self) == 200 && root.float(2) == 0.125)
-            // Left out, and past the end of the list of fields.
+            // Omitted, and beyond the end of the list of fields.
             #expect(try root.number(1, Int32.self) == nil && root.number(8, Int32.self) == nil)
             #expect(try root.integers(4) == [-1, 2, 2_147_483_647] && root.floats(5) == [0.5, -1.25])
             #expect(try root.bytes(6).map(Array.init) == [1, 2, 255] && root.vector(6, elementBytes: 1)?.count == 3)
@@ -50,8 +50,7 @@ import Testing
         }
     }
 
-    /// Cut off at every byte, and with every byte replaced: a value or an error, and the same in memory and piece by
-    /// piece.
+    /// Truncated at every byte, and with every byte replaced: a value or an error, equal in memory and in pieces.
     @Test("damaged FlatBuffers give the same outcome in memory and read in pieces")
     func damagedBuffers_areReadTheSameInMemoryAndPiecewise() throws {
         let original = try Fixtures.bytes("table.fb")
@@ -80,11 +79,11 @@ import Testing
         }
     }
 
-    @Test("a FlatBuffer offset that leads outside the buffer's range is refused")
+    @Test("a FlatBuffer offset outside the buffer's range is refused")
     func offsetsOutsideOfTheBuffersRange_areRefused() throws {
         let original = try Fixtures.bytes("table.fb")
         let source = ByteSource(original + [UInt8](repeating: 0, count: 1_000))
-        // Within the source, but behind the buffer.
+        // Within the source, but after the buffer.
         let root = try FlatBuffer(source, range: 0..<original.count, identifier: "OCEL").root()
         let place = try #require(try root.field(7))
         var bytes = original + [UInt8](repeating: 0, count: 1_000)
@@ -100,7 +99,7 @@ import Testing
         let whole = 0..<original.count
         let root = try FlatBuffer(ByteSource(bytes), range: whole, identifier: "OCEL").root()
         let start = try #require(try root.vector(6, elementBytes: 1)?.start)
-        // As many elements as fit between the first and the buffer's end, and one more: the source goes on behind it.
+        // As many elements as fit before the end of the buffer, and one more: the source continues after it.
         for (count, isInside) in [(original.count - start, true), (original.count - start + 1, false)] {
             withUnsafeBytes(of: UInt32(count).littleEndian) { bytes.replaceSubrange(start - 4..<start, with: $0) }
             let changed = try FlatBuffer(ByteSource(bytes), range: whole, identifier: "OCEL").root()
@@ -125,8 +124,8 @@ import Testing
         }
     }
 
-    /// New tables in front of a buffer lead into it.
-    @Test("a new root table in front of a FlatBuffer leads into the old buffer")
+    /// New tables before a buffer refer to the tables in it.
+    @Test("a new root table before a FlatBuffer refers to the old tables")
     func frontOfABuffer_leadsIntoTheOldOne() throws {
         let original = try Fixtures.bytes("table.fb")
         let old = try FlatBuffer(ByteSource(original), identifier: "OCEL").root()
@@ -140,7 +139,7 @@ import Testing
         #expect(
             try root.integers(4) == [7, -8] && root.number(0, UInt8.self) == 200 && root.floats(5) == [0.5, -1.25])
         #expect(try root.tables(3)?.map { try $0.text(0) } == ["first", "zweite"])
-        // A field that the kinds do not name.
+        // A field that the kinds do not include.
         #expect(throws: FlatBufferFront.Unsuitable.self) { try old.fields(kinds.dropLast()) }
     }
 }

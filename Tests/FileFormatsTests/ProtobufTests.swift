@@ -1,7 +1,7 @@
 import FileFormats
 import Testing
 
-/// Against a message that Google's library wrote.
+/// Compared with a message written by Google's library.
 @Suite struct ProtobufTests {
     private static func fields(_ source: ByteSource) throws -> [ProtobufField] {
         var walk = ProtobufWalk(source, 0..<source.count), fields: [ProtobufField] = []
@@ -58,7 +58,7 @@ import Testing
 
     @Test("a field that reaches beyond the end of its inner message is refused")
     func messageInAMessage_endsWhereItEnds() throws {
-        // Field 1 of two bytes, of which the inner field wants five; more bytes follow in the outer message.
+        // Field 1 has two bytes, but its inner field needs five; further bytes follow in the outer message.
         let source = ByteSource([0x0A, 2, 0x12, 5, 1, 2, 3, 4, 5])
         var inner = ProtobufWalk(source, 2..<4)
         #expect(throws: FormatError.self) { try inner.next() }

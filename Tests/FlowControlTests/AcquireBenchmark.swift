@@ -3,7 +3,7 @@ import Foundation
 import SystemSupport
 import Testing
 
-/// The cost of a slot. Prints, and asserts nothing.
+/// Measures the cost of a slot. Prints results, and asserts nothing.
 @Suite(
     .serialized,
     .enabled(
@@ -12,7 +12,7 @@ import Testing
 struct AcquireBenchmark {
     private let rounds = 1_000_000
 
-    /// The best of five runs, which is the one that was disturbed least.
+    /// Reports the best of five runs, which is the least disturbed one.
     private func report(_ name: String, per operations: Int, _ body: () async throws -> Void) async rethrows {
         var best = Int64.max
         for _ in 0..<5 {

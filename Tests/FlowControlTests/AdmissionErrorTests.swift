@@ -1,7 +1,7 @@
 import FlowControl
 import Testing
 
-/// The parts of a refusal: its name in metrics, its sentence, and the wait that it tells.
+/// The parts of a refusal: its label for metrics, its message, and its predicted wait.
 @Suite struct AdmissionErrorTests {
     private static let table: [(error: AdmissionError, label: String, words: String, wait: Duration?)] = [
         (.queueFull(predictedWait: .milliseconds(999)), "queue_full", "about 999 ms", .milliseconds(999)),

@@ -2,7 +2,7 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// Counts of the requests that each client has in flight and sends, in made-up time.
+/// Counts of each client's requests in flight and of its rate, in simulated time.
 @Suite struct ClientCountsTests {
     private let start = MonotonicInstant(nanoseconds: 5_000_000_000)
 

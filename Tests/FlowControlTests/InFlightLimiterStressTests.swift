@@ -4,9 +4,9 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Thousands of real tasks on real threads. Made for the Thread Sanitizer, and for what only an unlucky schedule shows.
+/// Thousands of real tasks on real threads, for the Thread Sanitizer and for errors of rare schedules.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct InFlightLimiterStressTests {
-    /// The counts of the tasks themselves.
+    /// The counts kept by the tasks.
     private final class Tally: Sendable {
         let inWork = Atomic(0)
         let most = Atomic(0)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// One request: takes a slot, works for a few turns, and releases it in one of the ways there are.
+    /// One request: takes a slot, works for a few turns, and releases it in one of the possible ways.
     private static func request(
         _ limiter: InFlightLimiter, _ tally: Tally, deadline: Duration?, turns: Int, way: Int
     ) async {
@@ -41,7 +41,7 @@ import Testing
             case 0: slot.release()
             case 1: break
             default:
-                // As an engine's callback would: from elsewhere, twice, and later.
+                // Like an engine's callback: from another task, twice, and later.
                 Task.detached {
                     slot.release()
                     slot.release()
@@ -50,7 +50,7 @@ import Testing
         } catch { tally.refuse(error) }
     }
 
-    /// Every number that must be back where it was, once all requests are over.
+    /// Checks the numbers that must be zero again once all requests are over.
     private static func checkAtRest(_ limiter: InFlightLimiter) async {
         await eventually { limiter.snapshot.inFlight == 0 }
         let end = limiter.snapshot
@@ -76,8 +76,8 @@ import Testing
                     random.chance(20) ? .milliseconds(Int.random(in: 0...100, using: &random)) : nil
                 let (turns, way) = (Int.random(in: 0...5, using: &random), Int.random(in: 0...2, using: &random))
                 let task = Task { await Self.request(limiter, tally, deadline: deadline, turns: turns, way: way) }
-                // Cancelled at once, after some turns, or never: before the arrival, before the sleep, in the queue, at
-                // the grant, in work, or after all of it.
+                // Cancelled at once, after some turns, or never: before the arrival, before the suspension, in the
+                // queue, at the grant, during the work, or afterwards.
                 let patience = Int.random(in: 0...40, using: &random)
                 let cancels = random.chance(50)
                 group.addTask {
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    /// A slot is held until the engine is done with it, whatever happens to the task that asked for it.
+    /// A slot is held until the engine is done with it, even if the task that requested it ends.
     @Test("a slot outlives the task that acquired the slot, until the engine's work is over")
     func aCancelledTaskKeepsItsSlotUntilTheWorkIsOver() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))

@@ -3,8 +3,8 @@ import Synchronization
 import SystemSupport
 import Testing
 
-/// Gives other tasks a chance until the condition holds. Not a sleep: what is waited for is bound to come. Where it
-/// does not, the test's time limit cancels the task, and the loop ends.
+/// Yields to other tasks until the condition holds. Does not sleep, because the condition is bound to hold. If it does
+/// not, the test's time limit cancels the task, which ends the loop.
 func eventually(_ condition: () -> Bool) async {
     while !condition(), !Task.isCancelled { await Task.yield() }
 }
@@ -31,7 +31,7 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.counters.admittedAfterWait == 1)
     }
 
-    /// Said without the lock while slots are free.
+    /// While slots are free, the answer needs no lock.
     @Test("an announcement passes while slots are free, and is refused once its time is up or the limiter drains")
     func announcements() throws {
         let time = ManualClock()
@@ -54,7 +54,7 @@ func eventually(_ condition: () -> Bool) async {
         #expect(counters.refusedDeadlineExceeded == 1 && counters.refusedQueueFull == 2)
         #expect(counters.refusedDraining == 1)
         #expect(counters.arrived == 6, "what passes is counted when it asks for a slot")
-        // Its end gives a slot back, which an optimized build has otherwise done already.
+        // The end of its lifetime releases a slot; in an optimized build, that has happened already.
         slots[1].release()
     }
 
@@ -70,7 +70,7 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.announce(claim: long) == nil)
     }
 
-    @Test("a slot that is dropped without a release is given back")
+    @Test("a slot that is dropped without a release is released")
     func aDroppedPermitGivesItsSlotBack() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         do { _ = try await limiter.acquire() }
@@ -143,7 +143,7 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.inFlight == 0)
     }
 
-    /// The drain continues; only the task does not wait for it any longer.
+    /// The drain continues; only the task stops waiting for it.
     @Test("a cancelled task stops waiting for the drain, before the slots are released", arguments: [true, false])
     func drainedReturnsToATaskThatIsCancelled(beforeItAsks: Bool) async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
@@ -166,7 +166,7 @@ func eventually(_ condition: () -> Bool) async {
         slot.release()
     }
 
-    @Test("resizing some bounds leaves the other bounds unchanged")
+    @Test("resizing some limits leaves the other limits unchanged")
     func newBoundsLeaveTheOthersAsTheyAre() {
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(
@@ -189,7 +189,7 @@ func eventually(_ condition: () -> Bool) async {
     }
 }
 
-/// The error that `body` ends with, or nil.
+/// The error thrown by `body`, or nil.
 func failure(of body: () async throws(AdmissionError) -> Void) async -> AdmissionError? {
     do throws(AdmissionError) {
         try await body()

@@ -2,7 +2,7 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// The one timer of a limiter: how often it is set, and that it keeps nothing alive.
+/// The limiter's single timer: how often it is set, and that it retains nothing.
 @Suite(.timeLimit(.minutes(1))) struct TimerTests {
     private func limiter(_ time: ManualClock, wait: Duration = .seconds(10), queue: Int = 256) -> InFlightLimiter {
         InFlightLimiter(
@@ -73,7 +73,7 @@ import Testing
             slot.release()
             #expect(await waiter.value == nil)
         }
-        // The waiter's task may hold the limiter for a moment after its value is there.
+        // The waiter's task may retain the limiter for a moment after its value is available.
         await eventually { gone == nil }
         await eventually { time.sleepers == 0 }
     }
@@ -109,7 +109,7 @@ import Testing
     @Test("over a short sleep the limiter's system clock runs as fast as Swift's suspending clock")
     func theSystemClockAndSwiftsOwnRunTogether() async throws {
         let clock = MonotonicClock.system, swifts = SuspendingClock()
-        // Swift's clock is read around and within: however late a reading is, it is in order.
+        // Swift's clock is read outside and inside: the readings are ordered even if they are late.
         let outerStart = swifts.now, start = clock.now(), innerStart = swifts.now
         try await Task.sleep(for: .milliseconds(20), clock: .suspending)
         let innerEnd = swifts.now, end = clock.now(), outerEnd = swifts.now

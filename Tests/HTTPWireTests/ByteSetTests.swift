@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// Every byte in every place: the sets are masks of bits in the sources, and spelt out here.
+/// Every byte in every position: the sources have the sets as bit masks, this file as text.
 @Suite struct ByteSetTests {
     static let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     static let digits = "0123456789"
@@ -10,7 +10,7 @@ import Testing
     static let subDelimiters = "!$&'()*+,;="
     static let pathCharacters = unreserved + subDelimiters + ":@"
 
-    /// The bytes for which `before` + byte + `after` is a head that is accepted, for each of the 256 bytes.
+    /// The bytes for which `before` + byte + `after` is an accepted head.
     private func accepted(_ before: String, _ after: String) -> Set<UInt8> {
         var set: Set<UInt8> = []
         for byte in UInt8.min...UInt8.max {
@@ -25,7 +25,7 @@ import Testing
     @Test("a header field name accepts token characters only", arguments: [0, 1, 7, 8, 20, 40])
     func aFieldNameIsAToken(length: Int) {
         let name = String(repeating: "a", count: length)
-        // A colon ends the name, if it has begun.
+        // A colon ends a name that has begun.
         let allowed = length == 0 ? Self.token : Self.token + ":"
         #expect(accepted("GET / HTTP/1.0\r\n\(name)", "b: c\r\n\r\n") == Set(allowed.utf8))
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(accepted("GET /\(path)", "b HTTP/1.0\r\n\r\n") == Set((Self.pathCharacters + "/?").utf8))
     }
 
-    @Test("a query accepts the characters of RFC 3986 and those that browsers leave as they are")
+    @Test("a query accepts the characters of RFC 3986 and those that browsers do not encode")
     func aQueryIsOfQueryCharactersAndWhatBrowsersLeave() {
         let allowed = Self.pathCharacters + "/?" + "[]{}|^\\`"
         #expect(accepted("GET /?", "b HTTP/1.0\r\n\r\n") == Set(allowed.utf8))

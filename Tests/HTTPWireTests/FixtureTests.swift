@@ -3,7 +3,7 @@ import HTTPWire
 import TestSupport
 import Testing
 
-/// The cases of `Fixtures/*.md`, each replayed whole, byte by byte, and cut in two at every point, in guarded memory.
+/// Replays the cases of `Fixtures/*.md` whole, byte by byte, and split at every point, in guarded memory.
 @Suite struct FixtureTests {
     static let files: [String] = {
         let folder = SharedData.packageRoot.appendingPathComponent("Tests/HTTPWireTests/Fixtures")
@@ -65,7 +65,7 @@ import Testing
         #expect(text.contains("tested with \(count) conformance cases"), "docs/threat-model.md: there are \(count)")
     }
 
-    /// Every error that the module can raise is shown by a case, except for those that no wire input of a case reaches.
+    /// Every error of the module has a case, except errors that no input on the wire can cause.
     @Test("every reason for a wire error is shown by a fixture, except multipart_boundary")
     func everyReasonIsShown() throws {
         var shown: Set<String> = []
@@ -78,7 +78,7 @@ import Testing
             }
         }
         let missing = WireError.Reason.allCases.map(\.rawValue).filter { !shown.contains($0) }
-        // The boundary comes from a Content-Type: MultipartTests has its cases.
+        // The boundary is from a Content-Type: MultipartTests has its cases.
         #expect(missing == ["multipart_boundary"])
     }
 }

@@ -3,7 +3,7 @@ import HTTPWire
 import TestSupport
 import Testing
 
-/// Headers of the PROXY protocol, version 2, made by hand from its specification.
+/// Headers of the PROXY protocol, version 2, written by hand from its specification.
 @Suite struct ProxyHeaderTests {
     private static let signature: [UInt8] = [13, 10, 13, 10, 0, 13, 10, 0x51, 0x55, 0x49, 0x54, 10]
 
@@ -24,7 +24,7 @@ import Testing
         arguments: [
             (header(0x21, 0x11, four), "203.0.113.7:4660"),
             (header(0x21, 0x21, six), "[2001:db8::7]:4660"),
-            // Fields behind the addresses: ALPN, and an empty one.
+            // Fields after the addresses: ALPN, and an empty one.
             (header(0x21, 0x11, four + [1, 0, 2, 0x68, 0x32, 4, 0, 0]), "203.0.113.7:4660"),
             (header(0x20, 0, []), "nobody"), (header(0x20, 0x11, four), "nobody"), (header(0x20, 0x11, [1]), "nobody"),
             (header(0x20, 0xFF, [1, 2]), "nobody"),
@@ -65,7 +65,7 @@ import Testing
         #expect(!reason.isEmpty)
     }
 
-    /// Whatever comes: no trap, no header longer than what came, and more bytes never change a verdict.
+    /// For any input: no trap, no header longer than the input, and further bytes never change a verdict.
     @Test("more bytes never change the verdict on a random PROXY v2 header")
     func randomBytesAreJudgedOnce() {
         let seed = SplitMix.seed(for: "PROXY headers")
@@ -99,7 +99,7 @@ import Testing
     }
 }
 
-/// Lines of the PROXY protocol, version 1: the specification's own, and made from it.
+/// Lines of the PROXY protocol, version 1: those in the specification, and variants.
 @Suite struct ProxyLineTests {
     private static let longSix = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
 
@@ -108,7 +108,7 @@ import Testing
     @Test(
         "a PROXY v1 line gives the source address or none, and a cut line needs more bytes",
         arguments: [
-            // The specification's example, and its longest lines with the lengths it gives.
+            // The specification's example, and its longest lines with the lengths that it states.
             ("PROXY TCP4 192.168.0.1 192.168.0.11 56324 443", "192.168.0.1:56324", 47),
             ("PROXY TCP4 255.255.255.255 255.255.255.255 65535 65535", "255.255.255.255:65535", 56),
             ("PROXY TCP6 \(longSix) \(longSix) 65535 65535", "[\(longSix)]:65535", 104),
@@ -167,7 +167,7 @@ import Testing
         #expect(!reason.isEmpty)
     }
 
-    /// The addresses of a line, read word by word. Nil: it is malformed.
+    /// The source address of a line, read word by word; nil if it is malformed.
     private static func read(_ line: [UInt8]) -> String? {
         guard line.count <= 107, line.suffix(2) == [13, 10], !line.dropLast(2).contains(where: { $0 == 13 || $0 == 10 })
         else {
@@ -187,7 +187,7 @@ import Testing
         return "\(words[2]):\(port)"
     }
 
-    /// Random lines, and such with a wrong byte: read as they are read word by word, in whatever pieces they come.
+    /// Random lines, and lines with a wrong byte: the result equals that of a word-by-word reading, for any split.
     @Test("a random PROXY v1 line has the source that a reading word by word finds, or is refused")
     func proxyHeader_randomLine_isParsedAsWritten() {
         let seed = SplitMix.seed(for: "PROXY lines")
@@ -210,7 +210,7 @@ import Testing
             case 2: line.remove(at: place)
             default: break
             }
-            // Only lines that end where they should: what follows an end within is another matter.
+            // Only lines with the line end at the end; an earlier line end is another case.
             let expected = Self.read(line)
             var verdict = ProxyHeader.Result.needMore
             for end in 0...line.count where verdict == .needMore {
@@ -230,7 +230,7 @@ import Testing
     }
 }
 
-/// The client that trusted proxies name.
+/// The client reported by trusted proxies.
 @Suite struct TrustedProxiesTests {
     private func head(_ fields: [String]) throws -> RequestHead {
         var parser = RequestParser(limits: WireLimits())
@@ -254,7 +254,7 @@ import Testing
             ("unix", ["X-Forwarded-For: 203.0.113.7"], "203.0.113.7"),
             ("[2001:db8:1::5]:1", ["X-Forwarded-For: 2001:db8:2::1"], "2001:db8:2::1"),
             ("[2001:db8:2::5]:1", ["X-Forwarded-For: 203.0.113.7"], "[2001:db8:2::5]:1"),
-            // The last one that is not a trusted proxy; what stands before it may be forged.
+            // The last one that is not a trusted proxy; earlier ones may be forged.
             ("127.0.0.1:1", ["X-Forwarded-For: 1.1.1.1, 203.0.113.7, 10.1.2.3"], "203.0.113.7"),
             ("127.0.0.1:1", ["X-Forwarded-For: 1.1.1.1", "X-Forwarded-For: 203.0.113.7 ,10.1.2.3"], "203.0.113.7"),
             ("127.0.0.1:1", ["X-Forwarded-For: 10.0.0.1, 10.0.0.2"], "10.0.0.1"),
@@ -275,7 +275,7 @@ import Testing
             ("127.0.0.1:1", ["Forwarded: for=203.0.113.7, proto=https"], "127.0.0.1:1"),
             ("127.0.0.1:1", ["Forwarded: for=203.0.113.7;for=203.0.113.8"], "127.0.0.1:1"),
             ("127.0.0.1:1", ["Forwarded: for=\"203.0.113.7"], "127.0.0.1:1"),
-            // A proxy writes one of them, and the client has sent the other.
+            // A proxy writes one of the fields, and the client sent the other.
             ("127.0.0.1:1", ["Forwarded: for=203.0.113.7", "X-Forwarded-For: 203.0.113.7"], "203.0.113.7"),
             ("127.0.0.1:1", ["Forwarded: for=1.1.1.1", "X-Forwarded-For: 203.0.113.7"], "127.0.0.1:1"),
         ] as [(String, [String], String)])

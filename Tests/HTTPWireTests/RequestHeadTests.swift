@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// The properties of a parsed head; the fixtures show which heads are refused.
+/// The properties of a parsed head; the fixtures cover refused heads.
 @Suite struct RequestHeadTests {
     private func head(_ text: String) throws -> RequestHead {
         var parser = RequestParser()
@@ -41,7 +41,7 @@ import Testing
 
     @Test("field names that differ in bit 5 of a character other than a letter are different")
     func namesDifferingInBit5OfANonLetterAreDifferent() throws {
-        // '^' and '~', and '.' and a control byte, differ by 0x20 as letters of two cases do.
+        // '^' and '~', and '.' and a control byte, differ by 0x20 like the two cases of a letter.
         let head = try head("GET / HTTP/1.0\r\na^b: 1\r\na~b: 2\r\n\r\n")
         #expect(head.values(of: "A^B") == ["1"])
         #expect(head.values(of: "A~B") == ["2"])
@@ -75,8 +75,8 @@ import Testing
         #expect(head.target.query == "y")
     }
 
-    /// Three words: it is passed by value from the event loop to the handler. Swift 6.3's optimiser also loses the
-    /// fields of larger values that are taken out of an enum's payload and returned, as `first` does.
+    /// Three words, because it is passed by value from the event loop to the handler. Besides, Swift 6.3's optimizer
+    /// loses the fields of larger values that are extracted from an enum's payload and returned, as `first` does.
     @Test("a request head takes at most 24 bytes and keeps its fields when a function returns the head")
     func head_inMemory_takesAtMost24Bytes() throws {
         #expect(MemoryLayout<RequestHead>.size <= 24)

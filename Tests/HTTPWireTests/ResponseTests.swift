@@ -16,7 +16,7 @@ import Testing
                 == "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nX-A: é\tb\r\n\r\n")
     }
 
-    /// RFC 9110 section 5.5: CR, LF and NUL in a value are dangerous. Such a field is left out.
+    /// RFC 9110 section 5.5: CR, LF and NUL in a value are dangerous. Such a field is omitted.
     @Test(
         "a field whose value has CR, LF, NUL or another control character is left out",
         arguments: ["a\rb", "a\nb", "a\r\nSet-Cookie: x", "\u{0}", "a\u{7F}", "\u{1B}[0m"])

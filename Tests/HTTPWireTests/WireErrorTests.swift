@@ -2,7 +2,7 @@ import HTTPWire
 import Testing
 
 @Suite struct WireErrorTests {
-    /// The table of errors of the HTTP contract: which code goes with which status.
+    /// The error codes of the HTTP API by status.
     private let codes = [
         400: "bad_request", 413: "body_too_large", 414: "uri_too_long", 417: "expectation_failed",
         421: "misdirected_request", 431: "headers_too_large", 501: "not_implemented", 505: "version_not_supported",
@@ -29,7 +29,7 @@ import Testing
         #expect(error?.status == .badRequest)
     }
 
-    @Test("the layer above makes wire errors of its own, which are equal only with the same code, message and label")
+    @Test("wire errors of the layer above are equal only with the same code, message and label")
     func theLayerAboveMakesItsOwn() {
         let error = WireError(.requestTimeout, message: "too slow", label: "slow_headers")
         #expect(error.status.code == 408 && error.code.rawValue == "request_timeout")

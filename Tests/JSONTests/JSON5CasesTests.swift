@@ -3,8 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Texts of JSON5's grammar, and damaged ones, have the values that another reader finds: Fixtures/json5.jsonl, which
-/// Tests/FixtureMakers/make-json5-cases writes.
+/// JSON5 texts, valid and damaged, compared with another parser: Tests/FixtureMakers/make-json5-cases writes
+/// Fixtures/json5.jsonl.
 @Suite struct JSON5CasesTests {
     private struct Case: Decodable {
         let text: String
@@ -12,7 +12,7 @@ import Testing
         let refused: Bool
     }
 
-    /// `JSON5_CASES` names a longer file.
+    /// The environment variable `JSON5_CASES` can name a longer file.
     private static let file =
         ProcessInfo.processInfo.environment["JSON5_CASES"].map { URL(fileURLWithPath: $0) }
         ?? SharedData.packageRoot.appendingPathComponent("Tests/JSONTests/Fixtures/json5.jsonl")

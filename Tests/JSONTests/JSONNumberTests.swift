@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Numbers are read to the last bit, as the C library reads them, on the quick way and on the slow one.
+/// Numbers are read to the last bit like in the C library, by the fast path and by the slow one.
 @Suite struct JSONNumberTests {
     private func floats(_ text: String) throws -> [Float] {
         try JSONProbe.floats(Array(text.utf8))
@@ -30,9 +30,9 @@ import Testing
         for _ in 0..<20_000 {
             let float = Float(bitPattern: UInt32(truncatingIfNeeded: random.next()))
             guard float.isFinite else { continue }
-            // Shortest, as 64-bit (17 digits), and cut.
+            // The shortest text, 17 digits of a 64-bit float, and a truncated text.
             for text in ["\(float)", "\(Double(float) * 1.000000001)", String("\(Double(float))".prefix(14))] {
-                // One that is cut at its point is a number for the library alone.
+                // A text that ends with its point is a number only for the library.
                 guard text.last != ".", let expected = Float(text), expected.isFinite else { continue }
                 let read = try? floats(text).first
                 let found = read.map { "\($0)" } ?? "refused"
@@ -49,12 +49,12 @@ import Testing
     func text_notANumber_isRefused(_ text: String) {
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array(text.utf8)) }
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array("[1, \(text), 2]".utf8)) }
-        // The quick way needs bytes behind the number.
+        // The fast path needs bytes after the number.
         let more = String(repeating: ", 0", count: 40)
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array("[1, \(text)\(more)]".utf8)) }
     }
 
-    /// Long arrays go the quick way, with every form of number among them.
+    /// Long arrays take the fast path, with every form of number in between.
     @Test("an array of 50,000 numbers of many forms is read to the same bits as by the standard library")
     func arraysAreWhatTheLibraryReads() throws {
         let seed = SplitMix.seed(for: "JSONNumberTests")

@@ -1,30 +1,30 @@
 import JSON
 
-/// The scanner's parts over an array of bytes: a scanner lives only while text is lent to it.
+/// Calls the scanner on an array of bytes, which it borrows only during a call.
 enum JSONProbe {
-    /// The text as one value that is passed over.
+    /// Skips the text as one value.
     static func skip(_ text: [UInt8]) throws(JSONError) {
         _ = try read(text) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.skip() }
     }
 
-    /// The text as a string.
+    /// Reads the text as a string.
     static func string(_ text: [UInt8]) throws(JSONError) -> String {
         try read(text) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.string() }
     }
 
-    /// The text as base64.
+    /// Reads the text as base64.
     static func base64(_ text: [UInt8]) throws(JSONError) -> [UInt8] {
         try read(text) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.base64 { .value("found \($0)") }
         }
     }
 
-    /// The text as numbers of any nesting: their extents and their number.
+    /// The extents and the number of numbers in nested arrays.
     static func extents(_ text: [UInt8]) throws(JSONError) -> (extents: [Int], count: Int) {
         let found = try numbers(text)
         return (found.shape, found.count)
     }
 
-    /// The text as 32-bit floats of any nesting.
+    /// Reads the text as 32-bit floats in nested arrays.
     static func floats(_ text: [UInt8]) throws(JSONError) -> [Float] { try numbers(text).elements }
 
     private static func numbers(_ text: [UInt8]) throws(JSONError) -> JSONScanner.NumberArray<Float> {

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// Text that is not JSON is refused with its place, and nothing makes the scanner crash or take without end.
+/// Text that is not JSON is refused with its location, and no text crashes the scanner or exceeds its limits.
 @Suite struct JSONScannerTests {
     @Test(
         "invalid JSON is refused with its place or with what was expected",
@@ -63,7 +63,7 @@ import Testing
         let error = #expect(throws: JSONError.self) { try JSONProbe.skip(nested(65)) }
         #expect(error?.kind == .syntax)
         #expect(error?.message == "the body is nested too deeply: the limit is 64 levels")
-        // Levels that have ended do not count.
+        // Closed levels do not count.
         try JSONProbe.skip(Array("[".utf8) + nested(63) + Array(",".utf8) + nested(63) + Array("]".utf8))
     }
 
@@ -92,7 +92,7 @@ import Testing
         try JSONProbe.skip(Array("{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}".utf8))
     }
 
-    /// Numbers beyond the first limit are only counted, and beyond the second not read.
+    /// Numbers beyond the first limit are only counted; beyond the second one, reading stops.
     @Test("numbers beyond the wanted count are only counted, and beyond the limit refused")
     func numbersPastTheEndAreNotRead() throws {
         func read(_ text: String, most: Int, end: Int) -> Result<JSONScanner.NumberArray<Float>, JSONError> {
@@ -175,7 +175,7 @@ import Testing
         arguments: [
             "9007199254740992", "9007199254740993", "-9007199254740993", "1e22", "1e23", "1e-22", "1e-23", "0.1",
             "123456789012345678901234567890", "12345678901234567890.5", "1.7976931348623157e308", "5e-324", "1e309",
-            // Here the mantissa alone is rounded already, and a quotient of it would be rounded twice.
+            // In these, the mantissa is rounded already, and a division would round twice.
             "446673754019253275e-7", "258729301010900985e-14", "407572640541928505e-8", "749522189964053684e-4",
         ])
     func doublesAreWhatTheLibraryReads(_ text: String) {
@@ -186,7 +186,7 @@ import Testing
         #expect(found == Double(text).flatMap { $0.isFinite ? $0 : nil })
     }
 
-    /// The names of an object's members are kept while it is read: a body of 20 MB has room for four million.
+    /// The names of an object's members are kept while it is read: a body of 20 MB can have four million.
     @Test("an object of 4,096 members is read, and of 4,097 refused")
     func membersAreBounded() throws {
         func object(_ count: Int) -> [UInt8] {
@@ -223,7 +223,7 @@ import Testing
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    /// Every prefix and every change of one byte ends in an answer or an error.
+    /// Every prefix and every change of one byte gives a value or an error.
     @Test("JSON cut at any length or changed in any byte never crashes the scanner")
     func text_cutOrChanged_neverCrashes() {
         let text = Array(
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    /// Texts of millions of values: their client may have disconnected.
+    /// Texts of millions of values. Their client may have disconnected.
     @Test("scanning long JSON ends when its task is cancelled", arguments: ["[0,", "{\"a\":[", "[[1,2],", "[\"x\","])
     func readingEndsWhenTheTaskIsCancelled(_ start: String) async {
         let element = start.last == "[" ? "0," : String(start.dropFirst())

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// Strings and numbers are written as JSON has them.
+/// Strings and numbers are written in JSON syntax.
 @Suite struct JSONTextTests {
     private func text(_ write: (inout [UInt8]) -> Void) -> String {
         var bytes: [UInt8] = []

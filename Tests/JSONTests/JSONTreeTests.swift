@@ -3,15 +3,15 @@ import JSON
 import TestSupport
 import Testing
 
-/// Whole texts, compared with what Foundation's decoder makes of them.
+/// Whole texts, compared with Foundation's decoder.
 @Suite struct JSONTreeTests {
-    /// Foundation's value of a JSON5 text; nil where it refuses it.
+    /// Foundation's value of a JSON5 text; nil if it refuses the text.
     private static func foundation(_ text: [UInt8]) -> JSONValue? {
-        // It ends the program at names without quotes that are not UTF-8, and does not check the others.
+        // Foundation crashes on unquoted names that are not UTF-8, and does not check other text.
         guard String(validating: text, as: UTF8.self) != nil else { return nil }
         let decoder = JSONDecoder()
         decoder.allowsJSON5 = true
-        // It reads on behind a number that ends the text, and ends the program where more digits are there by chance.
+        // Foundation reads beyond a number at the end of the text, and crashes if more digits follow by chance.
         return try? decoder.decode(JSONValue.self, from: Data(text + [UInt8(ascii: " ")]))
     }
 
@@ -55,8 +55,8 @@ import Testing
         #expect(error?.reason.hasPrefix("line ") == true, "\(error?.reason ?? "")")
     }
 
-    /// Seeded changes of one text: the same value, or refused by both. Escapes are not among the letters: those that
-    /// stand for half a character, and names with escapes, are read in other ways.
+    /// Random changes of a text: both give the same value, or refuse it. Escapes are not among the inserted characters:
+    /// lone surrogates, and names with escapes, are read differently.
     @Test("randomly changed JSON5 has Foundation's value or is refused by both")
     func mutations_haveFoundationsValue() throws {
         let original = Array(
@@ -78,7 +78,7 @@ import Testing
             }
             let found = try? JSONTree.read(text, .json5).value, expected = Self.foundation(text)
             read += found == nil ? 0 : 1
-            // Foundation takes 1e+ and 0x1. for numbers.
+            // Foundation accepts 1e+ and 0x1. as numbers.
             guard found != expected, let text = String(validating: text, as: UTF8.self),
                 try found != nil || text.firstMatch(of: Regex("[eE][+-]([^0-9]|$)|0[xX][0-9a-fA-F]+[.]")) == nil
             else { continue }
@@ -104,7 +104,7 @@ import Testing
         #expect(throws: JSONTextError.self) { try JSONTree.read(Array(text.utf8), .json) }
     }
 
-    /// 1.0 may be a version: what programs write keeps its form.
+    /// 1.0 may be a version: the form that programs write is kept.
     @Test("JSON numbers keep their form as integer or floating-point")
     func jsonNumbers_keepTheirForm() throws {
         #expect(

@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Testing
 
-/// Whole files with bytes that are no text.
+/// Whole files with bytes that are not text.
 @Suite struct JSONValueBytesTests {
     private static let text =
         "{\n  \"name\": \"Näme\", // a remark\n  plain: [1, -2.5e3, 0x1F, true, null, 'x'],\n  \"deep\": {\"a\": {}},\n}"
@@ -20,7 +20,7 @@ import Testing
         )
     }
 
-    /// Each byte replaced by each of several: read or refused.
+    /// Each byte replaced by each of several values: the text is read or refused.
     @Test("a text with any byte replaced, or cut behind that byte, does not crash the parser")
     func everyByteReplaced() {
         let original = Array(Self.text.utf8)

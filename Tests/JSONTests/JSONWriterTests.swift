@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Testing
 
-/// The writer's output is JSON with the values that were meant.
+/// The output of the writer is JSON with the written values.
 @Suite struct JSONWriterTests {
     private func text(_ write: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
@@ -63,7 +63,7 @@ import Testing
         #expect(text { $0.thousandths(value) } == expected)
     }
 
-    /// A number is written rounded, in the fewest digits.
+    /// A number is rounded and written with the fewest digits.
     @Test("a whole number of thousandths is written in the fewest digits")
     func thousandthsAreTheFewestDigitsOfTheRoundedNumber() {
         for number in -20_000...20_000 {
@@ -99,7 +99,7 @@ import Testing
         #expect(text { $0.integer(Int.min) } == "-9223372036854775808")
     }
 
-    /// Against Foundation's.
+    /// Compared with Foundation.
     @Test("base64 output equals Foundation's encoding", arguments: 0..<20)
     func base64IsWritten(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 89 &+ 201) }
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-/// Values that are read as a whole, and the words about text that is none.
+/// Values read from whole texts, and the errors for invalid texts.
 @Suite struct JSONValueTests {
     @Test("JSON5 with every kind of value is parsed")
     func json5_everyKindOfValue_isParsed() throws {
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-/// The name that a person probably meant.
+/// Suggestions for misspelled names.
 @Suite struct SpellingTests {
     @Test(
         "a misspelt name gets the nearest known name as a suggestion, or none",
@@ -170,7 +170,8 @@ import Testing
         #expect(Spelling.hint(for: "elephant", among: ["bat"]) == "")
     }
 
-    /// One letter, always; else a third of the word, two letters at least, but not more than half of the longer one.
+    /// One letter may always differ; otherwise a third of the word, at least two letters, but at most half of the
+    /// longer word.
     @Test("a name is suggested only if one letter, or about a third of the word, differs")
     func suggestion_isOfferedWithinAThirdOfTheWord() {
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdefxyz"]) == "abcdefxyz")

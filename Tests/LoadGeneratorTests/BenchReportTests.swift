@@ -3,7 +3,7 @@ import LoadGenerator
 import Testing
 
 @Suite struct BenchReportTests {
-    /// A load in which nothing went wrong: `count` answers of 1 to `count` ms.
+    /// A load without errors: `count` answers of 1 to `count` ms.
     private func clean(rate: Double?, count: Int = 10_000) -> StepResult {
         let loop = rate.map { LoadPlan.Loop.open(rate: $0) } ?? .closed
         var result = StepResult(plan: LoadPlan(loop: loop, connections: 8, seconds: 10))
@@ -20,18 +20,18 @@ import Testing
         return result
     }
 
-    @Test("a load in which nothing went wrong has no warnings")
+    @Test("a load without errors has no warnings")
     func aCleanLoadHasNoDoubts() {
-        #expect(StepDoubts.about(clean(rate: 1000)) == [])
-        #expect(StepDoubts.about(clean(rate: nil)) == [])
+        #expect(StepWarnings.about(clean(rate: 1000)) == [])
+        #expect(StepWarnings.about(clean(rate: nil)) == [])
     }
 
-    @Test("each kind of doubt about a measurement is reported")
+    @Test("each kind of warning about a measurement is reported")
     func everyDoubtIsReported() {
         func doubts(_ change: (inout StepResult) -> Void) -> String {
             var result = clean(rate: 1000)
             change(&result)
-            return StepDoubts.about(result).map(\.text).joined(separator: "; ")
+            return StepWarnings.about(result).map(\.text).joined(separator: "; ")
         }
         #expect(doubts { $0.sent = 9000 }.contains("the rate could not be held"))
         #expect(doubts { $0.successesInTime = 5000 }.contains("did not keep up"))
@@ -48,9 +48,9 @@ import Testing
         }
         #expect(errors.contains("3 answers were errors and 2 requests were not answered; the first: 503 overloaded"))
         #expect(doubts { $0.latency = LatencyHistogram() }.contains("nothing was measured"))
-        #expect(StepDoubts.about(clean(rate: 10, count: 50)).contains { $0.text.contains("too few for percentiles") })
-        #expect(StepDoubts.about(clean(rate: 10, count: 500)).contains { $0.text.contains("p99 (1000)") })
-        #expect(StepDoubts.about(clean(rate: 10, count: 5000)).contains { $0.text.contains("p99.9") })
+        #expect(StepWarnings.about(clean(rate: 10, count: 50)).contains { $0.text.contains("too few for percentiles") })
+        #expect(StepWarnings.about(clean(rate: 10, count: 500)).contains { $0.text.contains("p99 (1000)") })
+        #expect(StepWarnings.about(clean(rate: 10, count: 5000)).contains { $0.text.contains("p99.9") })
     }
 
     private func report(_ steps: [StepResult], local: Bool = false) -> BenchReport {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("chart scales have round marks and enclose their values")
+    @Test("chart scales have round ticks and enclose their values")
     func scalesHaveRoundMarksWithinTheirEnds() {
         for most in [0.3, 1, 7, 99.5, 400, 123_456] {
             let scale = ChartScale.linear(to: most)
@@ -133,7 +133,7 @@ import Testing
     }
 }
 
-/// Counts the elements of an XML text; fewer than 0 if it is not well-formed.
+/// Counts the elements of an XML text; negative if it is not well-formed.
 private final class XMLCheck {
     var problem: String?
 
@@ -148,7 +148,7 @@ private final class XMLCheck {
             }
             let tag = rest[rest.index(after: open)..<close]
             let name = tag.drop { $0 == "/" }.prefix { !$0.isWhitespace && $0 != "/" }
-            // Attributes have paired quotes, and names are whole words.
+            // Attributes have paired quotes, and names consist of letters.
             guard tag.count(where: { $0 == "\"" }) % 2 == 0, let first = name.first, first.isLetter else {
                 problem = "<\(tag)>"
                 return -1

@@ -4,7 +4,7 @@ import Testing
 @Suite struct LatencyHistogramTests {
     @Test("the upper end of a bucket is at most 1/128 above any of its values")
     func everyValueIsInItsBucketAndNoFurtherThanTheBound() {
-        // Around every power of two, where the buckets' width changes.
+        // Around every power of two, where the width of buckets changes.
         for power in 0..<43 {
             for offset in [-1, 0, 1, 37] {
                 let value = UInt64(max(0, (1 << power) + offset))
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// 999 of 1000 values are at most 1: so is the percentile 99.9.
+    /// 999 of 1000 values are at most 1, so the 99.9th percentile is, too.
     @Test("if 999 of 1,000 values are small, the 99.9th percentile is small", arguments: [1, 2, 10, 41])
     func aPercentileThatFallsOnAValueIsThatValue(_ thousands: Int) {
         var histogram = LatencyHistogram()

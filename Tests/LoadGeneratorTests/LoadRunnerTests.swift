@@ -1,7 +1,7 @@
 import LoadGenerator
 import Testing
 
-/// The generator against servers that behave as they should not.
+/// The generator with misbehaving servers.
 @Suite(.serialized) struct LoadRunnerTests {
     private static let fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -33,7 +33,7 @@ import Testing
         let result = try await run(plan(.closed, connections: 3), .answer(Self.fine))
         #expect(result.opened == 3 && result.peakConnections == 3)
         #expect(result.successes == result.sent && result.due == result.sent && result.sent > 3)
-        // Requests that are answered one after another on 3 connections: Little's law, with room for the ends.
+        // Requests in sequence on 3 connections: Little's law, with a margin for the ends.
         #expect(result.latency.mean * Double(result.successes) <= 3.3 * 1e9 * (result.measuredSeconds + 1))
     }
 
@@ -45,12 +45,13 @@ import Testing
 
     @Test("a server that stalls adds latency to all requests that were due meanwhile")
     func whatStandsStillMakesAllLateThatWereDue() async throws {
-        // One connection, 100 a second, and the first answer only after 300 ms: thirty requests are due meanwhile.
+        // One connection, 100 requests per second, and the first answer only after 300 ms: thirty requests are due
+        // meanwhile.
         let result = try await run(
             plan(.open(rate: 100), connections: 1, seconds: 0.6), .stall(milliseconds: 300, answer: Self.fine))
         #expect(result.latency.count == 60)
         #expect(result.waitedForConnection >= 20)
-        // From when they were due, more than a tenth waited for over 100 ms; of what was sent only one did.
+        // From their due times, more than a tenth waited for over 100 ms; from sending, only one did.
         #expect(result.latency.percentile(85) > 100_000_000)
         #expect(result.service.greatest >= 300_000_000)
     }
@@ -58,7 +59,7 @@ import Testing
     @Test("a request without an answer in time counts as a failure and a long latency")
     func noAnswerInTimeIsAFailureAndALongLatency() async throws {
         let result = try await run(plan(.open(rate: 20), timeout: 0.1), .silence)
-        // The last may still be waiting when the run is over.
+        // The last request may still be waiting at the end of the run.
         #expect((result.failures[.timeout] ?? 0) >= 1 && result.failed == 6, "\(result.failures)")
         #expect(result.latency.count == 6 && result.latency.least >= 100_000_000)
         #expect(result.firstTrouble?.contains("no answer within") == true)
@@ -91,7 +92,7 @@ import Testing
         #expect(result.firstTrouble == "503 busy")
     }
 
-    /// Before anything is measured, too.
+    /// A run can also be cancelled before the measured period.
     @Test("a cancelled run ends early, during the warm-up too", arguments: [60.0, 0.0])
     func aRunThatIsCancelledEndsEarly(_ warmUp: Double) async throws {
         let server = try ScriptedServer(.answer(Self.fine))

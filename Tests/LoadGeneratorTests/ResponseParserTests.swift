@@ -2,7 +2,7 @@ import LoadGenerator
 import Testing
 
 @Suite struct ResponseParserTests {
-    /// Feeds text in pieces; gives the last answer.
+    /// Feeds text in pieces; returns the last answer.
     private func parse(_ text: String, pieces: [Int] = []) throws -> ResponseParser.Answer? {
         var parser = ResponseParser()
         var rest = Array(text.utf8)[...]

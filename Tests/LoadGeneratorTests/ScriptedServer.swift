@@ -2,16 +2,16 @@ import CSystem
 import Foundation
 import Synchronization
 
-/// A server that answers every request (without a body) with the same bytes, or does worse. One thread, one connection
-/// after another; ends when its listener is closed.
+/// A server that answers every request (without a body) with the same bytes, or misbehaves. Uses one thread, one
+/// connection after another; ends when its listener is closed.
 final class ScriptedServer: Sendable {
     enum Behaviour: Sendable {
         case answer(String)
-        /// Reads, and says nothing.
+        /// Reads, and never answers.
         case silence
-        /// Closes when it has read a request.
+        /// Closes the connection after reading a request.
         case hangUp
-        /// Answers; the first request only after this many milliseconds.
+        /// Answers; delays the answer to the first request by this many milliseconds.
         case stall(milliseconds: UInt32, answer: String)
     }
 
@@ -48,7 +48,7 @@ final class ScriptedServer: Sendable {
             for connection in connections {
                 var bytes = [UInt8](repeating: 0, count: 4096)
                 let count = csys_receive(connection, &bytes, bytes.count)
-                // 0 is its end, EAGAIN nothing yet.
+                // 0 means end of file, EAGAIN no data yet.
                 guard count > 0 else { continue }
                 hasRead = true
                 switch behaviour {

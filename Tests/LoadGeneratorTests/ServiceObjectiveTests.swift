@@ -1,7 +1,7 @@
 import LoadGenerator
 import Testing
 
-/// The objective of `ocelli load --slo`, and the search for the highest rate that holds it.
+/// The objective of `ocelli load --slo`, and the search for the highest rate that meets it.
 @Suite struct ServiceObjectiveTests {
     private static func seconds(_ text: String) -> Double? {
         text.hasSuffix("ms") ? Double(text.dropLast(2)).map { $0 / 1000 } : Double(text.dropLast())
@@ -48,9 +48,9 @@ import Testing
         #expect(objection(Self.step(rate: 10, answers: 0, milliseconds: []))?.hasPrefix("nothing was answered") == true)
     }
 
-    /// Servers that hold up to a rate: the answer is at most 4% below it, and never above.
+    /// Servers that sustain rates up to a limit: the result is at most 4 % below the limit, and never above.
     @Test(
-        "the search finds the highest rate that holds, within 5 % and 14 tries",
+        "the search finds the highest sustained rate, within 5 % and 14 tries",
         arguments: [0.3, 4, 37, 212, 1_000, 9_999, 150_000], [0.25, 1.0, 6])
     func theSearchFindsTheHighestRateThatHolds(_ limit: Double, _ error: Double) {
         var search = RateSearch(capacity: limit * error)
@@ -60,12 +60,12 @@ import Testing
             search.record(holds: rate <= limit)
         }
         let best = search.best ?? 0
-        // Below ten, rates are tenths.
+        // Below ten, rates are in tenths.
         #expect(best <= limit && best >= limit / 1.05 - 0.1, "\(best) of \(limit), \(tries) tries")
         #expect(tries <= 14)
     }
 
-    @Test("the search ends without a rate for a server that never holds")
+    @Test("the search ends without a rate for a server that misses the objective at every rate")
     func aServerThatNeverHoldsEndsTheSearch() {
         var search = RateSearch(capacity: 1_000)
         var tries = 0

@@ -1,7 +1,7 @@
 import Observations
 import Testing
 
-/// Classes of places, and masks of single detections, over pictures of a few pixels.
+/// Class maps and masks of single detections, over pictures of a few pixels.
 @Suite struct ClassMapTests {
     private func map(
         _ layout: MaskLayout, _ shape: [Int], _ values: [Float], side: Int = 4, classes: Int? = nil
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    /// A picture as large as the input tensor.
+    /// A picture with the size of the input tensor.
     private func picture(_ side: Int = 4, seen: ClosedRange<Double>? = nil) -> PictureMap {
         let whole = 0...Double(side)
         return PictureMap(
@@ -60,7 +60,7 @@ import Testing
         #expect(runs[2]?.counts == [10, 2, 2, 2])
         #expect(runs[0]?.counts == [2, 2, 2, 4, 2, 2, 2])
         #expect(runs.mapValues(\.area) == [0: 8, 1: 4, 2: 4])
-        // Runs of whole columns are one.
+        // Runs over whole columns are joined.
         let all = PictureMask(try map(.indices, [1, 1, 1, 1], [0], classes: 1), in: picture())
         #expect(try all.runLengths(of: [0], most: .max)?[0]?.counts == [0, 16])
     }
@@ -72,7 +72,7 @@ import Testing
         #expect(row(0, of: mask) == [255, 1, 0, 255])
         #expect(try mask.areas() == [4, 2, 2])
         #expect(try mask.runLengths(of: [1], most: .max)?[1]?.counts == [4, 2, 10])
-        // A middle on the edge is seen.
+        // A pixel with its center on the edge is seen.
         #expect(row(0, of: PictureMask(classes, in: picture(seen: 0.5...3.5))) == [1, 1, 0, 0])
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(try mask(255).unseen == 255)
     }
 
-    @Test("run lengths beyond the limit are not given, and cancelling throws")
+    @Test("run lengths beyond the limit are nil, and cancelling throws")
     func tooManyRunsAreNotGiven() throws {
         let mask = PictureMask(try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3), in: picture())
         #expect(try mask.runLengths(of: [1], most: 4)?[1]?.area == 4)
@@ -98,17 +98,17 @@ import Testing
         }
     }
 
-    /// Each length from the third on is a difference, in groups of 5 bits.
+    /// From the fourth on, each length is stored as a difference, in groups of 5 bits.
     @Test("run lengths are written as COCO's compressed text")
     func lengthsAsTextOfCOCO() throws {
-        // 1, 2, 3, 1: the last is a difference of -1.
+        // 1, 2, 3, 1: the last one is stored as the difference -1.
         let narrow = try map(.indices, [1, 1, 7, 1], [0, 1, 1, 0, 0, 0, 1], side: 7, classes: 2)
         let columns = PictureMap(
             x: AxisMap(scale: 1, origin: 0, length: 1, seen: 0...1),
             y: AxisMap(scale: 1, origin: 0, length: 7, seen: 0...7))
         let runs = try PictureMask(narrow, in: columns).runLengths(of: [1], most: .max)
         #expect(runs?[1]?.counts == [1, 2, 3, 1] && runs?[1]?.compressed == "123O")
-        // 16 has two groups: its fifth bit would otherwise be a sign.
+        // 16 needs two groups: its fifth bit would otherwise be a sign.
         let all = PictureMask(try map(.indices, [1, 1, 1, 1], [0], classes: 1), in: picture())
         #expect(try all.runLengths(of: [0], most: .max)?[0]?.compressed == "0`0")
     }
@@ -133,7 +133,7 @@ import Testing
         let ones: [Float] = [1, 1, 1, 1]
         let box = Box(left: 1, top: 0, right: 3, bottom: 2)
         #expect(try mask([1, 1, 2, 2], ones, [1], box: box)?.counts == [4, 2, 2, 2, 6])
-        // A pixel is in the box by its middle; the right edge is outside.
+        // A pixel is in the box if its center is; the right edge is exclusive.
         let half = Box(left: 0.5, top: 0, right: 2.5, bottom: 4)
         #expect(try mask([1, 1, 2, 2], ones, [1], box: half)?.counts == [0, 8, 8])
         let outside = Box(left: 8, top: 0, right: 9, bottom: 4)
@@ -143,12 +143,13 @@ import Testing
 
     @Test("mask values between the cells of a prototype are interpolated")
     func valuesBetweenCellsAreInterpolated() throws {
-        // From -1 to 1 between the middles of two cells: the right half, and the lower one.
+        // The values go from -1 to 1 between the centers of two cells: the right half is in the mask, and then the
+        // lower one.
         #expect(try mask([1, 1, 1, 2], [-1, 1], [1])?.counts == [8, 8])
         #expect(try mask([1, 1, 1, 2], [-1, 1], [-1])?.counts == [0, 8, 8])
         #expect(try mask([1, 1, 2, 1], [-1, 1], [1])?.counts == [2, 2, 2, 2, 2, 2, 2, 2])
         #expect(try mask([1, 1, 2, 1], [-1, 1], [-1])?.counts == [0, 2, 2, 2, 2, 2, 2, 2, 2])
-        // 0.5 of the second row's middle: over a probability of 0.6, which is a logit of 0.41, and under one of 0.63.
+        // At half the way to the second row's center, the probability is above 0.6 (logit 0.41) and below 0.63.
         #expect(try mask([1, 1, 2, 1], [-1, 1], [1], threshold: 0.6)?.area == 8)
         #expect(try mask([1, 1, 2, 1], [-1, 1], [1], threshold: 0.63)?.area == 4)
     }
@@ -157,7 +158,7 @@ import Testing
     func prototypesAreWeightedAndSummed() throws {
         #expect(try mask([1, 3, 1, 2], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
         #expect(try mask([1, 1, 2, 3], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
-        // What is not a number is outside.
+        // NaN is outside.
         #expect(try mask([1, 1, 1, 2], [.nan, 1], [1])?.area == 4)
         #expect(try mask([1, 1, 2, 1], [-1, 1], [1], most: 3) == nil)
     }

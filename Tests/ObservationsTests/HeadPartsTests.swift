@@ -3,9 +3,9 @@ import Observations
 import TestSupport
 import Testing
 
-/// Heads described by parts: what the families' fixtures (`Tests/EndToEndTests/HeadFixturesTests.swift`) do not reach.
+/// Heads described by parts, beyond the families' fixtures (`Tests/EndToEndTests/HeadFixturesTests.swift`).
 @Suite struct HeadPartsTests {
-    /// Distances from cells of 8, two classes: the box, then the scores.
+    /// A head of distances from cells of 8 pixels, with two classes: first the box, then the scores.
     private static func head() -> BoxDecoding {
         var decoding = BoxDecoding()
         decoding.tensors = [HeadTensor("output", [.box, .scores])]
@@ -14,7 +14,7 @@ import Testing
         return decoding
     }
 
-    /// The detections of a head of two classes in a picture of 16 rows.
+    /// The detections of a head with two classes in a picture of 16 rows.
     private static func find(
         _ decoding: BoxDecoding, _ shape: [Int], _ values: [Float], width: Int = 24
     ) throws -> [Detection] {
@@ -47,7 +47,7 @@ import Testing
                 return k < 4 ? Float(1 + (row + k) % 3) : Float(row * 2 + k) / 60
             }
             typealias Order = (shape: [Int], at: (Int) -> (Int, Int, Int, Int))
-            // The place of element i in each order of axes.
+            // The index of element i for each order of axes.
             func order(_ axes: String) -> Order {
                 let extents: [Character: Int] = ["a": anchors, "y": down, "x": across, "k": count]
                 return (
@@ -94,7 +94,7 @@ import Testing
         values[14] = .infinity
         for bin in 28..<31 { values[bin] = -.infinity }
         decoding.suppression = .none
-        // Equal logits of 0, 1 and 2: the mean is 1.
+        // Equal logits for 0, 1 and 2 have the mean 1.
         let found = try Self.find(decoding, [1, 6, 14], values)
         #expect(found.map(\.row) == [3, 4, 5])
         #expect(found.first?.box == Box(left: -1, top: 7, right: 1, bottom: 9))
@@ -129,7 +129,7 @@ import Testing
         #expect(Self.message(apart, ["boxes": [[1, .max, 2, 3]], "scores": [[1]]]).contains("at most"))
     }
 
-    /// Two rows that overlap, and one of another class: the mean of the two, weighted 3 to 1.
+    /// Two overlapping rows and one of another class: the result is the mean of the two, weighted 3 to 1.
     @Test("weighted suppression joins overlapping boxes of a class to their weighted mean")
     func weightedSuppressionJoinsBoxes() throws {
         var decoding = BoxDecoding(layout: .corners)
@@ -148,7 +148,7 @@ import Testing
         #expect(found.map(\.confidence) == [0.75, 0.5])
     }
 
-    /// 0.5 and a softmax of 0.75: FastestDet's powers, and the product.
+    /// Powers of 0.5 and a softmax of 0.75: FastestDet's powers, and the product.
     @Test("objectness and class score are multiplied, each with its power")
     func objectnessCountsWithItsPower() throws {
         var decoding = BoxDecoding()
@@ -157,7 +157,7 @@ import Testing
         let row: [Float] = [8, 8, 4, 4, 0.5, 0.81, 0.1]
         decoding.weights = ScoreWeights(objectness: 2, classes: 0.5)
         #expect(try Self.find(decoding, [1, 1, 7], row).map(\.confidence) == [0.225])
-        // The least objectness that can be enough is that of a class of 1.
+        // The minimum objectness assumes a class score of 1.
         decoding.threshold = 0.24
         #expect(try Self.find(decoding, [1, 1, 7], row).isEmpty)
         decoding.threshold = 0.25
@@ -169,7 +169,7 @@ import Testing
         #expect(found.count == 1 && abs((found.first ?? 0) - 0.375) < 1e-6)
     }
 
-    /// Every class of a box whose product with the objectness reaches the threshold, and no other.
+    /// Every class whose product with the objectness reaches the threshold is found, and no other.
     @Test(
         "a class is found exactly if its score times the objectness reaches the threshold",
         arguments: [ScoreWeights.product, .root, ScoreWeights(objectness: 0.6, classes: 0.4)],
@@ -204,17 +204,18 @@ import Testing
         }
     }
 
-    /// Cells at the edges have fewer neighbours, the next row's first cell is none, and of equals both stay.
+    /// Cells at the edges have fewer neighbors, the first cell of the next row is not a neighbor, and of equal cells
+    /// both are kept.
     @Test("a peak is a cell without a greater neighbour of the same class")
     func aPeakHasNoGreaterNeighbour() throws {
         var decoding = Self.head()
         (decoding.suppression, decoding.threshold) = (.peaks, 0.1)
-        // 3 cells by 2, of class 0: the last of the first row is greater than the first of the second, which is no
-        // neighbour.
+        // 3 by 2 cells of class 0: the last cell of the first row exceeds the first cell of the second row, but is not
+        // its neighbor.
         let scores: [Float] = [0.2, 0.3, 0.9, 0.5, 0.4, 0.9]
         let values = scores.flatMap { [Float](repeating: 1, count: 4) + [$0, 0] }
         #expect(try Self.find(decoding, [1, 2, 3, 6], values).map(\.row) == [2, 5, 3])
-        // Above, below and at a corner are neighbours.
+        // Cells above, below and diagonal are neighbors.
         let others: [(scores: [Float], peaks: [Int])] = [
             ([0.9, 0.2, 0.3, 0.5, 0.2, 0.2], [0, 2]), ([0.5, 0.2, 0.3, 0.9, 0.2, 0.2], [3, 2]),
             ([0.9, 0.2, 0.2, 0.2, 0.5, 0.2], [0]), ([0.2, 0.5, 0.2, 0.2, 0.2, 0.9], [5]),
@@ -223,7 +224,7 @@ import Testing
             let values = scores.flatMap { [Float](repeating: 1, count: 4) + [$0, 0] }
             #expect(try Self.find(decoding, [1, 2, 3, 6], values).map(\.row) == peaks, "\(scores)")
         }
-        // Each class has its own.
+        // Each class has peaks of its own.
         var other = values
         other[5] = 0.8
         #expect(
@@ -232,7 +233,7 @@ import Testing
             ])
     }
 
-    /// Cut to the picture of 24 by 16, the two overlap by half.
+    /// Clipped to the picture of 24 by 16, the two boxes overlap by half.
     @Test("with clipping, boxes are cut to the picture before their overlap is measured")
     func boxesAreCutBeforeTheySuppressEachOther() throws {
         var decoding = BoxDecoding()
@@ -245,7 +246,7 @@ import Testing
         #expect(found.map(\.box) == [Box(left: 0, top: 0, right: 8, bottom: 16)])
     }
 
-    /// An engine may give another shape than it said.
+    /// An engine may return another shape than it declared.
     @Test("an output of another shape than planned is refused with its name")
     func anotherShapeThanPlanned_isRefusedByName() throws {
         let decoder = try BoxDecoder(
@@ -266,8 +267,7 @@ import Testing
     func anOrderOfAPointNeedsOneXAndOneY(_ words: String) { #expect(PointOrder(rawValue: words) == nil) }
 }
 
-/// Heads of parts that nobody chose, and numbers that no model should give: every description is refused by name, or
-/// its boxes are finite.
+/// Random heads and invalid numbers: every description is refused by name, or gives finite boxes.
 @Suite struct HostileHeadTests {
     private static let hostile: [Float] = [
         .nan, .infinity, -.infinity, 1e30, -1e30, .greatestFiniteMagnitude, -0.0, .leastNonzeroMagnitude, 0, 1, -1,
@@ -285,7 +285,7 @@ import Testing
         try tensors.withTensors { try decoder.detections(in: $0) }
     }
 
-    /// A head whose every part is drawn, for one map of 4 by 2 cells or its table.
+    /// A head with random parts, for one map of 4 by 2 cells or its table.
     private static func head(_ random: inout SplitMix) -> BoxDecoding {
         var head = BoxDecoding()
         head.coding.kind = BoxCoding.Kind.allCases.randomElement(using: &random) ?? .boxes
@@ -358,8 +358,8 @@ import Testing
         #expect(decoded > 2_000 && refused > 200, "\(decoded), \(refused)")
     }
 
-    /// Ten million candidates: as many detections as are asked for, the best ones, whose scores were hidden among the
-    /// others.
+    /// Ten million candidates: returns the requested number of detections, the best ones, whose scores were hidden
+    /// among the others.
     @Test("the best three of ten million candidates are found, and decoding can be cancelled")
     func tenMillionCandidates_areBounded() throws {
         let rows = 2_000_000, classes = 5

@@ -3,9 +3,9 @@ import Observations
 import TestSupport
 import Testing
 
-/// Outputs that no model should give: every decoder ends, in bounded time, with finite boxes.
+/// Invalid outputs: every decoder ends in bounded time, with finite boxes.
 @Suite struct HostileTensorTests {
-    /// Tensors of each layout: 500, or what OCELLI_TEST_TENSORS says.
+    /// The number of tensors of each layout: 500, or the value of OCELLI_TEST_TENSORS.
     private static let rounds = ProcessInfo.processInfo.environment["OCELLI_TEST_TENSORS"].flatMap { Int($0) } ?? 500
 
     private static func value(_ random: inout SplitMix) -> Float {
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// The shapes of a layout's tensors for an input of 32 x 32 and 3 classes.
-    /// - Parameter extras: numbers behind the classes of each row, for layouts of one tensor.
+    /// - Parameter extras: the number of extras after the classes of each row, for layouts of one tensor.
     private static func shapes(_ layout: BoxLayout, extras: Int, _ random: inout SplitMix) -> [String: [[Int]]] {
         let rows = Int.random(in: 1...40, using: &random)
         switch layout {
@@ -118,7 +118,7 @@ import Testing
                 x: AxisMap(scale: 2.5, origin: -7, length: 60, seen: 0...60),
                 y: AxisMap(scale: 1.5, origin: 3, length: 50, seen: 3...50))
             for one in found {
-                // Classes that a model puts out as numbers are bounded by the number alone.
+                // Class numbers of a model are bounded only by the type.
                 #expect((0...1).contains(one.confidence) && (0..<decoder.classes).contains(one.index))
                 guard let box = map.rectangle(one.box) else { continue }
                 #expect(box.x >= 0 && box.width > 0 && box.x + box.width <= 60.0001)
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// A place for nothing that the layout's shapes have room for: scores of `ssd` and `detr` have a column for it.
+    /// A background class that fits the layout's shapes: scores of `ssd` and `detr` have a column for it.
     private static func background(_ layout: BoxLayout, _ random: inout SplitMix) -> BackgroundClass {
         switch layout {
         case .ssd, .detr: [.first, .last].randomElement(using: &random) ?? .first
@@ -174,7 +174,7 @@ import Testing
             let classes = EmbeddingClasses(vectors: vectors, dimension: dimension, scale: scale)
             #expect(classes != nil || !isSound || !(scale > 0))
             guard let classes else { continue }
-            // Numbers too many or too few are not read.
+            // Embeddings of a wrong length are not read.
             for wrong in [embedding, embedding + [1], embedding.dropLast()] {
                 let found = wrong.withUnsafeBufferPointer { classes.probabilities($0) }
                 #expect(found.count == count && found.allSatisfy { (0...1).contains($0) })
@@ -187,7 +187,7 @@ import Testing
         let count = 1_000_000
         var values = [Float](repeating: 0, count: count * 6)
         for row in 0..<count {
-            // The later, the better: each is better than all that are held.
+            // Each candidate is better than all earlier ones.
             values[row * 6] = Float(row % 1_000)
             values[row * 6 + 1] = Float(row / 1_000)
             values[row * 6 + 2] = 0.5
@@ -200,7 +200,7 @@ import Testing
         let found = try tensors.withTensors { try decoder.detections(in: $0) }
         #expect(found.count == 300)
         let best = found.map { Int($0.box.left + 0.5) + 1_000 * Int($0.box.top + 0.5) }
-        // Scores of neighbours may be equal in single precision; then the first comes first.
+        // Scores of neighbors may be equal in single precision; then the first one precedes.
         #expect(best.sorted().first.map { $0 > count - 320 } == true)
     }
 

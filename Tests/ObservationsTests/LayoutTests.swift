@@ -2,7 +2,8 @@ import Foundation
 import Observations
 import Testing
 
-/// Detections of decoders against a numpy decoder: Tests/FixtureMakers/make-detector-fixtures wrote both sides.
+/// The detections of decoders, compared with a numpy decoder: Tests/FixtureMakers/make-detector-fixtures writes inputs
+/// and results.
 @Suite struct LayoutTests {
     @Test("the detections of every layout equal those of a NumPy decoder", arguments: try! LayoutFixture.load().cases)
     func decodesAsTheReference(_ fixture: LayoutFixture.Case) throws {
@@ -37,8 +38,8 @@ import Testing
         #expect(ones.count == fixture.expected.count { $0.index == 2 })
     }
 
-    /// Models that put out classes as numbers: one of them may stand for nothing.
-    @Test("where a model puts out class numbers, the background class is left out")
+    /// Models that output class numbers, of which one may mean background.
+    @Test("if a model outputs class numbers, the background class is omitted")
     func classNumbersWithoutBackground() throws {
         let rows: [Float] = [0, 0, 10, 10, 0.9, 0, 20, 0, 30, 10, 0.8, 1, 40, 0, 50, 10, 0.7, 2]
         func indices(_ background: BackgroundClass, _ scores: ScoreForm = .probabilities) throws -> [Int] {
@@ -58,7 +59,7 @@ import Testing
         #expect(try indices(.none, .sigmoid) == [0, 1])
     }
 
-    /// Maps of wide pictures, channels last: the one of the largest cells has a single row.
+    /// Maps of wide pictures, channels last: the map with the largest cells has a single row.
     @Test("a map with a single row of cells is decoded")
     func aMapOfOneRowOfCells() throws {
         var decoding = BoxDecoding(layout: .retinanet)
@@ -76,8 +77,8 @@ import Testing
             ])
     }
 
-    /// SCRFD: two rows in each cell, distances and points from its top left corner in multiples of the stride
-    /// (insightface's `distance2bbox` and `distance2kps`, computed by hand).
+    /// SCRFD: two rows in each cell; distances and points are relative to its top left corner, in multiples of the
+    /// stride (insightface's `distance2bbox` and `distance2kps`, computed by hand).
     @Test("two rows in each cell give boxes and points by distance, as in SCRFD")
     func twoRowsOfACellAndPointsByDistance() throws {
         var decoding = BoxDecoding(layout: .fcos)
@@ -96,14 +97,14 @@ import Testing
         #expect(
             found.map(\.box) == [Box(left: 4, top: 0, right: 16, bottom: 6), Box(left: 0, top: 0, right: 2, bottom: 4)])
         #expect(found.map(\.extras) == [[10, 4, 6, 1], [0, 0, 0, 0]])
-        // One row a cell: half as many as there are.
+        // One row for each cell: half of the actual number.
         decoding.anchors = 1
         #expect(throws: ObservationError.self) {
             try BoxDecoder(decoding, shapes: shapes, width: 16, height: 8, classes: 1)
         }
     }
 
-    /// As many cells each way as a box has numbers: the scores tell the order of the axes.
+    /// If a map has as many cells in each direction as a box has numbers, the scores determine the order of the axes.
     @Test("a box map with as many cells as channels takes its axis order from the scores")
     func aMapWithAsManyCellsAsChannels() throws {
         var decoding = BoxDecoding(layout: .fcos)
@@ -118,12 +119,12 @@ import Testing
                 ("boxes", [1, 4, 4, 4], (0..<64).map { Float($0 % 4) }), ("scores", scores, values),
             ]).withTensors { try decoder.detections(in: $0) }.map(\.box)
         }
-        // The second cell of the first row: its middle is at 12, 4. Channels last, its distances are 0 1 2 3.
+        // The second cell of the first row has its center at 12, 4. Channels last, its distances are 0 1 2 3.
         #expect(try boxes([1, 4, 4, 3], at: 3) == [Box(left: 12, top: 3, right: 14, bottom: 7)])
         #expect(try boxes([1, 3, 4, 4], at: 1) == [Box(left: 11, top: 3, right: 13, bottom: 5)])
     }
 
-    /// Numbers of classes come from requests.
+    /// Requests choose class numbers freely.
     @Test("a request for class numbers that do not exist finds only the existing classes")
     func anyClassNumberCanBeAskedFor() throws {
         let file = try LayoutFixture.load()
@@ -248,7 +249,7 @@ extension LayoutFixture.Case {
     }
 }
 
-/// Tensors of a test, in its own memory.
+/// The tensors of a test, in their own memory.
 final class OwnedTensors {
     private let memory: [(role: String, shape: [Int], values: UnsafeMutableBufferPointer<Float>)]
 

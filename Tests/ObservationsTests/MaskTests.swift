@@ -2,8 +2,8 @@ import Foundation
 import Observations
 import Testing
 
-/// Masks of classes, masks and keypoints of single detections against numpy: Tests/FixtureMakers/make-mask-fixtures
-/// wrote both sides.
+/// Class masks, and masks and keypoints of single detections, compared with numpy:
+/// Tests/FixtureMakers/make-mask-fixtures writes inputs and results.
 @Suite struct MaskTests {
     @Test("a semantic mask equals NumPy's greatest of the scaled scores", arguments: try! MaskFixture.load().semantic)
     func masksAreTheGreatestOfScaledScores(
@@ -32,7 +32,7 @@ import Testing
         }
         #expect(wrong.isEmpty)
         #expect(unsure.count < expected.count / 20)
-        // The same pixels, counted and as run lengths.
+        // Count the pixels in two ways: as areas and as run lengths.
         #expect(try mask.areas() == Array(areas[..<map.classes]))
         let runs = try #require(try mask.runLengths(of: Set(0..<map.classes), most: .max))
         for (number, run) in runs {
@@ -61,7 +61,7 @@ import Testing
                 of: detection, coefficients: fixture.coefficients[...], prototypes: prototypes, in: picture, most: .max)
         }
         let runs = try #require(mask)
-        // Down the columns, runs of 0 first.
+        // Runs go down the columns, beginning with 0.
         var found = [Bool](repeating: false, count: picture.x.length * picture.y.length)
         var place = 0
         for (index, run) in runs.counts.enumerated() {
@@ -117,7 +117,8 @@ import Testing
         }
     }
 
-    /// A map of noise: every square has several classes. The work is bounded, and what is counted is what is written.
+    /// A map of noise: every square has several classes. The work is bounded, and the counted areas equal the written
+    /// pixels.
     @Test("a mask of noise has the class of every cell, and decoding can be cancelled")
     func noiseIsBounded() throws {
         let side = 700
@@ -131,7 +132,7 @@ import Testing
         let axis = AxisMap(scale: 1, origin: 0, length: side, seen: 0...Double(side))
         let mask = PictureMask(map, in: PictureMap(x: axis, y: axis))
         #expect(try mask.areas().reduce(0, +) == side * side)
-        // At the tensor's own size the pixels are the cells, interpolated or not.
+        // At the tensor's own size, pixels equal cells, interpolated or not.
         var line = [UInt8](repeating: 0, count: side)
         for row in [0, 300, 699] {
             line.withUnsafeMutableBufferPointer { mask.write(row: row, into: $0) }

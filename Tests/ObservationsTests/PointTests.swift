@@ -1,7 +1,7 @@
 import Observations
 import Testing
 
-/// Points of figures, embeddings, priors, and where they lie in the picture.
+/// Keypoints, embeddings, priors, and their mapping to the picture.
 @Suite struct PointTests {
     private func points(
         _ shape: [Int], _ values: [Float], names: Int?, threshold: Float? = nil,
@@ -46,7 +46,7 @@ import Testing
         #expect(
             try points([1, 1, 3, 3], values, names: 1) { $0.refines = false }
                 == [Keypoint(x: 15, y: 30, confidence: 0.8)])
-        // At an edge there is no neighbour on one side; of equals the first counts; confidences end at 1.
+        // At an edge, a neighbor is missing on one side; of equal values the first counts; confidences end at 1.
         #expect(
             try points([1, 1, 3, 3], [1.7, 0, 0, 0, 0, 0, 0, 0, 1.7], names: 1)
                 == [Keypoint(x: 5, y: 10, confidence: 1)])
@@ -81,11 +81,11 @@ import Testing
         #expect(apply(.none, [3, 4]) == [3, 4])
     }
 
-    @Test("the class with the nearest vector is the most probable, whatever the lengths")
+    @Test("the class with the nearest vector is the most probable, for any length of the vectors")
     func theNearestClassIsTheMostProbable() throws {
         let classes = try #require(EmbeddingClasses(vectors: [2, 0, 0, 5, -1, 0], dimension: 2, scale: 1))
         #expect(classes.count == 3)
-        // Cosines 1, 0 and -1, whatever the lengths.
+        // Cosines 1, 0 and -1, for any length.
         let found = probabilities(classes, [7, 0])
         for (one, expected) in zip(found, [0.665_241, 0.244_728, 0.090_031] as [Float]) {
             #expect(abs(one - expected) < 1e-5)
@@ -126,7 +126,7 @@ import Testing
     @Test("prior boxes are counted with cells cut by the edge, up to 4,000,000")
     func priorsAreCounted() {
         let grid = PriorBoxes.grid([.init(stride: 8, boxes: [[1, 1], [2, 2]]), .init(stride: 16, boxes: [[4, 4]])])
-        // The last cell of a side need not be whole.
+        // The last cell of a side may be incomplete.
         #expect(grid.count(width: 33, height: 16) == 5 * 2 * 2 + 3)
         #expect(grid.count(width: 32, height: 16) == 4 * 2 * 2 + 2)
         #expect(PriorBoxes.given([1, 2, 3, 4, 5]).count(width: 8, height: 8) == nil)
@@ -143,7 +143,7 @@ import Testing
         #expect(OutputTensor.withoutBatch([2, 1, 3, 4], rank: 3) == [2, 1, 3, 4])
     }
 
-    /// More candidates than are held, all equally sure: the first rows stay.
+    /// More candidates than the limit, all with equal confidence: the first rows are kept.
     @Test("of candidates with equal confidence the first rows are kept")
     func ofEqualCandidatesTheFirstRowsStay() throws {
         let count = 30_000
@@ -161,8 +161,8 @@ import Testing
         #expect(found.allSatisfy { $0.box.top < 0.5 })
     }
 
-    /// Scores in no order: some of those that come late are better than some that are held, though not than all.
-    @Test("the best 300 candidates are kept whatever their order")
+    /// Scores in random order: some late ones are better than some that are held, but not than all.
+    @Test("the best 300 candidates are kept in any order of arrival")
     func theBestCandidatesStayInWhateverOrderTheyCome() throws {
         let count = 50_000
         var values = [Float](repeating: 0.5, count: count * 5)
@@ -198,7 +198,7 @@ import Testing
         #expect(found.map { Int($0.box.left + 0.5) } == [70] && found.first?.confidence == 0.25)
     }
 
-    /// A ratio is one of height to width; the area stays.
+    /// A ratio is height to width; the area is kept.
     @Test("prior boxes of other aspect ratios keep the area")
     func priorsOfRatios() {
         #expect(
@@ -206,8 +206,7 @@ import Testing
                 == [[4, 4], [8, 8], [2, 8], [4, 16], [8, 2], [16, 4]])
     }
 
-    /// Many classes beside a likely background: each of them is found where it is the greatest, in whatever lane it is
-    /// read.
+    /// Many classes and a likely background: each class is found where it is the greatest, in any SIMD lane.
     @Test("each of 37 classes is found where its score is the greatest")
     func theGreatestOfManyClassesIsFound() throws {
         let classes = 37

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SuppressionTests {
-    /// Every pair compared, by the definition.
+    /// Compares every pair, by the definition.
     private static func reference(
         _ boxes: [[Float]], scores: [Float], labels: [Int], iou: Float, perClass: Bool, most: Int
     ) -> [Int] {
@@ -23,8 +23,8 @@ import Testing
         return Array(kept.prefix(most))
     }
 
-    /// Coordinates and scores of few values: many ties, equal boxes, boxes without area or with their sides the wrong
-    /// way round.
+    /// Coordinates and scores have few distinct values: many ties, equal boxes, boxes without area or with reversed
+    /// sides.
     @Test("suppression of ten thousand random sets equals a comparison of all pairs")
     func agreesWithTheDefinitionOnTenThousandSets() throws {
         let seed = SplitMix.seed(for: "agreesWithTheDefinitionOnTenThousandSets")

@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Classes
 
-    @Test("classifications agree if their first labels are equal, whatever the confidences")
+    @Test("classifications agree if their first labels are equal, for any confidences")
     func theFirstLabelDecides() {
         let cat = classes([("tabby", 0.91), ("lynx", 0.05)])
         #expect(agree(cat, classes([("tabby", 0.2), ("goldfish", 0.19)])))
@@ -58,7 +58,7 @@ import Testing
 
     // MARK: Boxes
 
-    /// Two squares of 10, moved by 10/3: 66.7 of 133.3 pixels are common, exactly a half.
+    /// Two squares of 10, shifted by 10/3: 66.7 of 133.3 pixels are common, exactly half.
     @Test("boxes agree if their labels are equal and their overlap (IoU) is at least one half")
     func boxesNeedAnOverlapOfAHalf() {
         let square = Answer.boxes([box("cat", 0, 0, 30, 30)], side: 100)
@@ -76,7 +76,7 @@ import Testing
         #expect(!agree(line, .boxes([box("a", .nan, 5, 0, 9)], side: 100)))
     }
 
-    /// Both directions, and one to one: neither a missing box nor one that two claim.
+    /// Matching works in both directions, one to one: it fails for a missing box, and for a box claimed by two.
     @Test("every box needs a partner of its own in the other answer")
     func eachBoxHasItsOwn() {
         let one = box("a", 0, 0, 30, 30), other = box("a", 1, 0, 30, 30)
@@ -88,16 +88,16 @@ import Testing
         #expect(lost.reason == "expected a 0.90 at 1,0 (30x30), got none like it among 1")
     }
 
-    /// A box whose nearest partner is the only one of another: the pairs have to be exchanged.
+    /// A box is the nearest partner of one box and the only candidate of another: the pairs must be exchanged.
     @Test("boxes agree if some pairing matches all of them, even if the nearest pairs do not")
     func pairsAreExchangedWhereThatMakesMore() {
         let left = [box("a", 0, 0, 30, 30), box("a", 9, 0, 30, 30)]
-        // The first fits both of the left, the second (moved on) the first... of them only.
+        // The first box on the right fits both on the left, the second one only the first.
         let right = [box("a", 3, 0, 30, 30), box("a", -9, 0, 30, 30)]
         #expect(agree(.boxes(left, side: 99), .boxes(right, side: 99)))
     }
 
-    /// Against all permutations, for small numbers of boxes.
+    /// Compared with all permutations, for small numbers of boxes.
     @Test("box matching succeeds exactly where a search of all pairings does")
     func theMostPairsAreFound() {
         var random = SplitMix(seed: 7)
@@ -131,7 +131,7 @@ import Testing
         #expect(agreeing > 500)
     }
 
-    /// Thousands of equal boxes, as a broken model gives them, take neither stack nor minutes.
+    /// Thousands of equal boxes, as a broken model outputs them, need neither deep recursion nor minutes.
     @Test("two answers of 1,000 equal boxes agree, and 1,000 and 999 boxes do not")
     func manyEqualBoxesEnd() {
         let many = Array(repeating: box("a", 0, 0, 30, 30), count: 1_000)
@@ -168,7 +168,7 @@ import Testing
         #expect(!other.agrees && other.reason == "the mask of road overlaps by 0.90, expected 0.9 or more")
         #expect(!agree(road, .segments([.init(label: "water", mask: mask(1_000))])))
         #expect(!agree(road, .segments([])))
-        // A class with less than a hundredth of the picture in both is its edge.
+        // A class with less than 1 % of the picture in both answers consists mostly of its edge.
         #expect(agree(.segments([.init(label: "sign", mask: mask(99))]), .segments([])))
         #expect(!agree(.segments([.init(label: "sign", mask: mask(100))]), .segments([])))
     }
@@ -186,8 +186,8 @@ import Testing
         #expect(!agree(points(3), points(.nan)))
     }
 
-    /// cos(a) of (1, 0) and (cos a, sin a): 0.99 at 0.14154 (numpy).
-    @Test("embeddings agree from a cosine similarity of 0.99 on, whatever their norms")
+    /// The cosine of (1, 0) and (cos a, sin a) is 0.99 at a = 0.14154 (numpy).
+    @Test("embeddings agree from a cosine similarity of 0.99 on, for any norms")
     func embeddingsNeedACosine() {
         let unit = Answer.embedding([1, 0])
         #expect(agree(unit, .embedding([0.99003, 0.14086])))
@@ -220,8 +220,8 @@ import Testing
 
     // MARK: Run lengths
 
-    /// Texts of pycocotools' format for masks of 5 rows and 7 columns, written by a program of its own (numpy, column
-    /// by column).
+    /// Texts in pycocotools' format for masks of 5 rows and 7 columns, written by a separate program (numpy, column by
+    /// column).
     @Test("COCO's compressed run-length text is decoded into run counts")
     func runLengthsAreReadAsCOCOWritesThem() throws {
         let mask = try #require(RunMask(width: 7, height: 5, compressed: "63234ONN"))
@@ -242,7 +242,7 @@ import Testing
         #expect(RunMask(width: -3, height: 5, compressed: "0") == nil)
     }
 
-    /// Against pixels.
+    /// Compared with counting pixels.
     @Test("area and overlap of run-length masks equal a count pixel by pixel")
     func overlapsAreThoseOfPixels() {
         var random = SplitMix(seed: 11)

@@ -2,7 +2,7 @@ import JSON
 import Rollout
 import Testing
 
-/// Answers as the routes and `--jsonl` write them.
+/// Answers in the formats of the routes and of `--jsonl`.
 @Suite struct AnswerReaderTests {
     private func read(_ text: String) throws -> ComparableAnswer {
         try AnswerReader(readMask: { (_) throws(AnswerReader.Problem) in

@@ -2,7 +2,7 @@ import Rollout
 import TestSupport
 import Testing
 
-/// The counts and means beside the decision.
+/// The counts and means that do not affect the decision.
 @Suite struct ComparisonTests {
     private func classes(_ entries: [(String, Double)]) -> ComparableAnswer {
         .classes(entries.enumerated().map { .init(index: $0, label: $1.0, confidence: $1.1) })
@@ -20,7 +20,7 @@ import Testing
         #expect(comparison.classes["dog"] == .init(compared: 1, agreed: 1))
         #expect(comparison.compared == 3 && comparison.agreed == 2 && comparison.skipped == 1)
         #expect(comparison.agreement == 2.0 / 3 && comparison.decision == .notYet)
-        // Both, both, one of two.
+        // All labels, all labels, half of the labels in common.
         #expect(comparison.topFiveOverlap == 2.5 / 3)
         let difference = try #require(comparison.confidenceDifference)
         #expect(abs(difference.mean - 0.05) < 1e-12 && abs(difference.largest - 0.1) < 1e-12)
@@ -44,7 +44,7 @@ import Testing
         #expect(comparison.differences.first?.reason == "expected a 0.50, got c 1.00")
     }
 
-    @Test("an error of the candidate alone counts as a failure, and the same error of both as agreement")
+    @Test("an error of only the candidate counts as a failure, and the same error of both as agreement")
     func errorsOfOneSideAreCounted() {
         var comparison = Comparison(agreement: 0.5)
         let error = ComparableAnswer.failure(code: "internal", message: "x")
@@ -64,7 +64,7 @@ import Testing
         #expect(comparison.classes[Comparison.otherClasses] == .init(compared: 2_000, agreed: 2_000))
     }
 
-    /// A candidate that was only asked while much was running is not slower for it.
+    /// A candidate that was called only under load does not count as slower.
     @Test("latencies are compared at equal occupancy, from 20 measurements of a version on")
     func timesAreComparedAtEqualOccupancy() throws {
         var latency = LatencyComparison()
@@ -74,7 +74,7 @@ import Testing
         #expect(latency.ratio == nil, "19 are too few")
         latency.add(6_000, occupancy: 4, of: .candidate)
         #expect(latency.ratio == 2)
-        // The mean of both occupancies, each by the fewer times: (20 * 2 + 60 * 1) / 80.
+        // The mean over both occupancies, weighted by the smaller counts: (20 * 2 + 60 * 1) / 80.
         for _ in 0..<60 { latency.add(1_000, occupancy: 1, of: .candidate) }
         #expect(latency.ratio == 1.25)
         latency.add(.max, occupancy: .max, of: .candidate)

@@ -34,7 +34,7 @@ import Testing
         return machine
     }
 
-    /// Names of events, with what each state becomes, in the order none, comparing, promoted, rolled_back, failed.
+    /// Events with the next state for each state, in the order none, comparing, promoted, rolled_back, failed.
     private static let table: [(name: String, event: Machine.Event, next: [Machine.State])] = [
         (
             "put with a candidate", .put(plan(), digests: [:]),
@@ -68,7 +68,7 @@ import Testing
         ("as fast", .measured(ratio: 1.2, digest: "d3"), [.none, .comparing, .promoted, .rolledBack, .failed]),
     ]
 
-    @Test("every event moves a rollout from every state to the state that the table says", arguments: table.indices)
+    @Test("every event moves a rollout from every state to the state in the table", arguments: table.indices)
     func theTable(_ row: Int) {
         let (name, event, next) = Self.table[row]
         for (state, expected) in zip(Machine.State.allCases, next) {
@@ -76,7 +76,7 @@ import Testing
             let before = machine.record
             let actions = machine.handle(event)
             #expect(machine.state == expected, "\(name) in \(state)")
-            // What changed is saved, and nothing else is.
+            // A change is saved, and only a change is.
             #expect(actions.contains(.save) || machine.record == before, "\(name) in \(state)")
             #expect(
                 actions.isEmpty == (state == expected && !name.hasPrefix("put") && name != "delete"),
@@ -103,7 +103,7 @@ import Testing
                 .report("version 3 serves instead of version 2: it agrees on 0.995 of 2000 pictures"),
             ])
         #expect(machine.serving(versions) == 2 && machine.plan.candidate == nil)
-        // Back again by one call.
+        // A single call reverts it.
         _ = machine.handle(.put(Self.plan(candidate: nil), digests: [:]))
         #expect(machine.serving(versions) == 1)
     }
@@ -120,7 +120,7 @@ import Testing
         #expect(machine.state == .rolledBack, "an error is out all the same")
     }
 
-    @Test("the reason for a roll-back says what was measured and what was expected")
+    @Test("the reason for a roll-back has the measured and the expected value")
     func theReasonSaysWhatWasExpected() {
         var machine = Self.machine(.comparing)
         let slow = machine.handle(.measured(ratio: 2.004, digest: "d3"))
@@ -134,9 +134,9 @@ import Testing
         #expect(machine.record.reason == nil)
     }
 
-    // MARK: Which version serves
+    // MARK: The serving version
 
-    @Test("without a plan the highest version that loaded well serves")
+    @Test("without a plan the highest version that was loaded serves")
     func withoutAPlanTheHighestGoodVersionServes() {
         let machine = Machine()
         #expect(machine.serving([version("1"), version("2"), version("3", good: false)]) == 1)
@@ -162,8 +162,8 @@ import Testing
         #expect(machine.serving(versions) == 1)
     }
 
-    /// A version that was rolled back is known by its files: neither `DELETE` nor another number makes it good, a `PUT`
-    /// that names it does.
+    /// A rolled-back version is identified by its files: neither `DELETE` nor another version number readmits it, but a
+    /// `PUT` that names it does.
     @Test("the files of a rolled-back version serve again only after a PUT that names the version")
     func aVersionThatWasRolledBackIsGoodAgainOnlyWhenAPutNamesIt() {
         var machine = Machine()
@@ -198,7 +198,7 @@ import Testing
         #expect(Machine(machine.record) == machine)
     }
 
-    /// A file that was edited by hand is another rollout: what was judged is known by its version.
+    /// A record edited by hand is another rollout: the version in it identifies the candidate that was judged.
     @Test("another candidate in an edited record is compared anew; without a candidate the rollout ends")
     func anotherCandidateInTheFileIsComparedAnew() {
         for state in Machine.State.allCases {
@@ -212,9 +212,9 @@ import Testing
         }
     }
 
-    /// Random events, with a crash before or after each save: what serves is never what was rolled back, never changes
-    /// but by a put, a delete or a promotion, and a process that begins with what was saved is where the one before
-    /// was.
+    /// Random events, with a crash before or after each save: a rolled-back version never serves, the serving version
+    /// changes only by a put, a delete or a promotion, and a process restored from the saved record is in the previous
+    /// state.
     @Test("after random events and crashes, no rolled-back version serves and no saved state is lost")
     func randomSequences() throws {
         let seed = SplitMix.seed(for: "RolloutMachineTests.randomSequences")
@@ -229,7 +229,7 @@ import Testing
                 let actions = machine.handle(event)
                 if actions.contains(.save) {
                     let isCrash = random.chance(10)
-                    // One of both is on disk.
+                    // Either the old or the new record is on disk.
                     if !isCrash || random.chance(50) { saved = machine.record }
                     if isCrash {
                         let again = try Machine(Machine.Record(JSONTree.read(saved.text(), .json).value))
@@ -276,7 +276,7 @@ import Testing
     }
 }
 
-/// A version of a model, lowest first in lists.
+/// A version of a model. Lists have the lowest version first.
 private struct LoadedVersion {
     let number: String
     let digest: String?
@@ -284,7 +284,7 @@ private struct LoadedVersion {
 }
 
 extension RolloutMachine {
-    /// The place of the version that answers: the highest good one of those that may.
+    /// The index of the version that answers: the highest working one that may serve.
     fileprivate func serving(_ versions: [LoadedVersion]) -> Int? {
         let allowed = versions.indices.filter { mayServe(versions[$0].number, digest: versions[$0].digest) }
         return allowed.last { versions[$0].isGood } ?? allowed.last

@@ -2,12 +2,12 @@ import JSON
 import Rollout
 import Testing
 
-/// rollout.json, and the bodies of `PUT /v1/models/NAME/rollout`.
+/// The contents of rollout.json, and of `PUT /v1/models/NAME/rollout`.
 @Suite struct RolloutPlanTests {
     private static func value(_ text: String) throws -> JSONValue { try JSONTree.read(Array(text.utf8), .json).value }
     private static func plan(_ text: String) throws -> RolloutPlan { try RolloutPlan(value(text)) }
 
-    /// The example of the contract, with what only answers have.
+    /// The example of docs/http-api.md, with members that only answers have.
     @Test("a whole plan is read, and members that only answers have are ignored")
     func theWholeIsRead() throws {
         let plan = try Self.plan(

@@ -2,18 +2,18 @@ import Rollout
 import TestSupport
 import Testing
 
-/// Whole rollouts of candidates that are spoiled in known ways, through the code that decides: pairs of answers into
-/// ``Comparison``, its verdict into ``RolloutMachine``.
+/// Simulated rollouts of candidates with known defects, through the deciding code: pairs of answers go to
+/// ``Comparison``, its verdict to ``RolloutMachine``.
 @Suite struct RolloutSimulationTests {
-    /// A candidate and the answers that it gives.
+    /// A candidate, by its defect.
     enum Candidate: String, CaseIterable, Sendable {
         case good, atTheWantedAgreement, threeBelow
         case channelsExchanged, noMean, labelsPermuted, oneClassWrong, fivePercentWrong, tenPercentWrong,
             quantizedTooFar
         case twiceAsSlow, erring
 
-        /// The share of pictures that it answers otherwise; the spoiled ones' as measured with a MobileNet on
-        /// photographs (Benchmarks/results/2026-11-28-rollout.md), rounded down.
+        /// The share of pictures with another answer. Those of defective candidates were measured with a MobileNet on
+        /// photographs (Benchmarks/results/2026-11-28-rollout.md), and rounded down.
         var wrong: Double {
             switch self {
             case .good, .twiceAsSlow, .erring: 0.005
@@ -29,7 +29,7 @@ import Testing
             }
         }
 
-        /// The pictures within which it is to be found, with 99 % probability.
+        /// The number of pictures within which the defect must be found with 99 % probability.
         var limit: Int? {
             switch self {
             case .channelsExchanged, .noMean, .labelsPermuted, .quantizedTooFar: 100
@@ -44,7 +44,7 @@ import Testing
 
     static let runs = 1_000
 
-    /// One rollout; the state that it ends in, and the pictures that were compared.
+    /// Runs one rollout; returns its final state and the number of compared pictures.
     private func run(_ candidate: Candidate, _ random: inout SplitMix) -> (RolloutMachine.State, compared: Int) {
         var plan = RolloutPlan()
         plan.serve = "1"
@@ -62,7 +62,7 @@ import Testing
             if Double.random(in: 0..<1, using: &random) < candidate.wrong { answer = label("b") }
             if candidate == .erring, picture == 200 { answer = .failure(code: "internal", message: "no") }
             comparison.add(id: "\(picture)", serving: label("a"), candidate: answer)
-            // Times of a loaded machine: up to twice as long by chance.
+            // Times on a loaded machine vary randomly up to a factor of two.
             for (side, factor) in [
                 (LatencyComparison.Side.serving, 1.0), (.candidate, candidate == .twiceAsSlow ? 2 : 1),
             ] {
@@ -88,7 +88,7 @@ import Testing
             longest = max(longest, compared)
             if let limit = candidate.limit, state == .rolledBack, compared > limit { late += 1 }
         }
-        // One in a hundred, and three standard deviations of what chance adds: the seed is another in each run.
+        // One percent, plus three standard deviations for chance: each run has another seed.
         let share = Double(Self.runs) / 100, most = Int(share + 3 * (share * 0.99).squareRoot())
         let words = "\(candidate.rawValue): \(states), late \(late), longest \(longest); seed \(seed)"
         print("rollout simulation: \(words)")

@@ -2,13 +2,13 @@ import Rollout
 import TestSupport
 import Testing
 
-/// The pictures after which the test decides, and the share of wrong decisions: 1,000 simulations each of the code that
-/// decides, beside the exact probabilities, which a recursion over the numbers of pictures that differ gives (numpy;
-/// all states with their probabilities, picture by picture).
+/// The number of pictures until a decision, and the share of wrong decisions: 1,000 simulations each of the deciding
+/// code, compared with the exact probabilities, which were computed by a recursion over the number of differing
+/// pictures (numpy; all states with their probabilities, picture by picture).
 @Suite struct SequentialTestTests {
     private struct Outcome {
         var agrees = 0, disagrees = 0, undecided = 0
-        /// Pictures until the decision.
+        /// The number of pictures until the decision.
         var lengths: [Int] = []
     }
 
@@ -32,8 +32,8 @@ import Testing
         return outcome
     }
 
-    /// Candidates with 20 %, 10 % and 5 % of wrong answers, at a wanted agreement of 0.98. The exact probabilities are
-    /// 0.99871, 0.99911 and 0.99399.
+    /// Candidates with 20 %, 10 % and 5 % of wrong answers, for a required agreement of 0.98. The exact probabilities
+    /// are 0.99871, 0.99911 and 0.99399.
     @Test(
         "a candidate with 20, 10 or 5 % wrong answers is rejected within 100, 300 or 1,500 pictures",
         arguments: [(0.80, 100, 0.99871), (0.90, 300, 0.99911), (0.95, 1_500, 0.99399)])
@@ -41,13 +41,13 @@ import Testing
         for seed in [1, 2, 3] as [UInt64] {
             let found = simulate(true: share, wanted: 0.98, most: pictures, seed: seed).disagrees
             #expect(found >= 990, "\(found) of 1,000 within \(pictures) pictures, seed \(seed)")
-            // Four standard deviations of a thousand such runs.
+            // Four standard deviations for a thousand runs.
             let deviation = (exact * (1 - exact) * Double(Self.runs)).squareRoot()
             #expect(abs(Double(found) - exact * Double(Self.runs)) <= 4 * deviation, "seed \(seed)")
         }
     }
 
-    /// The agreement that is wanted, and 0.03 below: the exact probabilities of mistakes are from 0 to 0.00394.
+    /// The required agreement, and 0.03 below: the exact probabilities of a wrong decision are from 0 to 0.00394.
     @Test(
         "at most 1 % of a thousand simulated decisions are wrong, for any wanted agreement",
         arguments: [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0])
@@ -62,7 +62,7 @@ import Testing
         #expect(worse.agrees <= 10 && worse.undecided == 0)
     }
 
-    /// Half way between the two, either decision is right, but there is one.
+    /// Halfway between the two, either decision is correct, but there must be one.
     @Test("a candidate half way between both hypotheses is decided on within 20,000 pictures")
     func betweenTheTwoItDecidesTooAfterAWhile() {
         let middle = simulate(true: 0.965, wanted: 0.98, most: 20_000, seed: 8)
@@ -70,7 +70,7 @@ import Testing
         #expect(middle.agrees > 100 && middle.disagrees > 100)
     }
 
-    /// Wald's sum by hand: log(0.95/0.98) for one that agrees, log(0.05/0.02) for one that does not, to
+    /// Wald's sum by hand: log(0.95/0.98) for an agreeing picture, log(0.05/0.02) for a differing one, up to
     /// ±log(0.996/0.004) = ±5.5175.
     @Test("at a wanted agreement of 0.98, 178 agreeing or 7 differing pictures decide")
     func theFewestPictures() {
@@ -97,7 +97,7 @@ import Testing
         #expect(SequentialTest(agreement: 0.98).share == nil)
     }
 
-    /// If all must agree, one that does not is enough; if next to none must, the first that does is.
+    /// If all pictures must agree, a single differing one decides; if almost none must, the first agreeing one does.
     @Test("a wanted agreement of 1 is refuted by one difference, and of 0.03 confirmed by one agreement")
     func theEndsOfTheRange() {
         var all = SequentialTest(agreement: 1)

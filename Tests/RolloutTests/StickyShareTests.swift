@@ -2,7 +2,7 @@ import Rollout
 import TestSupport
 import Testing
 
-/// The senders of a candidate's share: as many as it says, the same ones each time, and more of them as it grows.
+/// The senders in a candidate's share: as many as the share, always the same ones, and a superset for a larger share.
 @Suite struct StickyShareTests {
     private let candidate = StickyShare.number(Array("m\u{0}2".utf8))
 
@@ -13,7 +13,7 @@ import Testing
             })
     }
 
-    /// Fowler, Noll and Vo's own test vectors (FNV-1a, 64 bits).
+    /// The test vectors of Fowler, Noll and Vo (FNV-1a, 64 bits).
     @Test("the number of a sender is the FNV-1a hash of the published test vectors")
     func theNumberIsFNV() {
         #expect(StickyShare.number(Array("".utf8)) == 0xCBF2_9CE4_8422_2325)
@@ -39,12 +39,12 @@ import Testing
     func anotherCandidateHasOthers() {
         let one = chosen(0.1, candidate: candidate)
         let other = chosen(0.1, candidate: StickyShare.number(Array("m\u{0}3".utf8)))
-        // A tenth of a tenth, by chance.
+        // By chance, a tenth of a tenth is common.
         #expect(one.intersection(other).count < 300)
     }
 }
 
-/// The verdict by answers and times.
+/// The verdict from answers and times.
 @Suite struct VerdictTests {
     private func label(_ name: String) -> ComparableAnswer { .classes([.init(index: 0, label: name, confidence: 1)]) }
 
@@ -85,7 +85,7 @@ import Testing
         #expect(comparison.decision == .agrees)
         #expect(comparison.verdict(for: plan(after: 201), digest: nil) == nil)
         #expect(comparison.verdict(for: plan(after: 200), digest: nil) != nil)
-        // 1.25 times as long, by times that vary so much that it may be chance.
+        // 1.25 times as long, but with so much variance that it may be chance.
         times(&comparison, [1_000, 3_000], [1_500, 3_500], count: 20)
         #expect(comparison.latency.ratio == 1.25)
         #expect(comparison.verdict(for: plan(after: 200), digest: nil) == nil, "neither promoted nor rolled back")

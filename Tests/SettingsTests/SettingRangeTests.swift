@@ -2,9 +2,9 @@ import Foundation
 import Settings
 import Testing
 
-/// The ends of ranges, lists, and amounts at the borders of their units.
+/// The ends of ranges, lists, and amounts at the boundaries of their units.
 @Suite struct SettingRangeTests {
-    /// Values that are accepted or refused, as a flag's text and as the file has it.
+    /// Whether a value is accepted, as the text of a flag and in the file.
     private func isTaken(_ setting: Setting, _ text: String) -> [Bool] {
         var byFlag = SettingsLoader()
         byFlag.set(setting, text: text, origin: "flag")
@@ -26,7 +26,7 @@ import Testing
                 ["\(range.lowerBound - 1)"] + (range.upperBound < 1 << 60 ? ["\(range.upperBound + 1)"] : [])
         case .duration(let range), .automaticDuration(let range), .number(let range):
             inside = ["\(range.lowerBound)", "\(range.upperBound)"]
-            // Whole numbers are read in another way.
+            // Integers are parsed differently.
             let whole = ["\(Int(range.upperBound.rounded(.down)) + 1)", "\(Int(range.lowerBound.rounded(.up)) - 1)"]
             outside = ["\(range.lowerBound - 0.001)", "\(range.upperBound * 1.001 + 0.001)"] + whole
         default: return
@@ -35,7 +35,7 @@ import Testing
         for text in outside { #expect(isTaken(setting, text) == [false, false], "\(name): \(text)") }
     }
 
-    /// A setting of each kind that has one.
+    /// One setting of each kind that has an automatic value.
     @Test("the word auto is accepted exactly by the settings that have an automatic value")
     func automaticIsAWordOfSomeSettingsOnly() {
         for setting in SettingsTable.all {
@@ -83,7 +83,7 @@ import Testing
         #expect(loader.problems.count == 1 && models.get(loader.settings) == .strings(["g"]))
     }
 
-    /// Text where the file could have a number: amounts and times are often written so, and numbers by mistake.
+    /// Strings in place of numbers in the file: common for amounts and times, a mistake for numbers.
     @Test("sizes and times may be quoted in the file, integers and booleans may not")
     func numbersInQuotes() {
         func problems(_ json: String) -> Int {

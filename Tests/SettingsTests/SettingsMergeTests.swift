@@ -1,7 +1,7 @@
 import Settings
 import Testing
 
-/// The settings that a reload applies, and those that it leaves for a restart.
+/// The settings that a reload applies, and those that need a restart.
 @Suite struct SettingsMergeTests {
     @Test("a reload of the same settings changes nothing")
     func sameSettingsChangeNothing() {
@@ -25,7 +25,7 @@ import Testing
         #expect(settings == expected)
     }
 
-    /// Each setting is either taken or named; none is dropped without a word.
+    /// Each setting is applied or reported; none is ignored silently.
     @Test(
         "a changed setting is either applied by a reload or named as needing a restart",
         arguments: SettingsTable.all.map(\.name))

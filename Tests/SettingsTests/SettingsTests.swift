@@ -3,7 +3,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// The table of settings, and the three ways in.
+/// The table of settings, and the three sources of values.
 @Suite struct SettingsTests {
     private func problems(_ json: String) -> [String] {
         var loader = SettingsLoader()
@@ -18,7 +18,7 @@ import Testing
         #expect(names.allSatisfy { $0.allSatisfy { $0.isLowercase || $0 == "_" } })
     }
 
-    /// Each setting can be set to another value than its default, by the file, a flag's text and the table itself.
+    /// Each setting can be changed from its default by the file, a flag and the table itself.
     @Test("each setting can be set by flag, environment variable and file", arguments: SettingsTable.all.map(\.name))
     func setting_everySource_setsItsValue(name: String) throws {
         let setting = try #require(SettingsTable.setting(named: name))
@@ -45,11 +45,11 @@ import Testing
         var byFile = SettingsLoader()
         byFile.load(json5: Data("{ \(name): \(setting.text(in: byFlag.settings)) }".utf8), from: "file")
         #expect(byFile.problems == [])
-        // Text is for people and may be rounded: what comes back must at least no longer be the default.
+        // Text is for users and may be rounded, but the parsed value must differ from the default.
         #expect(setting.get(byFile.settings) != setting.get(Settings()))
     }
 
-    @Test("every mistake in the settings file is reported with what was expected")
+    @Test("every mistake in the settings file is reported with the expected value")
     func mistakesInTheFileAreAllNamed() {
         #expect(problems("{ max_bodi: 1 }") == ["test: \"max_bodi\" is not a setting (did you mean \"max_body\"?)"])
         #expect(problems("{ top: \"many\", listen: 7 }").count == 2)
@@ -62,8 +62,7 @@ import Testing
         #expect(problems("{ /* a remark */ top: 3, }") == [])
     }
 
-    /// Variables that Kubernetes gives every process beside a service called `ocelli` are not meant for anybody;
-    /// misspelt settings are.
+    /// Variables that Kubernetes sets for a service named `ocelli` are ignored; misspelled settings are reported.
     @Test("the variables of a Kubernetes service called ocelli are not taken for settings")
     func aServiceLinkIsNotASetting() {
         func problems(_ environment: [String: String]) -> [String] {
@@ -85,7 +84,7 @@ import Testing
         }
     }
 
-    /// Images, charts and harnesses have variables of their own under the prefix: they must not keep the daemon from
+    /// Images, charts and harnesses have variables of their own with the prefix: they must not prevent the daemon from
     /// starting.
     @Test("an unknown OCELLI_ variable is a warning that suggests the nearest setting")
     func anUnknownVariableIsAWarningThatNamesTheNearest() {
@@ -94,7 +93,7 @@ import Testing
         #expect(loader.problems == [] && loader.settings.top == 4)
         #expect(loader.warnings.count == 2, "\(loader.warnings)")
         #expect(loader.warnings.contains { $0.contains("\"OCELLI_TOPP\"") && $0.contains("OCELLI_TOP\"") })
-        // A mistake in the value of a known one is an error as before.
+        // An invalid value of a known variable is still an error.
         loader.load(environment: ["OCELLI_TOP": "many"])
         #expect(loader.problems.count == 1)
     }

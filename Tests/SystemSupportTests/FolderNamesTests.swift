@@ -3,7 +3,7 @@ import SystemSupport
 import Testing
 
 @Suite struct FolderNamesTests {
-    @Test("a folder's names are read without . and .., and one that is missing is an error of opendir")
+    @Test("a folder's names are read without . and .., and a missing folder is an error of opendir")
     func names() throws {
         let names = try FolderNames.read("/proc/self")
         #expect(Set(["status", "task", "fd"]).isSubset(of: names) && !names.contains("."))

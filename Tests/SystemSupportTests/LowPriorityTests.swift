@@ -2,7 +2,7 @@ import Foundation
 import SystemSupport
 import Testing
 
-/// Work at a low priority: threads that such work starts are those of engines.
+/// Work at a low priority. The threads that it starts are those of engines.
 @Suite(.serialized) struct LowPriorityTests {
     /// The number of the calling thread.
     private static var thread: Int32 {
@@ -10,14 +10,14 @@ import Testing
         return link.split(separator: "/").last.flatMap { Int32($0) } ?? 0
     }
 
-    /// The nice value of a thread of this process, as the kernel tells it: the 19th field of proc_pid_stat(5).
+    /// The nice value of a thread of this process according to the kernel: field 19 of proc_pid_stat(5).
     private static func niceness(of thread: Int32) throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
         return try #require(Int(fields[17]))
     }
 
-    /// True if a process like this one may raise its priority again, as renice(1) finds.
+    /// True if a process like this one may raise its priority again, as tested by renice(1).
     private static let mayRaise: Bool = {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -29,7 +29,7 @@ import Testing
         return shell.terminationStatus == 0
     }()
 
-    @Test("work at a low priority gives way, and leaves its thread and those that it started as they were")
+    @Test("work at a low priority restores the priority of its thread and of threads that it started")
     func threadsAreAsBefore() async throws {
         let usual = try Self.niceness(of: Self.thread)
         let started = Guarded<Int32>(0)

@@ -1,7 +1,7 @@
 import SystemSupport
 import Testing
 
-/// Instants and durations at their ends: durations come from requests, and nothing may trap.
+/// Instants and durations at the ends of their ranges: durations come from requests, and must not trap.
 @Suite struct MonotonicInstantTests {
     private func at(_ nanoseconds: UInt64) -> MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds) }
 
@@ -15,7 +15,7 @@ import Testing
         #expect(at(.max - 1) + .nanoseconds(1) == .distantFuture)
         #expect(at(.max - 1) + .nanoseconds(2) == .distantFuture)
         #expect(at(.max) + .seconds(Int64.max) == .distantFuture)
-        // Half of the range: what a duration can say.
+        // Half of the range: the maximum of a duration.
         #expect(at(0) + .seconds(Int64.max) == at(UInt64(Int64.max)))
     }
 
@@ -67,7 +67,7 @@ import Testing
         let before = clock.now()
         try await clock.sleep(before + .milliseconds(5))
         #expect(clock.now() >= before + .milliseconds(5))
-        // One that has passed does not sleep at all, and a cancelled task is woken.
+        // A sleep until a past instant returns at once, and a cancelled task is woken.
         try await clock.sleep(before)
         let task = Task { try await clock.sleep(.distantFuture) }
         task.cancel()

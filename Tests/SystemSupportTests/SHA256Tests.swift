@@ -1,7 +1,7 @@
 import SystemSupport
 import Testing
 
-/// SHA-256 against the examples of FIPS 180-4 and against sha256sum(1).
+/// SHA-256, compared with the examples of FIPS 180-4 and with sha256sum(1).
 @Suite struct SHA256Tests {
     @Test(
         "SHA-256 digests equal the examples of the standard",

@@ -5,9 +5,10 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The C functions, each by what the kernel then says: an error's sign, a file's mode, whom a socket lets in.
+/// The C functions, tested by the state of the kernel: the sign of an error, the mode of a file, the clients of a
+/// socket.
 @Suite(.timeLimit(.minutes(1)), .serialized) struct SystemCallTests {
-    /// A folder that ends with the test.
+    /// A temporary folder for a test.
     private final class Folder {
         let path = "/tmp/ocelli-calls-\(getpid())-\(UInt32.random(in: 0 ... .max))"
 
@@ -50,7 +51,7 @@ import Testing
 
     // MARK: Sockets
 
-    @Test("a Unix socket file has the mode that was asked for, and its path is taken only once")
+    @Test("a Unix socket file has the requested mode, and its path can be bound only once")
     func aSocketFileIsNeverWiderThanAskedFor() throws {
         let folder = try Folder()
         let path = folder.path + "/socket"
@@ -64,7 +65,7 @@ import Testing
         #expect(csys_listen_unix(path, 0o600, 8) == -EADDRINUSE)
     }
 
-    @Test("a socket file that no process listens on is told from a busy socket")
+    @Test("a socket file without a listening process is distinguished from a busy socket")
     func aSocketFileThatNobodyListensOnIsToldFromABusyOne() throws {
         let folder = try Folder()
         let path = folder.path + "/socket"
@@ -72,7 +73,7 @@ import Testing
         try #require(descriptor >= 0)
         var server = csys_address()
         #expect(csys_find_unix_server(path, &server) == 0)
-        // Nobody accepts: the backlog is full after one or two.
+        // No process accepts: the backlog is full after one or two connections.
         let clients = (0..<4).map { _ in csys_connect(&server) }
         #expect(clients.contains(-EAGAIN))
         #expect(csys_unix_probe(path) == 0, "a process listens")
@@ -100,7 +101,7 @@ import Testing
         #expect(csys_is_listening(file) == -ENOTSOCK)
     }
 
-    @Test("a TCP address is shared by listeners of one process, and otherwise taken only once")
+    @Test("a TCP address is shared by listeners of one process, and otherwise bound only once")
     func anAddressIsTakenOnceWhateverItIsSharedWith() throws {
         let first = csys_listen_tcp("127.0.0.1", 0, 8, CSYS_SHARING_FIRST)
         try #require(first >= 0)
@@ -109,7 +110,7 @@ import Testing
         #expect(text(address) == "127.0.0.1:\(port)")
         var addressCopy = address
         #expect(csys_address_is_loopback(&addressCopy))
-        // One more of this process joins; the first of another one does not.
+        // A further socket of this process joins; the first one of another process cannot.
         let next = csys_listen_tcp("127.0.0.1", port, 8, CSYS_SHARING_NEXT)
         #expect(next >= 0)
         #expect(csys_listen_tcp("127.0.0.1", port, 8, CSYS_SHARING_FIRST) == -EADDRINUSE)
@@ -188,7 +189,7 @@ import Testing
         var client = csys_address()
         let accepted = csys_accept(listener, &client)
         defer { csys_close(accepted) }
-        // Its segments still pass: they have ACK.
+        // Segments of an established connection pass: they have ACK.
         #expect(accepted >= 0 && csys_send(early, "x", 1) == 1 && csys_wait_readable(accepted, 2000) == 1)
         let late = csys_connect(&server)
         defer { csys_close(late) }
@@ -219,7 +220,7 @@ import Testing
         let path = folder.path + "/file"
         close(creat(path, 0o600))
         #expect(csys_chown(path, "\(getuid()):\(getgid())") == 0 && csys_chown(path, ":\(getgid())") == 0)
-        // The highest number would leave the owner as it is, and say that all went well.
+        // The highest number would leave the owner unchanged, and report success.
         for owner in ["4294967295", ":4294967295", "4294967296", "99999999999999999999", "0x0", "-1", "no such user"] {
             #expect(csys_chown(path, owner) == -ENOENT, "\(owner)")
         }
@@ -250,17 +251,17 @@ import Testing
         let moved = try #require(csys_remap(base, size, 2 * size))
         defer { csys_unmap(moved, 2 * size) }
         #expect(moved.load(as: UInt8.self) == 7)
-        // In pieces to the end: what says that it has no size is read in part otherwise.
+        // Read in pieces up to the end: a file without a size is otherwise read in part.
         let file = try #require(FileHandle(forReadingAtPath: "/proc/self/smaps"))
         let maps = String(decoding: file.readDataToEndOfFile(), as: UTF8.self)
         let place = UInt(bitPattern: moved)
-        // The kernel may have made one mapping of it and its neighbours.
+        // The kernel may have merged the mapping with its neighbors.
         let lines = maps.components(separatedBy: "\n").drop { line in
             let ends = line.prefix { $0 != " " }.split(separator: "-").map { UInt($0, radix: 16) ?? 0 }
             return ends.count != 2 || !(ends[0]..<max(ends[0], ends[1])).contains(place)
         }
         let flags = lines.first { $0.hasPrefix("VmFlags:") }
-        // "nh": the kernel was told. One without huge pages does not take it.
+        // "nh": the kernel was told. A kernel without huge pages ignores it.
         guard access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0 else { return }
         #expect(flags?.contains(" nh") == true, "\(flags ?? "no mapping")")
     }
@@ -269,7 +270,7 @@ import Testing
     func aTimerGoesOffAtItsTimeAndNotAfterIt() throws {
         let timer = csys_timerfd()
         defer { csys_close(timer) }
-        // A millisecond ago is now; as a duration it would be the time since the machine was started.
+        // A past time fires at once; as a duration, it would be the time since the machine was started.
         #expect(csys_timerfd_set(timer, csys_monotonic() - 1_000_000) == 0)
         #expect(csys_wait_readable(timer, 500) == 1)
         #expect(csys_timerfd_set(timer, 0) == 0 && csys_wait_readable(timer, 10) == 0)
@@ -292,7 +293,7 @@ import Testing
         for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT] { #expect(!found.contains(fault), "\(fault)") }
     }
 
-    /// Runs a program as a child; what it wrote, and how it ended.
+    /// Runs a program as a child; returns its output, and how it ended.
     private func run(_ words: String...) throws -> (text: String, signal: Int32, status: Int32) {
         var arguments = words.map { strdup($0) as UnsafeMutablePointer<CChar>? } + [nil]
         defer { for argument in arguments { free(argument) } }
@@ -308,12 +309,12 @@ import Testing
         return (String(decoding: text, as: UTF8.self), signal, status)
     }
 
-    @Test("a child process has no blocked signals and its own group, and its end is told")
+    @Test("a child process has no blocked signals and its own group, and its end is reported")
     func aChildHasNeitherSignalsBlockedNorATerminalAndItsEndIsTold() throws {
         let blocked: [Int32] = [SIGUSR1, SIGALRM]
         #expect(csys_signals_block(blocked, 2) == 0)
         defer { _ = csys_signals_unblock(blocked, 2) }
-        // A shell would unblock them itself.
+        // Not a shell, which would unblock the signals itself.
         let mask = try run("/bin/grep", "SigBlk", "/proc/self/status")
         #expect(mask.text == "SigBlk:\t0000000000000000\n", "\(mask.text)")
         let ended = try run("/bin/sh", "-c", "echo one; echo two >&2; exit 3")

@@ -5,7 +5,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Threads, locks and the words for what the system refuses.
+/// Threads, locks, and messages for errors of the system.
 @Suite(.timeLimit(.minutes(1))) struct SystemTests {
     @Test("a system thread runs under its name, cut to 15 bytes, with signals blocked")
     func aThreadRunsUnderItsNameWithSignalsBlocked() async throws {
@@ -24,7 +24,7 @@ import Testing
         #expect(seen.withLock { $0?.blocks } == true)
     }
 
-    /// Swift's pool blocks signals in its threads, and new threads inherit what is blocked.
+    /// Swift's pool blocks signals in its threads, and new threads inherit the mask.
     private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var before = sigset_t()
@@ -62,7 +62,7 @@ import Testing
                         if inside.wrappingAdd(1, ordering: .relaxed).newValue > 1 {
                             overlaps.wrappingAdd(1, ordering: .relaxed)
                         }
-                        // Long enough that another thread comes in the meantime.
+                        // Long enough for another thread to run in the meantime.
                         usleep(1000)
                         $0 += 1
                         inside.wrappingSubtract(1, ordering: .relaxed)
@@ -82,7 +82,7 @@ import Testing
         #expect(SystemError.words(ENOENT) == "No such file or directory")
     }
 
-    @Test("the reason why a file cannot be read is told")
+    @Test("the reason why a file cannot be read is reported")
     func aFileThatCannotBeReadSaysWhy() throws {
         let folder = "/tmp/ocelli-unreadable-\(getpid())"
         try #require(mkdir(folder, 0o700) == 0)

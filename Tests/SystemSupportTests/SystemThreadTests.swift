@@ -7,12 +7,12 @@ import Testing
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     }
 
-    /// The limit of a group that counts threads is tested with a real one: OperationsTests.
+    /// The limit of a control group that counts threads is tested with a real group in OperationsTests.
     @Test("checking that threads can be started leaves no threads behind", arguments: [0, 1, 40, 256, 1000])
     func threadsThatCanBeStartedAreGoneAfterwards(count: Int) {
         let before = Self.threads
         #expect(SystemThread.canStart(count))
-        // Those of other tests come and go.
+        // Threads of other tests start and end.
         #expect(count < 40 || Self.threads < before + count / 2)
     }
 }

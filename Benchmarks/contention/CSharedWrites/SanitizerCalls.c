@@ -22,7 +22,7 @@ static void wrote_range(const void *address, size_t size) {
     if (size == 0 || !shared_writes_counts()) {
         return;
     }
-    // The last byte's line too, wherever the first one begins.
+    // The line of the last byte, too, for any alignment of the first.
     for (size_t offset = 0; offset < size; offset += 64) {
         (void)shared_writes_wrote((const char *)address + offset);
     }

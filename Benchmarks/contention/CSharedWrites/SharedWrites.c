@@ -1,8 +1,8 @@
-// Counts what threads do to each other: writes to cache lines that another thread wrote last, failed compare-exchanges,
+// Counts the interference of threads: writes to cache lines that another thread wrote last, failed compare-exchanges,
 // futex calls.
 //
 // Package.swift compiles the Swift targets for Thread Sanitizer, which turns each access to memory into a call. Its
-// library is not linked: the calls come here (SanitizerCalls.c), and find who wrote the line last. Reference counts
+// library is not linked: the calls come here (SanitizerCalls.c), and find the last writer of the line. Reference counts
 // are changed inside the Swift runtime, which is not compiled that way; the linker hands those calls to the __wrap_
 // functions below. So the counts follow from the code alone: not from the number of processors, nor from the time.
 #define _GNU_SOURCE
@@ -15,15 +15,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Each thread counts on lines of its own: the counters must not be what the threads contend for.
+// Each thread counts on lines of its own, so that threads do not contend for the counters.
 static struct slot {
     _Alignas(64) _Atomic uint64_t counts[SHARED_WRITES_KINDS];
 } slots[1024];
 
-// The line and who wrote it last. Two lines in one place forget each other: then a write is missed, none is invented.
+// The line and its last writer. Two lines in one entry overwrite each other: then a write is missed, but none is invented.
 static _Atomic uint64_t lines[1 << 20];
 
-// The address of a piece of memory and who allocated it, as above.
+// The address of a piece of memory and the thread that allocated it, as above.
 static _Atomic uint64_t owners[1 << 20];
 
 static _Atomic uint64_t threads;
@@ -121,7 +121,7 @@ static const void *count_of(const void *object) {
     return bits >> 62 == 3 ? (const char *)((bits & ~(3ull << 62)) << 3) + 16 : (const char *)object + 8;
 }
 
-// An immortal object has bit 63 alone of the two.
+// An immortal object has only bit 63 of the two.
 static bool is_counted(const void *object) { return references(object) >> 62 != 2; }
 
 static void changed(const void *count) {
@@ -140,7 +140,7 @@ static void changed(const void *count) {
         return __real_##name(__VA_ARGS__); \
     }
 
-// Looked at before: a release may be the last one.
+// Read before: a release may be the last one.
 #define RELEASE(name, parameters, ...) \
     extern void __real_##name parameters; \
     __attribute__((preserve_most)) void __wrap_##name parameters { \
@@ -209,7 +209,7 @@ long __wrap_syscall(long number, ...) {
     return __real_syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
-// Memory. What C libraries that are linked dynamically allocate for themselves is not seen.
+// Memory. Allocations inside dynamically linked C libraries are not seen.
 
 static _Atomic uint64_t *owner(const void *memory) {
     return &owners[((uint64_t)(uintptr_t)memory >> 4) * 0x9e3779b97f4a7c15u >> 44];

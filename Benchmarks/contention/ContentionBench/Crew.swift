@@ -3,17 +3,17 @@ import Glibc
 import Synchronization
 import SystemSupport
 
-/// Threads that make requests, and what is counted meanwhile.
+/// Threads that make requests, and the counts meanwhile.
 struct Crew {
     let threads: Int
-    /// Of each thread.
+    /// The number of requests of each thread.
     let requests: Int
-    /// Counts the server's threads too, where requests are theirs.
+    /// True to count the server's threads, too, if they do the requests.
     var everyThread = false
 
-    /// The order in which threads make their steps.
+    /// The order in which threads take their steps.
     enum Order {
-        /// One step at a time, each by the next thread: what is counted is the same in every run.
+        /// One step at a time, each by the next thread: the counts are equal in every run.
         case inTurn
         /// As they come.
         case atOnce
@@ -25,18 +25,18 @@ struct Crew {
     /// threads make theirs.
     typealias Request = @Sendable (_ thread: Int, _ others: () -> Void) -> Void
 
-    /// For one request.
+    /// The counts for one request.
     struct Counts: Equatable {
         let moved, movedCounts, atomic, foreignFrees, failed, taken, futex: Double
     }
 
-    /// True if this program was compiled so that anything is counted.
+    /// True if this program was compiled with counting.
     static var countsWork: Bool {
         shared_writes_reset()
         shared_writes_count_here(true)
         let calls = probe.wrappingAdd(1, ordering: .relaxed).newValue
         shared_writes_count_here(false)
-        // Its value is looked at, too: a number that nobody reads would not be written.
+        // The value is read, too: a number that is never read would not be written.
         return calls > 0 && shared_writes_total(SHARED_WRITES_ATOMIC) > 0
     }
 
@@ -73,7 +73,7 @@ struct Crew {
         }
     }
 
-    /// Has every thread make its requests.
+    /// Runs the requests of all threads.
     func run(_ order: Order, _ request: @escaping Request) -> Counts {
         let progress = Progress(threads: threads)
         shared_writes_reset()
@@ -89,7 +89,7 @@ struct Crew {
         shared_writes_reset_counts()
         shared_writes_give_way(order == .meeting)
         progress.hasBegun.store(true, ordering: .sequentiallyConsistent)
-        // A processor for those who work.
+        // Leave a processor to the working threads.
         while progress.ended.load(ordering: .sequentiallyConsistent) < threads { usleep(1000) }
         shared_writes_count_everywhere(false)
         shared_writes_give_way(false)
@@ -97,11 +97,11 @@ struct Crew {
     }
 
     private func work(_ number: Int, _ order: Order, _ progress: Progress, _ request: Request) {
-        // A client of the server's is no part of it.
+        // A client is not part of the server.
         if everyThread { shared_writes_leave_out() }
         let takesTurns = order == .inTurn
         for round in -3..<requests {
-            // What only the first requests do (a chain's node, a task's memory) is forgotten.
+            // Discard the work of only the first requests (a chain's node, a task's memory).
             if round == 0 {
                 progress.ready.add(1, ordering: .sequentiallyConsistent)
                 while !progress.hasBegun.load(ordering: .sequentiallyConsistent) { usleep(100) }

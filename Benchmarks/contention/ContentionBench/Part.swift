@@ -8,16 +8,16 @@ import SystemSupport
 /// A part of the daemon that all requests share.
 struct Part: Sendable {
     let name: String
-    /// Counts all threads: the part has some of its own.
+    /// True to count all threads: the part has threads of its own.
     var everyThread = false
-    /// Makes a request, for so many threads.
+    /// Makes a request function for a number of threads.
     let request: @Sendable (_ threads: Int) -> Crew.Request
 
     static func all() throws -> [Part] {
         [limiter, pool, metrics, bodies, decoding, try loops(1), try loops(4)]
     }
 
-    /// A request's head, its slot, and the slot's end. There are slots for all: what waits is counted elsewhere.
+    /// A request's head, its slot, and the release of the slot. There are enough slots: waiting is counted elsewhere.
     private static let limiter = Part(name: "limiter") { threads in
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(limit: threads, overloadTarget: .milliseconds(400)))
@@ -30,7 +30,7 @@ struct Part: Sendable {
         }
     }
 
-    /// An infer request, and back.
+    /// Takes an infer request from the pool and returns it.
     private static let pool = Part(name: "pool of infer requests") { threads in
         let pool = RequestPool((0..<threads).map { _ in IdleRequest() }, waiters: threads)
         return { _, others in
@@ -100,7 +100,7 @@ struct Part: Sendable {
     }
 }
 
-/// Answers with nothing, by a task.
+/// Sends an empty answer from a task.
 private struct Echo: HTTPResponder {
     func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission {
         .accept(maxBytes: 1 << 20) { _ in HTTPResponse(status: .ok) }

@@ -3,14 +3,14 @@ import Glibc
 import Synchronization
 import SystemSupport
 
-/// Checks the counting itself, on things whose counts are known.
+/// Checks the counting itself, on operations with known counts.
 enum SelfCheck {
     private final class Shared: Sendable {
         let number = Atomic<Int>(0)
         let lock = Mutex(0)
     }
 
-    /// Numbers that have a line each.
+    /// Numbers with a cache line each.
     private final class Lines: Sendable {
         private struct Line: ~Copyable {
             let number = Atomic<Int>(0)
@@ -38,7 +38,7 @@ enum SelfCheck {
 
     private static var cases: [Case] {
         let (shared, lines) = (Shared(), Lines(64))
-        // Kept for good: only its count is looked at.
+        // Never freed: only its reference count is used.
         let box = Unmanaged.passRetained(Shared())
         let blocks = Blocks()
         return [
@@ -66,7 +66,7 @@ enum SelfCheck {
             },
             Case(name: "a reference, and others between", alone: [0, 0, 2, 0, 0], shared: [2, 2, 2, 0, 0]) {
                 _, others in
-                // Without others between, neither would be left of the two.
+                // Without other operations in between, the compiler would remove both.
                 _ = box.retain()
                 others()
                 box.release()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A blocking connection that is kept: its thread makes one request after the other.
+/// A blocking keep-alive connection, on which a thread makes one request after the other.
 final class SocketClient: Sendable {
     private let descriptor: Int32
     private static let text = Array("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx".utf8)
@@ -23,7 +23,7 @@ final class SocketClient: Sendable {
         close(descriptor)
     }
 
-    /// The answer has no content: it ends with its head, and comes whole.
+    /// The answer has no content: it ends with its head, and arrives at once.
     func request() {
         precondition(Self.text.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, 0) } == Self.text.count)
         var answer = [UInt8](repeating: 0, count: 1024)

@@ -1,6 +1,6 @@
 import Glibc
 
-// Prints what a request costs others when 1 to 64 threads make requests: writes to shared lines, failed
+// Prints the cost of a request for other threads when 1 to 64 threads make requests: writes to shared lines, failed
 // compare-exchanges, locks that are taken, futex calls. Markdown.
 // usage: contentionbench [REQUESTS]     of each thread; 40 by default
 
@@ -25,7 +25,7 @@ for part in try Part.all() {
     for threads in [1, 2, 4, 8, 16, 32, 64] {
         let request = part.request(threads)
         let crew = Crew(threads: threads, requests: requests, everyThread: part.everyThread)
-        // The server's own threads take no turns, and are not held up.
+        // The server's own threads are not scheduled in turns.
         let most = crew.run(part.everyThread ? .atOnce : .inTurn, request)
         let meeting = part.everyThread ? most : crew.run(.meeting, request)
         let cells = [

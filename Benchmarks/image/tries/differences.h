@@ -1,4 +1,4 @@
-// How far pixels, and the tensors that are made of them, are from each other: for jpeg-tries.
+// Differences of pixels, and of the tensors made from them: for jpeg-tries.
 #pragma once
 
 #include <string.h>

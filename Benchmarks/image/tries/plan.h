@@ -1,4 +1,4 @@
-// Files, and what of a picture Ocelli decodes: for jpeg-tries.
+// Files, and the part of a picture that Ocelli decodes: for jpeg-tries.
 #pragma once
 
 #include <math.h>

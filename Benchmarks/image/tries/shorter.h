@@ -1,4 +1,4 @@
-// Copies of a JPEG that lack what is not needed: for jpeg-tries.
+// Copies of a JPEG without the parts that are not needed: for jpeg-tries.
 #pragma once
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@ import SystemSupport
 ///     modelbench memory MODEL LIMIT COUNT PICTURE...  the peak of memory while COUNT pictures are predicted; LIMIT 0: none
 ///     modelbench rounds MODEL SECONDS                 a round of predictions for each line of standard input
 ///     modelbench answers MODEL PICTURE...             a prediction for each line of standard input: a number and a picture's index
-///     modelbench batch MODEL ROUNDS                   batches of 1 to 16 in one inference, beside concurrent singles
+///     modelbench batch MODEL ROUNDS                   batches of 1 to 16 in one inference, compared with concurrent singles
 ///
 /// Models run as the daemon runs them by default: the throughput hint, f32, a thread and a stream for each processor.
 @main
@@ -193,7 +193,7 @@ enum ModelBench {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("modelbench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.copyItem(atPath: path, toPath: folder.path)
-        // What was copied may be read-only, as its original is.
+        // A copy may be read-only like its original.
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
         let file = folder.appendingPathComponent("model.json")
         guard var manifest = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any] else {

@@ -1,7 +1,7 @@
 import Observations
 
-// One decoding of masks or points, so many times. usage: observationsinstructions CASE COUNT; without arguments the names of the cases.
-// Prints what was found as one number: two versions that find the same print the same.
+// Decodes masks or points, COUNT times. usage: observationsinstructions CASE COUNT; without arguments the names of the cases.
+// Prints a checksum of the results: two versions with equal results print equal numbers.
 
 /// Numbers that look like a model's: waves of another length in each channel, and a little noise.
 func values(_ shape: [Int], channels: Int, isFirst: Bool, height: Int, width: Int, scale: Float) -> [Float] {

@@ -1,11 +1,11 @@
 import FlowControl
 
-/// A model, by its time and what it can answer.
+/// A model, by its time and capacity.
 struct SimulatedModel {
     let name: String
     let serviceSeconds: Double
 
-    /// The two of the measurements: MobileNetV2 over HTTP, and the model of the other tables.
+    /// The two models of the measurements: MobileNetV2 over HTTP, and the model of the other tables.
     static let all = [
         SimulatedModel(name: "494/s", serviceSeconds: 2 / 494.0), SimulatedModel(name: "111/s", serviceSeconds: 0.018),
     ]
@@ -21,7 +21,7 @@ struct SimulatedModel {
     }
 }
 
-/// Outcomes of the same load with several seeds.
+/// The outcomes of one load with several seeds.
 private struct Outcomes {
     let all: [Outcome]
 
@@ -51,7 +51,7 @@ func printJustAbove(seed: UInt64) {
 
 private let bothPolicies = ["32 wait", "default"]
 
-/// Connections, the seconds over which they begin, and for which each thinks.
+/// The number of connections, the time over which they start, and the think time of each, in seconds.
 private let closedLoops: [(Int, Double, Double)] = [
     (64, 0.05, 0.001), (64, 3, 0.001), (100, 0.05, 0.001), (100, 3, 0.001), (200, 0.05, 0.001),
     (200, 1, 0.001), (200, 3, 0.001), (200, 5, 0.001), (200, 20, 0.001), (250, 0.05, 0.001), (250, 1, 0.001),

@@ -3,7 +3,7 @@ import Glibc
 /// The behaviour of clients, and the speed of the model.
 struct Load {
     var name: String
-    /// Open loop: requests a second, whatever becomes of them.
+    /// Open loop: requests per second, independent of their outcomes.
     var rate = 0.0
     /// Open loop: true if requests come at equal intervals, as those of `Benchmarks/inference/openloop.c`; else at
     /// random (Poisson).
@@ -14,9 +14,9 @@ struct Load {
     var patience = 2.0
     /// Open loop: the seconds within which an answer counts.
     var wanted = 0.5
-    /// Closed loop: connections, each of which sends its next request when it has its answer, and leaves never.
+    /// Closed loop: the number of connections. Each sends its next request when it has the answer, and never disconnects.
     var closedClients = 0
-    /// In what time the closed loop's clients begin.
+    /// Closed loop: the seconds over which the clients start.
     var rampSeconds = 0.05
     /// Closed loop: the seconds between an answer and the client's next request.
     var thinkSeconds = 0.001
@@ -26,7 +26,7 @@ struct Load {
     var volley = 0
     var volleysAt: [Double] = [0]
     var seconds = 30.0
-    /// Predictions side by side, and how long one takes in the mean.
+    /// The number of concurrent predictions, and the mean time of one.
     var streams = 2, serviceSeconds = 0.018
     /// The share of requests that take five times as long.
     var largeShare = 0.0
@@ -34,9 +34,9 @@ struct Load {
     var unsteadiness = 0.0
 
     var capacity: Double { Double(streams) / serviceSeconds }
-    /// Requests that come before are load, but are not counted.
+    /// Requests that arrive earlier are load, but are not counted.
     var countedFrom = 0.0
-    /// The seconds for which requests come that are counted.
+    /// The seconds for which arriving requests are counted.
     var loadSeconds: Double { min(seconds, arrivalSeconds) - countedFrom }
 
     func isBurst(_ now: Double) -> Bool { now.truncatingRemainder(dividingBy: burstPeriod) < burstSeconds }
@@ -61,7 +61,7 @@ struct Outcome {
     var refusalDelays: [Double] = []
     /// The state every quarter of a second.
     var samples: [Sample] = []
-    /// Requests of each volley that were answered.
+    /// The number of answered requests of each volley.
     var answeredOfVolleys: [Int] = []
     var latencies: [Double] = []
     var seconds = 0.0, capacity = 0.0
@@ -81,7 +81,7 @@ struct Outcome {
         return values.sorted()[min(Int(q * Double(values.count)), values.count - 1)]
     }
 
-    /// Answers in time, of those that were possible: the capacity, or the load where that is less.
+    /// The share of answers in time among the possible ones: the capacity, or the load if that is less.
     var goodput: Double { Double(inTime) / min(capacity * seconds, Double(arrived)) }
 }
 
@@ -106,7 +106,7 @@ struct SplitMix {
     mutating func exponential(mean: Double) -> Double { -mean * log(1 - uniform(0...0.999_999_999)) }
 }
 
-/// Events by their time: a binary heap.
+/// A binary heap of events by time.
 struct EventQueue<Event> {
     private var heap: [(at: Double, order: Int, event: Event)] = []
     private var order = 0

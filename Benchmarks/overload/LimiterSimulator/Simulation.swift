@@ -11,11 +11,11 @@ struct Simulation {
     enum Event {
         /// The next request of the open loop.
         case arrival
-        /// One of a volley's.
+        /// A request of a volley.
         case shot(volley: Int)
         /// A client of the closed loop sends its next request.
         case turn
-        /// A client has waited for as long as it does.
+        /// The patience of a client has ended.
         case impatience(Int)
         case served(Int)
         case timer(TimerRequest)

@@ -1,7 +1,7 @@
 import FlowControl
 import FoundationEssentials
 
-// Prints how the limiter's policies serve loads from 0.5 to 20 times the capacity, as Markdown, and then what happens
+// Prints how the limiter's policies serve loads from 0.5 to 20 times the capacity, as Markdown, and then the behavior
 // just above the capacity. Simulated time: seconds.
 // usage: limitersim [SEED [all|just-above]]
 

@@ -1,18 +1,18 @@
 import Foundation
 import Teaching
 
-// Measures what teaching does with embeddings.
+// Measures teaching with embeddings.
 // usage: teachbench accuracy FOLDER NAME DRAWS [auto] | cost METHOD CLASSES EACH DIMENSION
 //
 // FOLDER has NAME.npy (float32, [pictures, dimension]) and NAME.txt (the class of each, one a line). A line of JSON for each measurement.
-// "auto" leaves out the methods that are compared with it.
+// "auto" omits the methods that are compared with it.
 
 func fail(_ reason: String) -> Never {
     FileHandle.standardError.write(Data("teachbench: \(reason)\n".utf8))
     exit(1)
 }
 
-/// Numbers that depend on the seed alone.
+/// Random numbers that depend only on the seed.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
@@ -57,7 +57,7 @@ struct Pool {
         self.rows = labels.map { rows[$0] ?? [] }
     }
 
-    /// Some classes with so many examples each, and what is left of them.
+    /// Some classes with a number of examples each, and their other pictures.
     func draw(
         _ classes: [Int], each: Int, _ random: inout SplitMix
     ) -> (set: ExampleSet, rest: [(row: [Float], label: Int)]) {
@@ -229,7 +229,7 @@ func measureCost(classes: Int, each: Int, dimension: Int, method: TeachingMethod
     times.sort()
     answers.sort()
     let memory = residentBytes() - before
-    // What nobody waits for, and what rewrites the journal.
+    // The work in the background, and the rewriting of the journal.
     let testing = try milliseconds(clock.measure { try model.evaluate(time: 0) })
     let forgetting = try milliseconds(clock.measure { try model.forget(first.id) })
     line([

@@ -1,7 +1,7 @@
-// The part of ONNX Runtime's C API that Ocelli uses, declared from its documented ABI, and the library opened at run time.
+// The part of ONNX Runtime's C API that Ocelli uses, declared from its documented ABI. The library is opened at run time.
 //
-// The API is one table of pointers to functions that later versions only add to: a function is known by its place. A status of NULL is
-// success; any other is to be released. Names are those of the API, in the form of C.
+// The API is a table of function pointers, which later versions only append to: a function is identified by its index. A status of
+// NULL means success; any other must be released. Names are those of the API, in C style.
 #ifndef CONNXRUNTIME_H
 #define CONNXRUNTIME_H
 
@@ -11,12 +11,12 @@
 
 #pragma clang assume_nonnull begin
 
-/// The table of functions. The library's, and there as long as the process is.
+/// The table of functions. It belongs to the library, and is valid as long as the process runs.
 typedef struct {
     const void *_Nullable function[1];
 } ort_api;
 
-// What the library keeps behind pointers.
+// Opaque types of the library.
 typedef struct OrtStatus ort_status;
 typedef struct OrtEnv ort_env;
 typedef struct OrtSessionOptions ort_session_options;
@@ -32,18 +32,18 @@ typedef struct OrtAllocator ort_allocator;
 typedef struct OrtArenaCfg ort_arena_cfg;
 typedef struct OrtCUDAProviderOptionsV2 ort_cuda_options;
 
-/// The oldest version of the API that has all that is declared here: library 1.18.
+/// The oldest API version with all functions declared here: library 1.18.
 enum { ort_api_version = 18 };
 
-/// Opens a library. Never closed again: it cannot be unloaded while it has threads.
+/// Opens a library. It is never closed: it cannot be unloaded while it has threads.
 /// - Parameters:
-///   - version: receives its version, the library's own memory.
-///   - reason: receives, in at most `size` bytes, why it cannot be used.
+///   - version: receives the library's version, in memory of the library.
+///   - reason: receives the reason why it cannot be used, in at most `size` bytes.
 /// - Returns: its table; NULL if it cannot be used.
 const ort_api *_Nullable ort_open(
     const char *path, const char *_Nullable *_Nonnull version, char *reason, size_t size);
 
-/// The file that a function of this process is in; NULL if it is not known.
+/// The path of the file that contains a function of this process; NULL if it is not known.
 const char *_Nullable ort_file_with(const void *function);
 
 /// True if the system has a locale.
@@ -82,7 +82,7 @@ bool ort_has_locale(const char *name);
         ORT_CALL(place, void, (A *_Nullable), (a));                             \
     }
 
-// Pointers that are filled in.
+// Output pointers.
 #define ORT_OUT(type) type *_Nullable *_Nonnull
 
 // Status.
@@ -94,13 +94,13 @@ static inline const char *ort_message(const ort_api *api, const ort_status *stat
 }
 ORT_RELEASE(93, status, ort_status)
 
-// Environment: one for the process.
+// Environment: one per process.
 ORT_3(3, create_env, int32_t, const char *, ORT_OUT(ort_env))
 ORT_3(144, create_and_register_allocator, ort_env *, const ort_memory_info *, const ort_arena_cfg *)
 ORT_4(164, create_arena_cfg, const char *const _Nullable *_Nonnull, const size_t *, size_t, ORT_OUT(ort_arena_cfg))
 ORT_RELEASE(157, arena_cfg, ort_arena_cfg)
 
-// Options of a session.
+// Session options.
 ORT_1(10, create_session_options, ORT_OUT(ort_session_options))
 ORT_2(14, enable_profiling, ort_session_options *, const char *)
 ORT_2(23, set_optimization_level, ort_session_options *, int32_t)
@@ -128,7 +128,7 @@ ORT_4(37, output_name, const ort_session *, size_t, ort_allocator *, ORT_OUT(cha
 ORT_3(110, end_profiling, ort_session *, ort_allocator *, ORT_OUT(char))
 ORT_RELEASE(95, session, ort_session)
 
-// A run. The flag that ends it may be set by any thread, and stays set.
+// Runs. The terminate flag may be set by any thread, and stays set.
 ORT_1(39, create_run_options, ORT_OUT(ort_run_options))
 ORT_1(46, set_terminate, ort_run_options *)
 ORT_1(47, unset_terminate, ort_run_options *)

@@ -1,18 +1,18 @@
-// The inner loops of resampling, compiled for the baseline of the architecture and, on x86-64, for AVX2 and VNNI too; which
-// one runs is found out at run time. Swift has SIMD types, but no way to compile one function for another processor, nor the
-// instructions that multiply 16-bit numbers and add pairs of products.
+// The inner loops of resampling, compiled for the baseline of the architecture and, on x86-64, also for AVX2 and VNNI; selected at
+// run time. Swift has SIMD types, but cannot compile a function for another processor, and lacks the instructions that multiply
+// 16-bit numbers and add pairs of products.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// Fraction bits of a factor.
+/// The number of fraction bits of a factor.
 enum { CRESAMPLE_PRECISION = 22 };
 
 /// A factor in halves is `high * 2^CRESAMPLE_LOW_BITS + low`, with `low` not negative.
 enum { CRESAMPLE_LOW_BITS = 15 };
 
-/// For which processors a loop was compiled, each asking for more than the one before. All give the same bytes.
+/// The processors that a loop is compiled for, each level requiring more than the previous one. All give equal bytes.
 typedef enum cresample_level {
     CRESAMPLE_PORTABLE,
     CRESAMPLE_AVX2,
@@ -20,10 +20,10 @@ typedef enum cresample_level {
     CRESAMPLE_VNNI,
 } cresample_level;
 
-/// The most that this processor can do.
+/// The highest level that this processor supports.
 cresample_level cresample_best(void);
 
-/// Factors are kept in groups of so many: the high halves of a group, then the low ones.
+/// The number of factors in a group: the high halves of a group precede its low halves.
 enum {
     /// For rows of pixels of 4 bytes.
     CRESAMPLE_PIXEL_GROUP = 4,
@@ -33,7 +33,7 @@ enum {
     CRESAMPLE_ROW_GROUP = 2,
 };
 
-/// Weights of one axis. Each output has `taps` factors, whole groups, of which those not needed are 0; `outputs` is a multiple of 4.
+/// The weights of one axis. Each output has `taps` factors, in whole groups padded with 0; `outputs` is a multiple of 4.
 typedef struct cresample_weights {
     /// The first source pixel of each output.
     const int32_t *starts;
@@ -42,30 +42,30 @@ typedef struct cresample_weights {
     size_t outputs;
 } cresample_weights;
 
-/// A row of outputs of a row of pixels of 4 bytes. Reads `taps` pixels from each start on.
+/// Computes a row of outputs from a row of pixels of 4 bytes. Reads `taps` pixels from each start on.
 void cresample_horizontal(
     cresample_level level, const cresample_weights *weights, const uint8_t *source, uint8_t *destination);
 
-/// The same for pixels of one byte.
+/// Computes a row of outputs from a row of pixels of one byte. Reads `taps` pixels from each start on.
 void cresample_horizontal_gray(
     cresample_level level, const cresample_weights *weights, const uint8_t *source, uint8_t *destination);
 
-/// Some rows of a ring: `count` of them, from row `first` on.
+/// Consecutive rows in a ring: `count` rows from row `first` on.
 typedef struct cresample_rows {
     const uint8_t *ring;
-    /// Bytes from row to row: a multiple of 32.
+    /// The distance between rows in bytes: a multiple of 32.
     size_t stride;
-    /// Rows of the ring.
+    /// The number of rows in the ring.
     size_t capacity;
     size_t first;
     size_t count;
 } cresample_rows;
 
-/// `bytes` sums over rows, with a factor for each; that of a row that is not there is 0. Works on 32 bytes at a time: `destination`
-/// has room for `bytes` rounded up to that.
+/// Computes `bytes` sums over rows, with a factor for each row; the factor of a missing row is 0. Works on 32 bytes at a time:
+/// `destination` must have room for `bytes` rounded up to that.
 void cresample_vertical(
     cresample_level level, const cresample_rows *rows, const int16_t *halves, size_t bytes, uint8_t *destination);
 
-/// Pixels of 4 bytes without their fourth one, in this order or `reversed`: 3 * `count` bytes, and no other is written.
+/// Copies pixels of 4 bytes without their fourth byte, in this order or `reversed`: writes exactly 3 * `count` bytes.
 void cresample_pack(
     cresample_level level, const uint8_t *pixels, size_t count, int reversed, uint8_t *destination);

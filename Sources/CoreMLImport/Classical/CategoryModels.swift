@@ -1,4 +1,4 @@
-/// The categories that a model knows, with their places in the order of the file.
+/// The categories of a model and the index of each, in the order of the file.
 struct CategoryList: Sendable {
     let categories: [Category]
     private let places: [Category: Int]
@@ -7,20 +7,20 @@ struct CategoryList: Sendable {
         categories = try ClassifierOutputs.labels(message, strings: strings, integers: integers)
         guard !categories.isEmpty else { throw Problem("has no categories") }
         var places: [Category: Int] = [:]
-        // Of equals the first.
+        // Of duplicates, the first one counts.
         for (place, category) in categories.enumerated() where places[category] == nil { places[category] = place }
         self.places = places
     }
 
     func place(of category: Category) -> Int? { places[category] }
 
-    /// A few of the categories, for messages.
+    /// The first categories, as text for messages.
     var listed: String {
         let shown = categories.prefix(10).map { "\"\($0)\"" }.joined(separator: ", ")
         return categories.count > 10 ? shown + " and \(categories.count - 10) more" : shown
     }
 
-    /// The category that a value is: numbers count where they are whole.
+    /// The value as a category. A number is a category if it is an integer.
     func category(_ data: FeatureData?, feature: String) throws(EvaluationError) -> Category {
         switch (data, categories[0]) {
         case (.string(let text)?, .string): return .string(text)
@@ -68,7 +68,7 @@ struct OneHotEncoder: ClassicalModel {
     }
 }
 
-/// A dictionary as a vector, each number at its key's place; other keys are left out (DictVectorizer.proto).
+/// A dictionary as a vector: each number at the index of its key; unknown keys are ignored (DictVectorizer.proto).
 struct DictVectorizer: ClassicalModel {
     private let list: CategoryList
     var sampleCategory: Category? { list.categories.first }
@@ -102,7 +102,7 @@ struct DictVectorizer: ClassicalModel {
     }
 }
 
-/// A category as another one: strings as integers, or integers as strings (CategoricalMapping.proto).
+/// Maps a category to another one: strings to integers, or integers to strings (CategoricalMapping.proto).
 struct CategoricalMapping: ClassicalModel {
     private let map: [Category: Category]
     private let unknown: Category?

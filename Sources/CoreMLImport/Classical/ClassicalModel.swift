@@ -1,23 +1,23 @@
-/// A model that is evaluated here, in double precision: everything but networks and programs.
+/// A model that Ocelli evaluates itself, in double precision: every type but networks and programs.
 ///
-/// Pure: the same values give the same results, from any thread.
+/// Pure: equal inputs give equal outputs, on any thread.
 protocol ClassicalModel: Sendable {
-    /// Computes the outputs. Features that a caller left out are not in the table.
+    /// Computes the outputs. Omitted features are not in the table.
     func evaluate(_ inputs: FeatureTable) throws(EvaluationError) -> FeatureTable
 
-    /// Numbers that the inputs must have together; nil if any number will do.
+    /// The total number of numbers in the inputs; nil if any number is accepted.
     var inputCount: Int? { get }
 
-    /// The classes of a classifier, in the order of its probabilities; nil for other models.
+    /// The labels of a classifier, in the order of its probabilities; nil for other models.
     var labels: [Category]? { get }
 
     /// True if the model accepts missing numbers (NaN).
     var takesMissing: Bool { get }
 
-    /// Inputs that have a default in the model, and that its description need not name.
+    /// The inputs that have a default in the model and may be missing from its description.
     var defaultedInputs: [String] { get }
 
-    /// A category that the input may be, or have as a key; nil where no category is known to the model.
+    /// A category that the input accepts as value or key; nil if the model knows no categories.
     var sampleCategory: Category? { get }
 }
 
@@ -30,7 +30,7 @@ extension ClassicalModel {
 }
 
 extension FeatureType {
-    /// The numbers that a value holds; nil if that is open, or it holds no numbers.
+    /// The number of numbers in a value of this type; nil if it is open, or the type has no numbers.
     var numberCount: Int? {
         switch self {
         case .double, .int64: return 1
@@ -51,7 +51,7 @@ extension FeatureType {
 }
 
 extension [FeatureSpecification] {
-    /// The numbers that all of them hold; nil if one is open, or no numbers.
+    /// The number of numbers in all features together; nil if one is open or has no numbers.
     var numberCount: Int? {
         var sum = 0
         for feature in self {
@@ -63,7 +63,7 @@ extension [FeatureSpecification] {
 }
 
 extension InterfaceSpecification {
-    /// The one input of models that have one.
+    /// The input of a model that has exactly one.
     func onlyInput() throws(Problem) -> FeatureSpecification {
         guard inputs.count == 1, let input = inputs.first else {
             throw Problem("has \(inputs.count) inputs: expected one")
@@ -71,7 +71,7 @@ extension InterfaceSpecification {
         return input
     }
 
-    /// The one output of models that have one.
+    /// The output of a model that has exactly one.
     func onlyOutput() throws(Problem) -> FeatureSpecification {
         guard outputs.count == 1, let output = outputs.first else {
             throw Problem("has \(outputs.count) outputs: expected one")
@@ -79,7 +79,7 @@ extension InterfaceSpecification {
         return output
     }
 
-    /// The output for a regressor's value: the predicted feature, or the first output where none is named.
+    /// The output for a regressor's value: the predicted feature, or the first output if none is named.
     func regressorOutput() throws(Problem) -> FeatureSpecification {
         if let output = outputs.first(where: { $0.name == predictedFeatureName }) ?? outputs.first { return output }
         throw Problem("has no outputs")
@@ -102,14 +102,14 @@ struct NumberInputs: Sendable {
         self.inputs = inputs
     }
 
-    /// - Parameter count: how many numbers there must be.
+    /// - Parameter count: the expected number of numbers.
     func vector(_ table: FeatureTable, count: Int) throws(EvaluationError) -> [Double] {
         let vector = try vector(table)
         guard vector.count == count else { throw mistake("\(count) number\(count == 1 ? "" : "s")", vector.count) }
         return vector
     }
 
-    /// - Parameter least: how many numbers there must be at least.
+    /// - Parameter least: the minimum number of numbers.
     func vector(_ table: FeatureTable, least: Int) throws(EvaluationError) -> [Double] {
         let vector = try vector(table)
         guard vector.count >= least else { throw mistake("at least \(least) numbers", vector.count) }
@@ -127,7 +127,7 @@ struct NumberInputs: Sendable {
             case .double(let number): vector.append(number)
             case .int64(let number): vector.append(Double(number))
             case .array(let array): vector += array.values
-            // A missing value: trees know what to do with it.
+            // A missing value: trees handle NaN.
             case nil: vector.append(.nan)
             case let other?: throw EvaluationError("expected numbers, found \(other.kind)", feature: input.name)
             }
@@ -136,7 +136,7 @@ struct NumberInputs: Sendable {
     }
 }
 
-/// Turns the scores of a classifier's classes into its outputs: the best label, and the probabilities by label.
+/// Converts the scores of a classifier's classes to its outputs: the best label, and the probabilities by label.
 struct ClassifierOutputs: Sendable {
     let labels: [Category]
     private let label: String?
@@ -153,8 +153,8 @@ struct ClassifierOutputs: Sendable {
     }
 
     /// - Parameters:
-    ///   - scores: one for each label.
-    ///   - best: the index of the predicted label; nil for the greatest score, the first of equals.
+    ///   - scores: one score for each label.
+    ///   - best: the index of the predicted label; nil for the greatest score (of equal scores, the first).
     func table(_ scores: [Double], best: Int? = nil) -> FeatureTable {
         var table: FeatureTable = [:]
         let best = best ?? scores.indices.max { scores[$0] < scores[$1] || (scores[$0] == scores[$1] && $0 > $1) } ?? 0
@@ -163,7 +163,7 @@ struct ClassifierOutputs: Sendable {
         return table
     }
 
-    /// The labels of a classifier: a StringVector, or an Int64Vector.
+    /// The labels of a classifier, from a StringVector or an Int64Vector.
     static func labels(_ message: Message, strings: Int = 100, integers: Int = 101) throws(Problem) -> [Category] {
         try located("class labels") { () throws(Problem) in
             if let list = try message.message(strings) { return try list.strings(1).map(Category.string) }
@@ -172,7 +172,7 @@ struct ClassifierOutputs: Sendable {
     }
 }
 
-/// Numbers of a model must be numbers.
+/// Throws if a value is infinite or NaN.
 func requireFinite(_ values: [Double], _ what: String) throws(Problem) {
     if let index = values.firstIndex(where: { !$0.isFinite }) {
         throw Problem("\(what)[\(index)] is \(values[index]): expected a finite number")

@@ -1,5 +1,6 @@
 extension FeatureType {
-    /// A value as the type that the description declares: a model's numbers go into an array, or come out of one.
+    /// Converts a value to the type that the description declares: between types of numbers, and between a number and
+    /// an array of one number.
     func coerced(_ data: FeatureData, feature: String) throws(EvaluationError) -> FeatureData {
         switch (self, data) {
         case (.double, .double), (.int64, .int64), (.string, .string), (.dictionary, .dictionary), (.image, .image),
@@ -27,7 +28,8 @@ extension FeatureType {
 }
 
 extension ArrayFeature {
-    /// The array in the declared shape, where it has as many elements, and with the precision of the declared type.
+    /// The array with the precision of the declared type, and in the declared shape if that has the same number of
+    /// elements.
     func coerced(_ array: NumberArray) -> NumberArray {
         var result = array
         let shape = extents.compactMap { $0 }

@@ -1,14 +1,14 @@
-/// A value that goes into or comes out of a model that is evaluated here, not by the engine.
+/// An input or output value of a model that Ocelli evaluates itself.
 package enum FeatureData: Sendable, Hashable {
     case double(Double)
     case int64(Int64)
     case string(String)
     case array(NumberArray)
     case dictionary(CategoryNumbers)
-    /// A picture that the caller holds: its number is the caller's.
+    /// A picture of the caller, by a number that the caller chooses.
     case image(Int)
 
-    /// The name of the kind of value, for messages.
+    /// The kind of value, for messages.
     package var kind: String {
         switch self {
         case .double: "a number"
@@ -26,23 +26,23 @@ package typealias FeatureTable = [String: FeatureData]
 
 /// Numbers with the extents of their axes, in row-major order.
 package struct NumberArray: Sendable, Hashable {
-    /// The extents; their product is the number of values.
+    /// The extents; their product equals the number of values.
     package var shape: [Int]
     package var values: [Double]
 
-    /// - Parameter shape: its product must be the number of values; nil for a vector.
+    /// - Parameter shape: its product must equal the number of values; nil makes a vector.
     package init(_ values: [Double], shape: [Int]? = nil) {
         self.values = values
         self.shape = shape ?? [values.count]
     }
 }
 
-/// The name of a class or a category: in every model all of them are strings, or all are integers.
+/// The name of a class or a category. Within one model, all are strings or all are integers.
 package enum Category: Sendable, Hashable, CustomStringConvertible {
     case string(String)
     case int64(Int64)
 
-    /// As text: a string itself, an integer in decimal.
+    /// The string itself, or the integer in decimal.
     package var description: String {
         switch self {
         case .string(let text): text
@@ -58,10 +58,10 @@ package enum Category: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Numbers by category, in the order in which a model or a client lists them.
+/// Numbers by category, in the order of the model or of the request.
 package struct CategoryNumbers: Sendable, Hashable {
     package var keys: [Category]
-    /// As many as there are keys.
+    /// One value for each key.
     package var values: [Double]
 
     package init(keys: [Category], values: [Double]) {
@@ -70,8 +70,7 @@ package struct CategoryNumbers: Sendable, Hashable {
     }
 }
 
-/// The reason why values cannot be computed: the feature, and what is wrong with it. The client's mistake, where the
-/// feature is an input.
+/// A feature with a value that cannot be used, and the reason. If the feature is an input, the client made the mistake.
 package struct EvaluationError: Error, Sendable, Hashable, CustomStringConvertible {
     package var feature: String
     package var reason: String

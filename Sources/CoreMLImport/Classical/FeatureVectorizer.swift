@@ -1,4 +1,4 @@
-/// Puts features behind each other in one vector (FeatureVectorizer.proto).
+/// Concatenates features into one vector (FeatureVectorizer.proto).
 struct FeatureVectorizer: ClassicalModel {
     private let columns: [(name: String, count: Int)]
     private let output: FeatureSpecification
@@ -33,7 +33,7 @@ struct FeatureVectorizer: ClassicalModel {
             case .double(let number) where count == 1: vector.append(number)
             case .int64(let number) where count == 1: vector.append(Double(number))
             case .array(let array) where array.values.count == count: vector += array.values
-            // Sparse: the keys are places, and what is not named is zero.
+            // Sparse: keys are indices; missing keys are zero.
             case .dictionary(let numbers): vector += try dense(numbers, count: count, name: name)
             case nil: vector += [Double](repeating: .nan, count: count)
             case let other?:

@@ -1,6 +1,6 @@
-/// Rows of weights and one offset for each (GLMRegressor.proto, GLMClassifier.proto: `weights`, `offset`).
+/// A matrix of weights with one offset for each row (GLMRegressor.proto, GLMClassifier.proto: `weights`, `offset`).
 struct LinearRows: Sendable {
-    /// Row by row.
+    /// Row-major.
     private let weights: [Double]
     private let offsets: [Double]
     let columns: Int
@@ -31,7 +31,7 @@ struct LinearRows: Sendable {
         self.offsets = offsets.isEmpty ? [Double](repeating: 0, count: rows) : offsets
     }
 
-    /// - Parameter vector: as many numbers as there are columns.
+    /// - Parameter vector: one number for each column.
     func callAsFunction(_ vector: [Double]) -> [Double] {
         offsets.indices.map { row in
             var sum = 0.0
@@ -41,7 +41,7 @@ struct LinearRows: Sendable {
     }
 }
 
-/// A generalized linear model that gives numbers (GLMRegressor.proto).
+/// A generalized linear model that predicts numbers (GLMRegressor.proto).
 struct GLMRegressor: ClassicalModel {
     private let rows: LinearRows
     private let transform: Transform
@@ -115,7 +115,7 @@ struct GLMClassifier: ClassicalModel {
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
         let sums = rows(try inputs.vector(table, count: rows.columns))
         if sums.count == 1, outputs.labels.count == 2 {
-            // The complement by symmetry, not by subtraction: it keeps its digits near 1.
+            // Computed by symmetry, not as 1 - p, which loses digits near 1.
             return outputs.table([probability(-sums[0]), probability(sums[0])])
         }
         switch encoding {

@@ -1,7 +1,8 @@
-/// Replaces values that are missing (Imputer.proto).
+/// Replaces missing values (Imputer.proto).
 struct Imputer: ClassicalModel {
     private let replacement: Replacement
-    /// The value that stands for a missing one; nil for the type's own: NaN, the greatest integer, the empty string.
+    /// The value that marks a missing one; nil for the default of the type: NaN, the greatest integer, the empty
+    /// string.
     private let missing: FeatureData?
     private let input: FeatureSpecification, output: FeatureSpecification
     var takesMissing: Bool { true }
@@ -17,7 +18,7 @@ struct Imputer: ClassicalModel {
     init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         input = try description.onlyInput()
         output = try description.onlyOutput()
-        // Of a oneof the last field counts.
+        // Of several fields of a oneof, the last one counts.
         guard let field = message.fields.last(where: { (1...7).contains($0.number) }) else {
             throw Problem("has no imputed value")
         }
@@ -94,7 +95,7 @@ struct Imputer: ClassicalModel {
     }
 
     private func isMissing(_ value: Double) -> Bool {
-        // NaN is what a client left out, whatever number the file has for it.
+        // NaN marks values that the client omitted, whatever marker the file declares.
         switch missing {
         case .double(let missing)?: value.isNaN || value == missing
         case .int64(let missing)?: value.isNaN || value == Double(missing)

@@ -1,28 +1,29 @@
-/// The steps of one prediction, in order: a pipeline as a list, whose models find their inputs by the features' names.
+/// The steps of one prediction, in order: a pipeline flattened to a list, whose models find their inputs by feature
+/// name.
 ///
-/// The models of a pipeline within a pipeline see its inputs only, and leave nothing but its outputs behind: `enter`
-/// and `leave` mark its ends.
+/// A pipeline within a pipeline has its own features: its models see only its inputs, and only its outputs remain.
+/// `enter` and `leave` mark its ends.
 package struct ModelSteps: Sendable {
     package private(set) var steps: [Step] = []
-    /// The networks and programs that the engine computes, by the index that `run` has.
+    /// The networks and programs for the engine, by the index in `run`.
     package private(set) var graphs: [GraphStep] = []
 
     package enum Step: Sendable {
         case enter(inputs: [FeatureSpecification])
         case leave(outputs: [FeatureSpecification])
         case evaluate(ClassicalStep)
-        /// Runs a graph: by its index in `graphs`.
+        /// Runs a graph, by its index in `graphs`.
         case run(Int)
     }
 
-    /// A model that is evaluated here, with what it takes and gives.
+    /// A model that Ocelli evaluates itself, with its inputs and outputs.
     package struct ClassicalStep: Sendable {
         let model: any ClassicalModel
-        /// The classes of a classifier, in the order of its probabilities.
+        /// The labels of a classifier, in the order of its probabilities.
         package var labels: [Category]? { model.labels }
         let inputs: [FeatureSpecification], outputs: [FeatureSpecification]
 
-        /// Computes the outputs, in the types that the description declares.
+        /// Computes the outputs, converted to the declared types.
         package func callAsFunction(
             _ table: FeatureTable, thresholds: DetectorThresholds = DetectorThresholds()
         ) throws(EvaluationError) -> FeatureTable {
@@ -43,20 +44,20 @@ package struct ModelSteps: Sendable {
         }
     }
 
-    /// A network or a program within the steps.
+    /// A network or a program.
     package struct GraphStep: Sendable {
         package let specification: ModelSpecification
-        /// The step's place in the file.
+        /// The location of the model in the file.
         package let place: String
-        /// The images whose scale and bias belong to the graph, with the color space that they come in: what another
-        /// model of the file made, and pictures that several graphs take, each with a scale of its own.
+        /// The images that the graph itself must scale, with the color space in which they arrive: outputs of another
+        /// model of the file, and pictures that several graphs take with different scales.
         package fileprivate(set) var innerImages: [String: ImageFeature.ColorSpace] = [:]
     }
 
-    /// Pipelines within each other, at most; and models of a file, at most.
+    /// The maximum depth of nested pipelines, and the maximum number of models in a file.
     private static let deepest = 16, mostModels = 1_000
 
-    /// The steps of a file's model. Networks and programs are found, but left unread.
+    /// Lists the steps of a file. Networks and programs are not parsed.
     package init(_ specification: ModelSpecification) throws(ImportError) {
         var problems = ProblemCollector()
         var models = 0
@@ -65,7 +66,8 @@ package struct ModelSteps: Sendable {
         try problems.finish()
     }
 
-    /// Finds out for each image of a graph whether it is a picture of the client's that is scaled for this graph alone.
+    /// Fills `innerImages`: an image stays outside only if it is a picture of the client that one graph takes, in its
+    /// color space.
     private mutating func findInnerImages(_ description: InterfaceSpecification) {
         let pictures = description.inputs.imageSpaces
         var made: [String: ImageFeature.ColorSpace] = [:]
@@ -90,7 +92,7 @@ package struct ModelSteps: Sendable {
         }
     }
 
-    /// True if an input's numbers may be missing: an imputer or trees take it, with or without a vectorizer in front.
+    /// True if the input accepts missing numbers: an imputer or trees take it, directly or through a vectorizer.
     package func takesMissing(_ input: String) -> Bool {
         var name = input
         for case .evaluate(let step) in steps where step.inputs.contains(where: { $0.name == name }) {
@@ -101,7 +103,7 @@ package struct ModelSteps: Sendable {
         return false
     }
 
-    /// True if an input may be left out whatever the description says: every model that takes it has a default for it.
+    /// True if the input may be omitted even if the description requires it: every model that takes it has a default.
     package func hasDefault(_ input: String) -> Bool {
         var hasDefault = false
         for step in steps {
@@ -118,9 +120,9 @@ package struct ModelSteps: Sendable {
         return hasDefault
     }
 
-    /// The outputs of a detector, whose last model suppresses boxes that overlap: the outputs with the scores of each
-    /// class and with the boxes, [boxes, 4] of centre x and y, width and height as fractions of the picture; and the
-    /// names of the classes, if it has any.
+    /// The outputs of a detector, a file whose last model suppresses overlapping boxes: the output with the scores of
+    /// each class; the output with the boxes, [boxes, 4] of center x, center y, width and height as fractions of the
+    /// picture; and the names of the classes, empty if the file has no names.
     package var detections: (scores: String, boxes: String, classes: [Category])? {
         for step in steps.reversed() {
             switch step {
@@ -133,7 +135,7 @@ package struct ModelSteps: Sendable {
         return nil
     }
 
-    /// The numbers that inputs have where they are left out, where a model of the file says so, by name.
+    /// The default values of inputs, by name, as models of the file declare them.
     package var defaults: [String: Double] {
         var defaults: [String: Double] = [:]
         for case .evaluate(let step) in steps {
@@ -142,8 +144,8 @@ package struct ModelSteps: Sendable {
         return defaults
     }
 
-    /// A value that an input may have, for measurements: a category that a model knows, a dictionary with such a key;
-    /// else an empty string, or an empty dictionary. nil for numbers that may be any, arrays and pictures.
+    /// A valid value of an input, for measurements: a category that a model knows, or a dictionary with that key;
+    /// otherwise an empty string or dictionary. nil for numbers, arrays and pictures.
     package func sample(of feature: FeatureSpecification) -> FeatureData? {
         let category = steps.lazy.compactMap { step -> Category? in
             guard case .evaluate(let model) = step, model.inputs.contains(where: { $0.name == feature.name }) else {
@@ -246,8 +248,8 @@ package struct ModelSteps: Sendable {
 }
 
 extension [FeatureSpecification] {
-    /// The same, where tables that are not declared with two axes have any shape: one extent says nothing of their
-    /// rows.
+    /// The features, with any shape for those of `tables` that are not declared with two axes: one extent does not give
+    /// the number of rows.
     fileprivate func openingRows(of tables: [String]) -> [FeatureSpecification] {
         map { feature in
             guard tables.contains(feature.name), case .multiArray(var array) = feature.type, array.extents.count != 2
@@ -259,7 +261,7 @@ extension [FeatureSpecification] {
         }
     }
 
-    /// The color spaces of the images among them, by name.
+    /// The color spaces of the image features, by name.
     fileprivate var imageSpaces: [String: ImageFeature.ColorSpace] {
         var spaces: [String: ImageFeature.ColorSpace] = [:]
         for feature in self { if case .image(let image) = feature.type { spaces[feature.name] = image.colorSpace } }
@@ -268,7 +270,7 @@ extension [FeatureSpecification] {
 }
 
 extension ModelType {
-    /// The reason why models of the type cannot be computed here, and what would help.
+    /// The reason why models of this type cannot be evaluated, and a remedy.
     var refusal: String {
         switch self {
         case .visionFeaturePrint, .audioFeaturePrint, .soundAnalysisPreprocessing:

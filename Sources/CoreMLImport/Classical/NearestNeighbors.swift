@@ -1,13 +1,13 @@
-/// The classes of the samples that are nearest (NearestNeighbors.proto). Both kinds of index find the same samples.
+/// Classifies by the nearest samples (NearestNeighbors.proto). Both kinds of index give the same result.
 struct NearestNeighborsClassifier: ClassicalModel {
     private let width: Int
-    /// Row by row.
+    /// Row-major.
     private let samples: [Float]
-    /// For each sample the index of its class.
+    /// The index of the class of each sample.
     private let classes: [Int]
     private let neighbors: Int
     private let weighsByDistance: Bool
-    /// The class that is given where there are no samples.
+    /// The class to predict if there are no samples.
     private let fallback: Category?
     private let inputs: NumberInputs
     /// nil if there are no samples.
@@ -60,7 +60,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
 
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
         guard let outputs else {
-            // Never trained: no class has a probability.
+            // Not trained: no class has a probability.
             var table: FeatureTable = fallback.map { [labelName: $0.data] } ?? [:]
             if !probabilitiesName.isEmpty {
                 table[probabilitiesName] = .dictionary(CategoryNumbers(keys: [], values: []))
@@ -70,7 +70,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
         let vector = try inputs.vector(table, count: width)
         let nearest = nearest(to: vector)
         var votes = [Double](repeating: 0, count: outputs.labels.count)
-        // A sample at the very place decides alone, as 1/0 would.
+        // Samples at distance 0 decide, as an infinite weight would.
         let hits = nearest.filter { $0.distance == 0 }
         for found in weighsByDistance && !hits.isEmpty ? hits : nearest {
             votes[classes[found.sample]] += weighsByDistance && hits.isEmpty ? 1 / found.distance : 1
@@ -78,7 +78,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
         return outputs.table(Transforms.shares(votes))
     }
 
-    /// The nearest samples by the square of the Euclidean distance; of equals the first.
+    /// The nearest samples by squared Euclidean distance; of equal distances, the first samples.
     private func nearest(to vector: [Double]) -> [(distance: Double, sample: Int)] {
         var nearest: [(distance: Double, sample: Int)] = []
         for sample in classes.indices {
@@ -97,7 +97,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
 }
 
 extension Category: Comparable {
-    /// Integers by value, strings by their bytes; integers before strings.
+    /// Orders integers by value and strings by their bytes; integers come first.
     package static func < (a: Category, b: Category) -> Bool {
         switch (a, b) {
         case (.int64(let a), .int64(let b)): a < b

@@ -1,4 +1,4 @@
-/// The thresholds of a detector that a caller chooses; nil for those of the file, or of its inputs.
+/// The thresholds of a detector; nil uses the value of the file, or of its inputs.
 package struct DetectorThresholds: Sendable {
     package var confidence: Double?
     package var iou: Double?
@@ -9,21 +9,21 @@ package struct DetectorThresholds: Sendable {
     }
 }
 
-/// Keeps the best of boxes that overlap (NonMaximumSuppression.proto), as detectors' pipelines end.
+/// Keeps the best of overlapping boxes (NonMaximumSuppression.proto): the last step of a detector's pipeline.
 struct NonMaximumSuppression: ClassicalModel {
     private let confidence: String, coordinates: String
     private let confidenceOutput: FeatureSpecification, coordinatesOutput: FeatureSpecification
     private let iouInput: String, thresholdInput: String
     private let iou: Double, threshold: Double
-    /// The thresholds that a caller gives in place of those of the file and of the inputs.
+    /// The caller's thresholds, which override those of the file and of the inputs.
     private var chosen = DetectorThresholds()
     private let isPerClass: Bool
-    /// The names of the classes; empty if the file has none.
+    /// The names of the classes; empty if the file has no names.
     let classes: [Category]
-    /// The outputs with the scores of each class, and with the boxes that are kept.
+    /// The output with the scores of each class, and the output with the kept boxes.
     var outputs: (scores: String, boxes: String) { (confidenceOutput.name, coordinatesOutput.name) }
 
-    /// Boxes whose confidence reaches the threshold, at most: the time grows with their square.
+    /// The maximum number of boxes that reach the confidence threshold: the time grows with the square of it.
     private static let mostBoxes = 30_000
 
     init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
@@ -51,17 +51,17 @@ struct NonMaximumSuppression: ClassicalModel {
         coordinatesOutput = try output(try message.string(211), "coordinates")
     }
 
-    /// The thresholds. Exported detectors name them as inputs of their pipeline, and not as those of this model.
+    /// The inputs for the thresholds. Exported detectors declare them for the pipeline, but not for this model.
     var defaultedInputs: [String] { [iouInput, thresholdInput].filter { !$0.isEmpty } }
 
-    /// The same with thresholds that a caller chooses.
+    /// A copy with the caller's thresholds.
     func choosing(_ thresholds: DetectorThresholds) -> NonMaximumSuppression {
         var result = self
         result.chosen = thresholds
         return result
     }
 
-    /// The file's thresholds, by the names of the inputs that replace them.
+    /// The thresholds of the file, by the names of the inputs that override them.
     var defaults: [String: Double] {
         Dictionary([(iouInput, iou), (thresholdInput, threshold)].filter { !$0.0.isEmpty }) { first, _ in first }
     }
@@ -111,7 +111,8 @@ struct NonMaximumSuppression: ClassicalModel {
         ]
     }
 
-    /// The rows of the outputs: a declared number of boxes is filled up with zeros, or cut.
+    /// The number of rows of the outputs. If the description declares a number, the outputs are padded with zeros, or
+    /// truncated.
     private func rows(_ kept: Int) -> Int {
         for output in [confidenceOutput, coordinatesOutput] {
             guard case .multiArray(let array) = output.type else { continue }
@@ -121,7 +122,7 @@ struct NonMaximumSuppression: ClassicalModel {
                 let upper = range.upper < 0 ? Int.max : range.upper
                 return min(max(kept, min(range.lower, 1 << 20)), upper)
             case .shapes, .none:
-                // One extent for two axes, or none, says nothing of the boxes.
+                // A shape without two axes does not give the number of boxes.
                 if array.shape.count == 2, let fixed = array.extents.first ?? nil, (1...1 << 20).contains(fixed) {
                     return fixed
                 }
@@ -144,7 +145,7 @@ struct NonMaximumSuppression: ClassicalModel {
         }
     }
 
-    /// Intersection over union of two boxes, each x and y of its centre, width and height.
+    /// The intersection over union of two boxes, each of center x, center y, width and height.
     private static func overlap(_ boxes: [Double], _ a: Int, _ b: Int) -> Double {
         func side(_ axis: Int) -> Double {
             let low = max(

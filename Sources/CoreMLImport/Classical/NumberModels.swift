@@ -1,4 +1,4 @@
-/// (x + shift) * scale, one pair for all numbers or one for each (Scaler.proto).
+/// (x + shift) * scale, with one pair for all numbers or one for each (Scaler.proto).
 struct Scaler: ClassicalModel {
     private let shift: [Double], scale: [Double]
     private let inputs: NumberInputs
@@ -56,18 +56,18 @@ struct Normalizer: ClassicalModel {
         let vector = try inputs.vector(table, least: 1)
         let divisor =
             switch norm {
-            // The greatest number, not the greatest magnitude: the file format says so.
+            // The greatest value, not the greatest magnitude, as the file format requires.
             case .greatest: vector.max() ?? 0
             case .l1: vector.reduce(0) { $0 + abs($1) }
             case .l2: vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
             }
-        // What has no length keeps its place.
+        // A vector of length zero stays as it is.
         let scaled = divisor == 0 ? vector : vector.map { $0 / divisor }
         return [output.name: .array(NumberArray(scaled))]
     }
 }
 
-/// Takes some numbers out of an array, by their places in row-major order (ArrayFeatureExtractor.proto).
+/// Extracts elements of an array by their indices in row-major order (ArrayFeatureExtractor.proto).
 struct ArrayFeatureExtractor: ClassicalModel {
     private let indices: [Int]
     private let inputs: NumberInputs
@@ -90,7 +90,7 @@ struct ArrayFeatureExtractor: ClassicalModel {
     }
 }
 
-/// Gives its inputs as they are (Identity.proto): by name, or by place where the names differ.
+/// Passes its inputs through (Identity.proto), matched by name, or by position if the names differ.
 struct Identity: ClassicalModel {
     private let names: [(input: String, output: String)]
 

@@ -1,16 +1,16 @@
-/// The steps of one prediction through the models of a file: a state machine that pauses when the engine must compute.
+/// One prediction through the steps of a file: a state machine that pauses when the engine must compute.
 package struct StepRun: Sendable {
     private let steps: ModelSteps
     private let thresholds: DetectorThresholds
     private var position = 0
-    /// The known values by name: the file's own features, and above them those of each pipeline that was entered.
+    /// The known values by name: those of the file, then those of each pipeline that was entered.
     private var tables: [FeatureTable]
 
-    /// The next action.
+    /// The next action of the caller.
     package enum Next: Sendable {
-        /// Run a graph, by its index in ``ModelSteps/graphs``, on these values, and give what comes out to `resume`.
+        /// Run a graph, by its index in ``ModelSteps/graphs``, on these values, and pass its outputs to `resume`.
         case run(Int, FeatureTable)
-        /// Everything is computed.
+        /// All outputs are computed.
         case done
     }
 
@@ -20,11 +20,11 @@ package struct StepRun: Sendable {
         tables = [inputs]
     }
 
-    /// The values computed so far; after ``Next/done`` they include the outputs.
+    /// The values computed so far; after ``Next/done``, they include the outputs.
     package var table: FeatureTable { tables.last ?? [:] }
 
-    /// Goes on until the engine is needed, or all is done.
-    /// - Parameter isCancelled: asked between models; a caller that cancels ignores the result.
+    /// Advances to the next graph, or to the end.
+    /// - Parameter isCancelled: checked between models; after a cancellation the caller ignores the result.
     package mutating func advance(isCancelled: () -> Bool = { false }) throws(EvaluationError) -> Next {
         while position < steps.steps.count, !isCancelled() {
             let step = steps.steps[position]
@@ -51,7 +51,7 @@ package struct StepRun: Sendable {
         return .done
     }
 
-    /// Takes what the graph gave that `advance` stopped at.
+    /// Takes the outputs of the graph at which `advance` stopped.
     package mutating func resume(with outputs: FeatureTable) {
         merge(outputs)
         position += 1

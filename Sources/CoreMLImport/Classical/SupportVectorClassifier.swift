@@ -1,18 +1,18 @@
-/// A support vector machine that classifies, one pair of classes at a time (SVM.proto:
-/// `SupportVectorClassifier`; the layout is libsvm's).
+/// A support vector machine that decides between each pair of classes (SVM.proto: `SupportVectorClassifier`; libsvm's
+/// layout).
 struct SupportVectorClassifier: ClassicalModel {
-    /// The first support vector of each class, and one more for the end.
+    /// The index of the first support vector of each class, then their number.
     private let starts: [Int]
-    /// `classes - 1` rows, one number for each support vector.
+    /// `classes - 1` rows with one number for each support vector.
     private let coefficients: [[Double]]
-    /// One of each for every pair of classes: (0,1), (0,2), ... (1,2), ...
+    /// One number for each pair of classes: (0,1), (0,2), ... (1,2), ...
     private let rho: [Double], probabilityA: [Double], probabilityB: [Double]
     private let inputs: SupportVectorInputs
     private let outputs: ClassifierOutputs
     private var classes: Int { starts.count - 1 }
     var labels: [Category]? { outputs.labels }
 
-    /// Classes that a machine may have: there are half as many pairs as their square.
+    /// The maximum number of classes: the number of pairs grows with its square.
     private static let mostClasses = 2_048
 
     init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
@@ -78,14 +78,14 @@ struct SupportVectorClassifier: ClassicalModel {
         return outputs.table(PairwiseCoupling.probabilities(pairwise))
     }
 
-    /// One decision for each pair of classes: above zero it is for the first of them.
+    /// One decision for each pair of classes; a positive one selects the first class.
     private func decisions(_ kernels: [Double]) -> [Double] {
         var decisions: [Double] = []
         decisions.reserveCapacity(rho.count)
         for first in 0..<classes {
             for second in first + 1..<classes {
                 var sum = 0.0
-                // A vector of one class has its weight against another in the row of that other one.
+                // The weight of a vector of one class against another class is in the row of that other class.
                 for index in starts[first]..<starts[first + 1] {
                     sum += coefficients[second - 1][index] * kernels[index]
                 }
@@ -96,8 +96,8 @@ struct SupportVectorClassifier: ClassicalModel {
         return decisions
     }
 
-    /// The class with the most pairs won, the first of equals. Its share of all pairs is not a probability, but all
-    /// there is.
+    /// The class that won most pairs (of equals, the first). Its share of all pairs stands in for a probability, which
+    /// the file does not have.
     private func vote(_ decisions: [Double]) -> FeatureTable {
         var votes = [Double](repeating: 0, count: classes)
         var pair = 0
@@ -111,10 +111,10 @@ struct SupportVectorClassifier: ClassicalModel {
     }
 }
 
-/// Probabilities of classes from those of every pair (Wu, Lin and Weng, "Probability Estimates for Multi-class
+/// Computes class probabilities from pairwise ones (Wu, Lin and Weng, "Probability Estimates for Multi-class
 /// Classification by Pairwise Coupling", 2004: the second method).
 enum PairwiseCoupling {
-    /// - Parameter pairwise: `[i][j]` is the probability of i where the class is i or j.
+    /// - Parameter pairwise: `[i][j]` is the probability of class i given that it is i or j.
     static func probabilities(_ pairwise: [[Double]]) -> [Double] {
         let count = pairwise.count
         var matrix = [[Double]](repeating: [Double](repeating: 0, count: count), count: count)
@@ -128,7 +128,7 @@ enum PairwiseCoupling {
         var products = [Double](repeating: 0, count: count)
         let tolerance = 0.005 / Double(count)
         for _ in 0..<max(100, count) {
-            // Products and their sum are computed afresh in each round: the updates below gather errors.
+            // Recompute products and sum in each round: the updates below accumulate rounding errors.
             var total = 0.0
             for row in 0..<count {
                 products[row] = zip(matrix[row], shares).reduce(0) { $0 + $1.0 * $1.1 }

@@ -1,4 +1,4 @@
-/// A support vector machine that gives a number (SVM.proto: `SupportVectorRegressor`): the weighted kernels, less
+/// A support vector machine that predicts a number (SVM.proto: `SupportVectorRegressor`): the weighted kernels minus
 /// `rho`.
 struct SupportVectorRegressor: ClassicalModel {
     private let weights: [Double]

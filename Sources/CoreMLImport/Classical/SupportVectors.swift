@@ -23,8 +23,9 @@ enum Kernel: Sendable {
     }
 
     /// - Parameters:
-    ///   - product: the scalar product of the vectors.
-    ///   - squaredDistance: the square of the Euclidean distance; asked for where the kernel needs it.
+    ///   - product: computes the scalar product of the vectors.
+    ///   - squaredDistance: computes the square of the Euclidean distance. Only the closure that the kernel needs is
+    ///     called.
     func callAsFunction(product: () -> Double, squaredDistance: () -> Double) -> Double {
         switch self {
         case .linear: product()
@@ -35,16 +36,15 @@ enum Kernel: Sendable {
     }
 }
 
-/// The vectors that a support vector machine compares an input with (SVM.proto: `SparseSupportVectors`,
-/// `DenseSupportVectors`).
+/// The vectors of a support vector machine (SVM.proto: `SparseSupportVectors`, `DenseSupportVectors`).
 struct SupportVectors: Sendable {
     let kernel: Kernel
     let count: Int
-    /// Numbers of a dense vector, or the greatest index of a sparse one.
+    /// The length of dense vectors, or the greatest index of sparse ones.
     let width: Int
     let isDense: Bool
     private var values: [Double] = []
-    /// For sparse vectors: where each begins in `values`, one more for the end, and the position of each value.
+    /// For sparse vectors: the start of each in `values`, then the number of values; and the position of each value.
     private var starts: [Int] = [], positions: [Int] = []
 
     init(_ message: Message, sparse: Int, dense: Int) throws(Problem) {
@@ -90,8 +90,8 @@ struct SupportVectors: Sendable {
         }
     }
 
-    /// The kernel of the input and each vector.
-    /// - Parameter vector: `width` numbers for dense vectors, at least as many for sparse ones.
+    /// The kernel of the input and each support vector.
+    /// - Parameter vector: `width` numbers if the vectors are dense, at least `width` if they are sparse.
     func kernels(_ vector: [Double]) -> [Double] {
         isDense ? denseKernels(vector) : sparseKernels(vector)
     }
@@ -137,7 +137,7 @@ struct SupportVectors: Sendable {
     }
 }
 
-/// The numbers of a support vector machine's input.
+/// The input of a support vector machine as a vector.
 struct SupportVectorInputs: Sendable {
     private let inputs: NumberInputs
     private let vectors: SupportVectors

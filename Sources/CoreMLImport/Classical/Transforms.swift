@@ -9,7 +9,7 @@ enum Transforms {
         return power / (1 + power)
     }
 
-    /// The distribution function of the normal distribution.
+    /// The cumulative distribution function of the standard normal distribution.
     static func probit(_ x: Double) -> Double { 0.5 * erfc(-x / 2.0.squareRoot()) }
 
     /// e^x of each, divided by their sum.
@@ -19,7 +19,7 @@ enum Transforms {
         return shares(powers)
     }
 
-    /// Each divided by the sum of all; equal shares where all are zero.
+    /// Each value divided by the sum of all; equal shares if all are zero.
     static func shares(_ values: [Double]) -> [Double] {
         let sum = values.reduce(0, +)
         guard sum != 0 else { return values.map { _ in 1 / Double(values.count) } }

@@ -1,8 +1,8 @@
-/// Decision trees whose leaves add up (TreeEnsemble.proto: `TreeEnsembleParameters`).
+/// Decision trees; the values of their leaves are added (TreeEnsemble.proto: `TreeEnsembleParameters`).
 struct TreeEnsemble: Sendable {
-    /// Values that each prediction has.
+    /// The number of values of a prediction.
     private(set) var dimensions = 1
-    /// One more than the greatest index of a feature.
+    /// The greatest index of a feature plus one.
     private(set) var features = 0
     private var base: [Double] = []
     private var nodes: [Node] = []
@@ -13,7 +13,7 @@ struct TreeEnsemble: Sendable {
         var test: Test
         var feature = 0
         var threshold = 0.0
-        /// The indices in `nodes` to continue at; for a leaf the range of its values.
+        /// The indices of the children in `nodes`; for a leaf, the range of its values.
         var yes = 0, no = 0
         var missingGoesToYes = false
     }
@@ -22,13 +22,13 @@ struct TreeEnsemble: Sendable {
         case lessOrEqual, less, greaterOrEqual, greater, equal, notEqual, leaf
     }
 
-    /// The place of a node in the file, before the children are found.
+    /// The identifiers of a node in the file, before `link` resolves its children.
     private struct Place: Hashable {
         let tree: UInt64, node: UInt64
         var text: String { "node \(node) of tree \(tree)" }
     }
 
-    /// Values that a prediction may have.
+    /// The maximum number of values of a prediction.
     private static let mostDimensions = 1 << 20
 
     init(_ field: Field?) throws(Problem) {
@@ -85,7 +85,7 @@ struct TreeEnsemble: Sendable {
         } else {
             node.feature = try message.integer(10)
             node.threshold = try message.double(11)
-            // Identifiers of the file, until `link` finds the nodes.
+            // The identifiers of the file, until `link` replaces them by indices.
             node.yes = try message.integer(12)
             node.no = try message.integer(13)
             node.missingGoesToYes = try message.bool(14)
@@ -99,7 +99,8 @@ struct TreeEnsemble: Sendable {
         return place
     }
 
-    /// Finds the children and the roots: every node must be the root of its tree, or the child of one other node.
+    /// Resolves the children and finds the roots. Every node must be the root of its tree, or the child of one other
+    /// node.
     private mutating func link(_ places: [Place]) throws(Problem) {
         var indices: [Place: Int] = [:]
         indices.reserveCapacity(places.count)
@@ -120,14 +121,14 @@ struct TreeEnsemble: Sendable {
             nodes[index].yes = try child(nodes[index].yes, "true")
             nodes[index].no = try child(nodes[index].no, "false")
         }
-        // In the order of the file: sums then do not depend on how trees are numbered.
+        // Keep the order of the file, so that sums do not depend on the numbers of trees.
         roots = places.indices.filter { !isChild[$0] }
         var trees: Set<UInt64> = []
         for root in roots where !trees.insert(places[root].tree).inserted {
             throw Problem(
                 "tree \(places[root].tree) has two roots: \(places[root].text) is not a child of any node either")
         }
-        // No node has two parents, so what no root leads to goes round in a circle.
+        // No node has two parents, so a node that no root reaches is in a cycle.
         var reached = 0
         var open = roots
         while let index = open.popLast() {
@@ -139,7 +140,7 @@ struct TreeEnsemble: Sendable {
         }
     }
 
-    /// The base values and the leaves of all trees, added up.
+    /// The sum of the base values and of one leaf of each tree.
     /// - Parameter vector: at least `features` numbers; NaN is a missing value.
     func callAsFunction(_ vector: [Double]) -> [Double] {
         var sums = base
@@ -164,7 +165,7 @@ struct TreeEnsemble: Sendable {
     }
 }
 
-/// The function that is applied to the sums of trees (TreeEnsemble.proto: `TreeEnsemblePostEvaluationTransform`).
+/// The function applied to the sums of trees (TreeEnsemble.proto: `TreeEnsemblePostEvaluationTransform`).
 enum TreeTransform: Int {
     case none, softmax, logistic, softmaxWithZeroReference
 
@@ -177,7 +178,7 @@ enum TreeTransform: Int {
     }
 }
 
-/// Trees that give numbers (TreeEnsemble.proto: `TreeEnsembleRegressor`).
+/// Trees that predict numbers (TreeEnsemble.proto: `TreeEnsembleRegressor`).
 struct TreeEnsembleRegressor: ClassicalModel {
     private let trees: TreeEnsemble
     private let transform: TreeTransform
@@ -229,12 +230,12 @@ struct TreeEnsembleClassifier: ClassicalModel {
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
         let sums = trees(try inputs.vector(table))
         if sums.count == 1, outputs.labels.count == 2 {
-            // One number for two classes is the second one's: its probability, or where there is a transform its logit.
+            // A single number belongs to the second of two classes: its probability, or with a transform its logit.
             guard transform != .none else { return outputs.table([1 - sums[0], sums[0]]) }
             return outputs.table([Transforms.logistic(-sums[0]), Transforms.logistic(sums[0])])
         }
         switch transform {
-        // Forests of more than two classes are written as the sums over their trees.
+        // Forests with more than two classes are written as the sums of their trees' values.
         case .none: return outputs.table(sums.allSatisfy { $0 >= 0 } ? Transforms.shares(sums) : sums)
         case .softmax: return outputs.table(Transforms.softmax(sums))
         case .logistic: return outputs.table(Transforms.shares(sums.map(Transforms.logistic)))
@@ -243,11 +244,11 @@ struct TreeEnsembleClassifier: ClassicalModel {
     }
 }
 
-/// The features of trees: at least as many as the nodes ask for.
+/// The features of trees: at least as many as the nodes use.
 private struct TreeInputs: Sendable {
     private let inputs: NumberInputs
     private let least: Int
-    /// The number of features that the description declares; nil if it leaves that open.
+    /// The number of features in the description; nil if it is open.
     private let declared: Int?
 
     init(_ description: InterfaceSpecification, trees: TreeEnsemble) throws(Problem) {

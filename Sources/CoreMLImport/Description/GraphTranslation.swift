@@ -1,29 +1,28 @@
-/// A network or a program as a graph, with the data that is needed to fill its inputs and to read its outputs.
+/// A network or a program as a graph, with the data needed to fill its inputs and read its outputs.
 package struct TranslatedGraph: Sendable {
-    /// Parameters have the names of the description's inputs, results those of its outputs.
+    /// Parameters have the names of the inputs in the description, results those of the outputs.
     package var graph: Graph
-    /// The scalers that are applied to pictures before they are handed to the graph, by input.
+    /// The scalers to apply to pictures before they are passed to the graph, by input.
     package var scalers: [String: ImageScaler]
-    /// A classifier's: nil for others.
+    /// nil if the model is not a classifier.
     package var classifier: Classifier?
 
-    /// The classes of a classifier.
     package struct Classifier: Sendable {
         package var labels: [Category]
-        /// The result of the graph with a score for each.
+        /// The name of the graph's result with a score for each class.
         package var result: String
     }
 
-    /// True if requests choose extents, and the model can be translated for the default ones as well.
+    /// True if requests choose extents and the model can be translated with the default ones, too.
     package var canBeClosed: Bool
 
-    /// Translates a model of one of the types that graphs can be.
+    /// Translates a network or a program.
     /// - Parameters:
-    ///   - files: those beside the model file, by their path from its folder.
-    ///   - innerImages: the images that are scaled in the graph, with the color space that they come in.
-    ///   - opensExtents: whether requests may choose extents that the file leaves open, where the whole model can be
-    ///     translated so; else they are the default ones.
-    ///   - takesSequences: whether requests may give inputs of old networks as sequences of any length.
+    ///   - files: the files next to the model file, by their path relative to its folder.
+    ///   - innerImages: the images that the graph must scale, with the color space in which they arrive.
+    ///   - opensExtents: true to leave the extents open that requests may choose. If the model cannot be translated so,
+    ///     it gets the default ones.
+    ///   - takesSequences: true if requests may pass inputs of old networks as sequences of any length.
     package init(
         _ specification: ModelSpecification, files: [String: Bytes],
         innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, takesSequences: Bool = false
@@ -74,7 +73,7 @@ package struct TranslatedGraph: Sendable {
         do throws(ImportError) {
             return try translate(true)
         } catch {
-            // What the program cannot do for every shape it does for the default one.
+            // Some programs can be translated with the default shape only.
             return try translate(false)
         }
     }

@@ -1,15 +1,15 @@
-/// A computation as OpenVINO knows it: operations of its opsets, joined by values. Knows no Core ML.
+/// A computation in OpenVINO's terms: operations of its opsets, connected by values. Independent of Core ML.
 ///
-/// Made by a `GraphBuilder`, written by an `IRWriter`.
+/// Built by `GraphBuilder`, written by `IRWriter`.
 package struct Graph: Sendable {
-    /// In the order in which they were added: every input of a node comes from a node before it.
+    /// In the order of addition, which is topological: the inputs of a node come from earlier nodes.
     package internal(set) var nodes: [Node] = []
 
-    /// The types of elements, by the names of OpenVINO's IR.
+    /// The element types, by the names of OpenVINO's IR.
     package enum ElementType: String, Sendable {
         case f32, f16, f64, i8, u8, i16, u16, i32, i64, u32, u64, boolean
 
-        /// Bytes of one element.
+        /// The size of one element in bytes.
         package var width: Int {
             switch self {
             case .i8, .u8, .boolean: 1
@@ -22,18 +22,18 @@ package struct Graph: Sendable {
         package var isFloat: Bool { self == .f32 || self == .f16 || self == .f64 }
     }
 
-    /// An output of a node: what a later node takes as an input. Of use only with the builder that gave it.
+    /// An output of a node, to use as the input of a later node. Valid only with the builder that created it.
     package struct Value: Sendable {
         let node: Int
         let port: Int
         package let type: ElementType
-        /// The extents; `nil` for those that are known only when the model runs. The rank is always known.
+        /// The extents; `nil` for those known only at run time. The rank is always known.
         package let shape: [Int?]
 
         package var rank: Int { shape.count }
         /// True if both are the same output of the same node.
         func isSame(as other: Value) -> Bool { node == other.node && port == other.port }
-        /// The shape, where all of its extents are known.
+        /// The shape if all extents are known, else nil.
         package var staticShape: [Int]? {
             let known = shape.compactMap { $0 }
             return known.count == shape.count ? known : nil
@@ -43,7 +43,7 @@ package struct Graph: Sendable {
     struct Output: Sendable {
         var type: ElementType
         var shape: [Int?]
-        /// The names of a tensor that callers ask for: inputs and results.
+        /// The names of the tensor, for inputs and results.
         var names: [String] = []
     }
 
@@ -56,19 +56,19 @@ package struct Graph: Sendable {
         var outputs: [Output]
         /// The bytes of a constant, little-endian.
         var data: Bytes?
-        /// The conversion from `data` to the elements of a constant; nil if `data` is the elements.
+        /// The conversion from `data` to the elements of a constant; nil if `data` has the elements.
         var expansion: Expansion?
-        /// The loop that an operation repeats; nil for all but Loop.
+        /// The body of a Loop; nil for other operations.
         var loop: Loop?
 
-        /// The bytes of a constant's elements.
+        /// The size of a constant's elements in bytes.
         var byteCount: Int {
             let count = data?.count ?? 0
             return expansion.map { count / $0.stored.width * ElementType.f32.width } ?? count
         }
     }
 
-    /// The value of an attribute, as the IR writes it.
+    /// The value of an attribute as text in the IR.
     package enum Attribute: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
         ExpressibleByBooleanLiteral,
         ExpressibleByFloatLiteral, ExpressibleByArrayLiteral
@@ -90,7 +90,7 @@ package struct Graph: Sendable {
         package init(arrayLiteral elements: Int...) { self = .integers(elements) }
     }
 
-    /// Inputs in the order in which they were added: name, type, shape.
+    /// The inputs in the order of addition: name, type, shape.
     package var parameters: [(name: String, type: ElementType, shape: [Int?])] {
         nodes.compactMap { node in
             guard node.type == "Parameter", let output = node.outputs.first else { return nil }
@@ -98,7 +98,7 @@ package struct Graph: Sendable {
         }
     }
 
-    /// Results in the order in which they were added: name, type, shape as far as it is known.
+    /// The results in the order of addition: name, type, shape as far as it is known.
     package var results: [(name: String, type: ElementType, shape: [Int?])] {
         nodes.compactMap { node in
             guard node.type == "Result", let value = node.inputs.first else { return nil }
@@ -110,7 +110,7 @@ package struct Graph: Sendable {
 // MARK: Parts of a graph
 
 extension Graph {
-    /// The nodes that those of `roots` are made of, over all rounds of a loop with these inputs.
+    /// The nodes that `roots` depend on, in any round of a loop with these inputs.
     func needed(_ roots: [Int], _ inputs: [LoopInput] = []) -> Set<Int> {
         var needed: Set<Int> = []
         var open = roots
@@ -123,7 +123,7 @@ extension Graph {
         return needed
     }
 
-    /// The same graph without the nodes that no result needs. Parameters stay.
+    /// A copy without the nodes that no result needs. Parameters stay.
     func pruned() -> Graph {
         let kept = needed(nodes.indices.filter { ["Result", "Parameter"].contains(nodes[$0].type) })
         var graph = self
@@ -133,8 +133,7 @@ extension Graph {
 }
 
 extension [Graph.Node] {
-    /// The nodes of `order` alone, in which each comes behind those that it takes, and their new places by their old
-    /// ones.
+    /// The nodes of `order` only, which must be topological, and their new indices by the old ones.
     func kept(_ order: [Int]) -> (nodes: [Graph.Node], places: [Int: Int]) {
         let places = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
         let kept = order.map { id in

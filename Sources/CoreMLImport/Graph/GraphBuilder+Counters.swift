@@ -1,14 +1,14 @@
-/// A number of a loop that grows by the same amount in every round.
+/// A number that grows by the same amount in every round of a loop.
 struct Counter {
     let start: Int
     let step: Int
 
-    /// 32-bit floats are exact up to this.
+    /// The greatest integer up to which 32-bit floats are exact.
     private static let largest = 1 << 24
-    /// As many rounds are counted.
+    /// The maximum number of rounds that are counted.
     static let mostRounds = 1 << 16
 
-    /// `nil` for numbers that the rounds of a loop do not count exactly.
+    /// `nil` if the values are not exact in every round.
     init?(start: Double, step: Double) {
         guard let start = Int(exactly: start), let step = Int(exactly: step), start.magnitude <= Self.largest,
             step.magnitude <= Self.largest / Self.mostRounds
@@ -19,15 +19,15 @@ struct Counter {
     func value(inRound round: Int) -> Int { start + step * round }
 }
 
-/// Values that the body of a loop computes of its counters: conditions, and the places that it reads and writes.
+/// Values that the body of a loop computes from its counters: conditions, and indices to read and write.
 extension GraphBuilder {
-    /// Work that goes into finding the numbers of rounds: nodes that are looked at.
+    /// The maximum number of node visits when the numbers of all rounds are computed.
     private static let mostLookups = 1 << 24
 
-    /// The counter that a parameter of the body is; nil if the next round does not take its number plus a known one.
+    /// The counter of a body's parameter; nil unless the next round takes its value plus or minus a known number.
     /// - Parameters:
-    ///   - start: the number in the first round.
-    ///   - next: what the next round takes.
+    ///   - start: the value in the first round.
+    ///   - next: the value for the next round.
     func counter(_ parameter: Graph.Value, start: [Double], next: Graph.Value) -> Counter? {
         let sum = graph.nodes[origin(of: next)]
         guard start.count == 1, sum.type == "Add" || sum.type == "Subtract", sum.inputs.count == 2 else { return nil }
@@ -42,7 +42,7 @@ extension GraphBuilder {
         return Counter(start: start[0], step: step)
     }
 
-    /// The node whose one number a value is in another shape or type.
+    /// The node that computes the value, before conversions and reshapes.
     private func origin(of value: Graph.Value) -> Int {
         var id = value.node
         while ["Convert", "Reshape", "Squeeze", "Unsqueeze"].contains(graph.nodes[id].type),
@@ -53,12 +53,12 @@ extension GraphBuilder {
         return id
     }
 
-    /// Hands the numbers of a value to `goesOn` for one round after the other, until it gives false.
-    /// - Returns: the rounds before that, or nil where a number is not known.
+    /// Calls `goesOn` with the numbers of a value for each round, until it returns false.
+    /// - Returns: the number of rounds for which it returned true; nil if a number is not known.
     func forEachRound(_ value: Graph.Value, upTo rounds: Int, _ goesOn: ([Double]) -> Bool) -> Int? {
         let before = knownNumbers
         defer { knownNumbers = before }
-        // What depends on a counter is not known beforehand.
+        // Forget unknown values: they may depend on counters, which are known below.
         let constant = before.filter { $0.value != nil }
         for round in 0..<rounds {
             guard (round + 1) * (constant.count + 1) <= Self.mostLookups else { return nil }
@@ -70,7 +70,7 @@ extension GraphBuilder {
         return rounds
     }
 
-    /// One number of a value for each round; nil where one is not known.
+    /// The first number of a value for each round; nil if one is not known.
     func numbers(inRoundsOf value: Graph.Value) -> [Double]? {
         var found: [Double] = []
         let rounds = forEachRound(value, upTo: rounds) { numbers in
@@ -80,7 +80,7 @@ extension GraphBuilder {
         return rounds == self.rounds && found.count == self.rounds ? found : nil
     }
 
-    /// True if a condition holds, false if not, where that is known, in a loop for all of its rounds.
+    /// The value of a condition if it is known, and in a loop the same in all rounds; else nil.
     package func decision(_ condition: Graph.Value, _ holds: (Double) -> Bool) -> Bool? {
         if let known = numbers(of: condition)?.first { return holds(known) }
         guard !counters.isEmpty, rounds > 0, let all = numbers(inRoundsOf: condition) else { return nil }

@@ -1,25 +1,26 @@
-/// Small numbers that the graph computes from constants alone: counters of loops, conditions, shapes.
+/// Small numbers that follow from constants: counters of loops, conditions, shapes.
 ///
-/// The engine folds them as well, but too late: some values must be known while the graph is built, such as the
-/// iterations of a loop or the extents of a shape.
+/// The engine folds them as well, but too late: building the graph needs some of them, such as the number of iterations
+/// of a loop or the extents of a shape.
 extension GraphBuilder {
-    /// As many numbers are computed here; more are the engine's work.
+    /// The maximum number of elements of a value that is computed here.
     private static let mostNumbers = 4096
-    /// Longer chains of operations are left to the engine. What was computed once is remembered, so that a counter of
-    /// many rounds is no such chain.
+    /// The maximum length of a chain of operations that is computed here. Results are cached, so a counter of many
+    /// rounds is not a long chain.
     private static let deepestChain = 64
 
-    /// The elements of a value, where they are few and follow from constants; nil elsewhere.
+    /// The elements of a value if they are few and follow from constants, else nil.
     package func numbers(of value: Graph.Value) -> [Double]? { numbers(of: value, depth: 0) }
 
-    /// The same, for a shape or a list of places: numbers that a 32-bit integer holds.
+    /// The elements of a value as integers, for shapes and indices; nil if they are unknown or one does not fit 32
+    /// bits.
     package func integers(of value: Graph.Value) -> [Int]? {
         guard let numbers = numbers(of: value) else { return nil }
         let integers = numbers.compactMap { Int32(exactly: $0.rounded(.towardZero)).map(Int.init) }
         return integers.count == numbers.count ? integers : nil
     }
 
-    /// A constant of known numbers; nil for those of a type that is not computed here.
+    /// A constant with the shape and the type of a value; nil if the shape is open, or the numbers do not fit the type.
     func constant(_ numbers: [Double], like value: Graph.Value) throws(Problem) -> Graph.Value? {
         let integers = numbers.compactMap { Int32(exactly: $0) }
         guard let shape = value.staticShape, value.type.isFloat || integers.count == numbers.count else { return nil }
@@ -58,7 +59,7 @@ extension GraphBuilder {
             return input(0).map { $0.map { Self.rounded(fold($0), as: value.type) } }
         }
         if let fold = Self.reductions[node.type] {
-            // Of all axes: one number.
+            // Over all axes only: one number.
             return value.staticShape.flatMap(elementCount) == 1 ? input(0).map { [fold($0)] } : nil
         }
         switch node.type {
@@ -127,7 +128,7 @@ extension GraphBuilder {
         "ReduceMax": { $0.max() ?? 0 }, "ReduceMin": { $0.min() ?? 0 },
     ]
 
-    /// Both of one length, or one of them a single number; nil for what would have to be broadcast otherwise.
+    /// Combines two lists of equal length, or a list and a single number; nil for other broadcasts.
     private static func combined(_ left: [Double], _ right: [Double], _ body: (Double, Double) -> Double) -> [Double]? {
         if left.count == right.count { return zip(left, right).map(body) }
         if right.count == 1 { return left.map { body($0, right[0]) } }
@@ -135,7 +136,7 @@ extension GraphBuilder {
         return nil
     }
 
-    /// A result as the engine computes it: in 32 bits, or as an integer.
+    /// A result with the engine's precision: a 32-bit float, or an integer.
     private static func rounded(_ value: Double, as type: Graph.ElementType) -> Double {
         type.isFloat ? Double(Float(value)) : value.rounded(.towardZero)
     }

@@ -1,28 +1,31 @@
-/// Builds a graph node by node. Operations are named as in OpenVINO's opsets (https://docs.openvino.ai, "Available
-/// Operations"); the most used ones are methods in `Operations*.swift`, which also tell the shape of what they give.
+/// Builds a graph node by node. Operations have the names of OpenVINO's opsets (https://docs.openvino.ai, "Available
+/// Operations"); the common ones are methods in `Operations*.swift`, which also infer the shapes of their outputs.
 ///
-/// One thread at a time. Operations do not check what the engine will check when it reads the graph.
+/// Not thread-safe. Operations do not repeat the checks that the engine does when it reads the graph.
 package final class GraphBuilder {
     package private(set) var graph = Graph()
     private var constants: [ConstantKey: Graph.Value] = [:]
-    /// The results of `numbers(of:)` by node; nil for those whose numbers are not known.
+    /// The cache of `numbers(of:)`, by node; nil for nodes with unknown numbers.
     var knownNumbers: [Int: [Double]?] = [:]
-    /// In the body of a loop: the parameters that count its rounds, by node, and how many rounds there are.
+    /// In the body of a loop: the parameters that count its rounds, by node, and the number of rounds.
     var counters: [Int: Counter] = [:]
     var rounds = 0
-    /// The place in the file of what is being added, for the names of nodes: engines' messages and profiles show them.
+    /// The location in the file of the layer or operation being added. Names of nodes begin with it; the engine's
+    /// messages and profiles show them.
     package var place = ""
 
-    /// The first value that is too large to be computed. A file of a few bytes can ask for any amount of memory.
+    /// The first value that is too large to compute, as a problem. A file of a few bytes can request any amount of
+    /// memory.
     package private(set) var oversized: Problem?
-    /// For each node whether it follows from constants alone, and how many elements it gives.
+    /// For each node: whether it follows from constants only, and the number of its elements.
     private var sizes: [(isConstant: Bool, elements: Int)] = []
-    /// The elements that one value may have: 1 GB of 32-bit floats.
+    /// The maximum number of elements of a value: 1 GB of 32-bit floats.
     package static let mostElements = 1 << 28
-    /// The elements that may be made of fewer constants: the engine computes them as it compiles, and keeps them.
+    /// The maximum number of elements that are computed from fewer constant ones: the engine computes them when it
+    /// compiles, and keeps them.
     private static let mostMadeElements = 1 << 24
 
-    /// Small constants (axes, scalars, shapes) are stored once.
+    /// Identifies small constants (axes, scalars, shapes), which are stored once.
     private struct ConstantKey: Hashable {
         let type: Graph.ElementType
         let shape: [Int]
@@ -35,7 +38,7 @@ package final class GraphBuilder {
 
     package init() {}
 
-    /// Adds an operation of several outputs, each with its type and shape. `opset` is the version of the operation.
+    /// Adds an operation with several outputs, each with its type and shape. `opset` is the version of the operation.
     package func operation(
         _ type: String, _ opset: Int, _ inputs: [Graph.Value],
         _ attributes: KeyValuePairs<String, Graph.Attribute> = [:],
@@ -44,7 +47,7 @@ package final class GraphBuilder {
         nodes(type, opset, inputs, attributes.map { ($0.key, $0.value) }, outputs: outputs)
     }
 
-    /// Adds an operation of one output. Without `type` it has the type of the first input.
+    /// Adds an operation with one output. `type` defaults to that of the first input.
     package func operation(
         _ type: String, _ opset: Int, _ inputs: [Graph.Value],
         _ attributes: KeyValuePairs<String, Graph.Attribute> = [:],
@@ -55,14 +58,15 @@ package final class GraphBuilder {
             outputs: [(elementType ?? inputs.first?.type ?? .f32, shape)])[0]
     }
 
-    /// Adds a node whose attributes are put together in parts.
+    /// Adds a node with a list of attributes.
     func nodes(
         _ type: String, _ opset: Int, _ inputs: [Graph.Value], _ attributes: [(key: String, value: Graph.Attribute)],
         outputs: [(type: Graph.ElementType, shape: [Int?])]
     ) -> [Graph.Value] {
         let node = graph.nodes.count
         note(type, inputs, outputs.map(\.shape))
-        // An extent that no memory holds is left to the engine, and no arithmetic on extents overflows.
+        // Treat extents beyond 32 bits as open, so that arithmetic on extents cannot overflow. The engine computes
+        // them.
         let outputs = outputs.map { output in
             (type: output.type, shape: output.shape.map { $0.flatMap { $0 > Int(Int32.max) ? nil : $0 } })
         }
@@ -84,9 +88,9 @@ package final class GraphBuilder {
         return values
     }
 
-    /// Keeps the size of what the next node gives, and finds out whether it is too large.
+    /// Records the size of the next node's outputs in `sizes`, and sets `oversized` if they are too large.
     private func note(_ type: String, _ inputs: [Graph.Value], _ shapes: [[Int?]]) {
-        // Open extents are at least 1; what no number holds is too much.
+        // Open extents count as 1; a product beyond 2^62 is too large.
         let elements = shapes.map { elementCount($0.map { $0 ?? 1 }) ?? .max }.max() ?? 0
         let isConstant = type != "Parameter" && inputs.allSatisfy { sizes[$0.node].isConstant }
         var limit = Self.mostElements
@@ -105,7 +109,7 @@ package final class GraphBuilder {
         sizes.append((isConstant, elements))
     }
 
-    /// Adds an input of the graph. `nil` extents are open: they come with each request.
+    /// Adds an input of the graph. `nil` extents are open: requests choose them.
     package func parameter(_ name: String, type: Graph.ElementType, shape: [Int?]) -> Graph.Value {
         let outer = place
         place = name
@@ -116,11 +120,11 @@ package final class GraphBuilder {
         return value
     }
 
-    /// Adds an output of the graph. The same value may be the result of several names.
+    /// Adds an output of the graph. One value may be the result for several names.
     package func result(_ name: String, _ value: Graph.Value) {
         var value = value
-        // A tensor with two names would be found by either, and call itself by one of them. A conversion to the type
-        // that it has makes another tensor of it, and costs nothing.
+        // A tensor with two names could be found by both, but reports only one of them. A conversion to its own type
+        // makes another tensor and costs nothing.
         if graph.nodes[value.node].type == "Parameter" || !graph.nodes[value.node].outputs[value.port].names.isEmpty {
             value = operation(
                 "Convert", 1, [value], ["destination_type": .text(value.type.rawValue)], shape: value.shape)
@@ -130,9 +134,9 @@ package final class GraphBuilder {
         graph.nodes[graph.nodes.count - 1].name = name
     }
 
-    /// Adds a constant of `shape` ([] for a scalar) with its elements' memory, little-endian.
+    /// Adds a constant of `shape` ([] for a scalar) from the bytes of its elements, little-endian.
     ///
-    /// Throws where the memory does not fit the shape.
+    /// Throws if the number of bytes does not match the shape.
     package func constant(_ type: Graph.ElementType, shape: [Int], bytes: Bytes) throws(Problem) -> Graph.Value {
         guard let count = elementCount(shape), let size = checkedProduct(count, type.width) else {
             throw Problem("a constant of shape \(shape) is too large")
@@ -143,27 +147,27 @@ package final class GraphBuilder {
         return add(type, shape, bytes)
     }
 
-    /// 32-bit floats from a file: f32 as they are; f16 half as large, with a `Convert` that the engine folds.
+    /// Floats of a file: `f32` as they are; `f16` with half the memory and a `Convert`, which the engine folds.
     package func floats(_ type: Graph.ElementType, shape: [Int], bytes: Bytes) throws(Problem) -> Graph.Value {
         let value = try constant(type, shape: shape, bytes: bytes)
         return type == .f32 ? value : convert(value, to: .f32)
     }
 
-    /// A constant of as many floats as `shape` says; a list of the floats without one. Throws where they do not fit.
+    /// A constant of floats. Throws if their number does not match `shape`.
     package func floats(_ values: [Float], shape: [Int]) throws(Problem) -> Graph.Value {
         try constant(.f32, shape: shape, bytes: Bytes(of: values))
     }
 
-    /// A list of floats, of shape [count].
+    /// A constant of floats, of shape [count].
     package func floats(_ values: [Float]) -> Graph.Value { add(.f32, [values.count], Bytes(of: values)) }
-    /// A float of shape []. Not called `scalar`: a literal 0 would be an integer.
+    /// A float constant of shape []. Not named `scalar`, because a literal 0 would be an integer.
     package func float(_ value: Float) -> Graph.Value { add(.f32, [], Bytes(of: [value])) }
-    /// An integer of shape [], an i64 unless said otherwise.
+    /// An integer constant of shape [].
     package func scalar(_ value: Int, type: Graph.ElementType = .i64) -> Graph.Value {
         type == .i32
             ? add(.i32, [], Bytes(of: [Int32(clamping: value)])) : add(.i64, [], Bytes(of: [Int64(value)]))
     }
-    /// A list of i64, of shape [count]: axes, shapes, permutations.
+    /// A constant of i64, of shape [count]: axes, shapes, permutations.
     package func integers(_ values: [Int]) -> Graph.Value {
         add(.i64, [values.count], Bytes(of: values.map { Int64($0) }))
     }
@@ -182,7 +186,7 @@ package final class GraphBuilder {
     }
 }
 
-/// The number of elements of a shape; `nil` where an extent is negative, or the number is beyond 2^62.
+/// The number of elements of a shape; `nil` if an extent is negative, or the number exceeds 2^62.
 package func elementCount(_ shape: [Int]) -> Int? {
     var count = 1
     for extent in shape {
@@ -192,7 +196,7 @@ package func elementCount(_ shape: [Int]) -> Int? {
     return count
 }
 
-/// The product of two numbers, neither negative; `nil` beyond 2^62.
+/// The product of two non-negative numbers; `nil` if it exceeds 2^62.
 package func checkedProduct(_ left: Int, _ right: Int) -> Int? {
     let (product, overflow) = left.multipliedReportingOverflow(by: right)
     return overflow || product < 0 || product > 1 << 62 ? nil : product

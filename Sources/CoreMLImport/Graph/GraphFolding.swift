@@ -1,23 +1,24 @@
 extension Graph {
     /// The conversion of a constant's memory to its elements.
     struct Expansion: Sendable {
-        /// The type of the numbers in memory: `f16` or `f32`. The elements are f32.
+        /// The type of the numbers in memory, `f16` or `f32`. The elements are f32.
         var stored: ElementType
-        /// Factors, one for each of as many equal parts of the elements; empty for none.
+        /// Factors: the elements are divided into as many equal parts, each multiplied by its factor. Empty for no
+        /// factors.
         var factors: [Float] = []
     }
 
-    /// The same graph with nothing left for the engine to compute from large constants: 16-bit floats are written as
-    /// 32-bit ones, and factors behind convolutions go into the weights.
+    /// The graph with operations on large constants folded: 16-bit floats become 32-bit ones when they are written, and
+    /// factors after convolutions are multiplied into the weights.
     ///
-    /// The engine would do both as it compiles, and hold the results beside the weights that they were made of.
+    /// The engine folds both at compile time, too, but then holds the results in addition to the original weights.
     package func folded() -> Graph {
         var folding = GraphFolding(self)
         return folding.run()
     }
 }
 
-/// One graph while it is folded.
+/// A graph during folding.
 private struct GraphFolding {
     private var nodes: [Graph.Node]
     /// The number of inputs that take each node's output.
@@ -37,7 +38,7 @@ private struct GraphFolding {
         for id in nodes.indices {
             nodes[id].inputs = nodes[id].inputs.map { $0.port == 0 ? replaced[$0.node] ?? $0 : $0 }
             guard nodes[id].outputs.count == 1 else { continue }
-            // A named value is a result, and stays what it is.
+            // A named value is a result and must not change.
             let isNamed = !nodes[id].outputs[0].names.isEmpty
             switch nodes[id].type {
             case "Convert" where !isNamed: widen(id)
@@ -49,7 +50,7 @@ private struct GraphFolding {
         return compacted()
     }
 
-    /// True if a value goes to one place only, and can be changed for it.
+    /// True if one input takes the value, so that it can be changed.
     private func isSole(_ value: Graph.Value) -> Bool {
         uses[value.node] == 1 && nodes[value.node].outputs.count == 1 && nodes[value.node].outputs[0].names.isEmpty
     }
@@ -61,7 +62,7 @@ private struct GraphFolding {
 
     // MARK: Rules
 
-    /// A constant of 16-bit floats behind which there is a conversion to 32 bits.
+    /// Removes the conversion of a constant of 16-bit floats to 32 bits.
     private mutating func widen(_ id: Int) {
         guard let input = nodes[id].inputs.first, nodes[id].outputs[0].type == .f32, input.type == .f16,
             nodes[input.node].type == "Const", isSole(input)
@@ -71,7 +72,7 @@ private struct GraphFolding {
         replace(id, by: Graph.Value(node: input.node, port: 0, type: .f32, shape: input.shape))
     }
 
-    /// A factor for each channel of a convolution, with or without a bias in between.
+    /// Multiplies a factor for each channel into the weights of a convolution, and into its bias.
     private mutating func scaleWeights(_ id: Int) {
         guard nodes[id].inputs.count == 2 else { return }
         for (value, other) in [(0, 1), (1, 0)] {
@@ -91,7 +92,7 @@ private struct GraphFolding {
         }
     }
 
-    /// Two biases of a convolution, one after the other.
+    /// Merges two consecutive biases of a convolution.
     private mutating func joinAdditions(_ id: Int) {
         guard nodes[id].inputs.count == 2 else { return }
         for (value, other) in [(0, 1), (1, 0)] {
@@ -107,7 +108,7 @@ private struct GraphFolding {
     // MARK: Patterns
 
     private struct Convolution {
-        /// The constant with the weights, which nothing else uses.
+        /// The constant with the weights, which has no other user.
         let weights: Int
         let channels: Int
         let rank: Int
@@ -119,7 +120,7 @@ private struct GraphFolding {
             value.rank >= 3, let channels = value.shape[1], channels > 0
         else { return nil }
         var weights = node.inputs[1]
-        // Groups have an axis of their own: the same elements in the same order.
+        // With groups, the weights are reshaped to an axis for the groups: the elements keep their order.
         while nodes[weights.node].type == "Reshape", isSole(weights), let input = nodes[weights.node].inputs.first {
             weights = input
         }
@@ -129,7 +130,6 @@ private struct GraphFolding {
         return Convolution(weights: weights.node, channels: channels, rank: value.rank)
     }
 
-    /// A convolution with something added to it: the convolution, its value, and what is added.
     private func addition(_ value: Graph.Value) -> (Convolution, sum: Graph.Value, bias: Graph.Value)? {
         let node = nodes[value.node]
         guard node.type == "Add", node.inputs.count == 2 else { return nil }
@@ -141,7 +141,7 @@ private struct GraphFolding {
         return nil
     }
 
-    /// A constant of one number for each channel, or of one for all.
+    /// The numbers of a constant with one number for each channel, or one for all.
     private func channels(of value: Graph.Value, _ convolution: Convolution) -> [Float]? {
         let node = nodes[value.node]
         guard node.type == "Const", value.type == .f32, let data = node.data, let shape = value.staticShape,
@@ -169,7 +169,7 @@ private struct GraphFolding {
         nodes[constant].expansion = expansion
     }
 
-    /// A constant of one number for each channel.
+    /// A constant with one number for each channel.
     private mutating func constant(_ values: [Float], rank: Int) -> Graph.Value {
         var shape = Array(repeating: 1, count: rank)
         shape[1] = values.count
@@ -181,7 +181,8 @@ private struct GraphFolding {
         return Graph.Value(node: nodes.count - 1, port: 0, type: .f32, shape: shape)
     }
 
-    /// The nodes that results need, and all parameters; constants first, so that every input comes from a node before.
+    /// The graph with the nodes that results need, and all parameters. Constants come first, which keeps the order
+    /// topological.
     private func compacted() -> Graph {
         var graph = Graph()
         graph.nodes = nodes

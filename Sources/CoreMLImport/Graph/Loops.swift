@@ -1,26 +1,26 @@
 extension Graph {
-    /// The body of a Loop: a graph of its own.
+    /// The body of a Loop, a graph.
     struct Loop: Sendable {
         var nodes: [Node]
-        /// The parameters, in the order of the operation's inputs behind the number of rounds and the condition.
+        /// The parameters, in the order of the operation's inputs after the number of rounds and the condition.
         var parameters: [Int] = []
-        /// The results that are outputs of the operation, in their order: of the last round, or of all rounds, joined
-        /// along axis 0.
+        /// The results that are outputs of the operation, in their order: the value of the last round, or those of all
+        /// rounds joined along axis 0.
         var results: [(node: Int, isJoined: Bool)] = []
-        /// Results that are parameters of the next round.
+        /// Results that become parameters of the next round.
         var backEdges: [(result: Int, parameter: Int)] = []
-        /// The result that says whether there is another round.
+        /// The result that decides whether another round follows.
         var condition = 0
     }
 }
 
-/// A value that the body of a loop takes.
+/// An input of the body of a loop.
 struct LoopInput {
-    /// The value for the first round, of the graph around the loop.
+    /// The value for the first round, from the outer graph.
     let first: Graph.Value
-    /// The body's parameter for it.
+    /// The body's parameter.
     let parameter: Graph.Value
-    /// The value for the next round, of the body; nil where all rounds take the same.
+    /// The value for the next round, from the body; nil if all rounds take `first`.
     var next: Graph.Value?
 }
 
@@ -32,13 +32,13 @@ extension GraphBuilder {
 
     /// Adds a loop.
     ///
-    /// The engine does not slice its inputs: a Squeeze of what it has sliced gives wrong numbers (OpenVINO 2026.4).
-    /// Bodies gather rows by a counter.
+    /// Bodies gather rows by a counter instead of having the engine slice its inputs: a Squeeze of a slice gives wrong
+    /// numbers (OpenVINO 2026.4).
     /// - Parameters:
-    ///   - body: what is repeated. Inputs and operations that no output needs are left out.
-    ///   - rounds: how many rounds there are, a scalar i64.
-    ///   - joined: values of the body, of which all rounds are wanted: [rounds, …].
-    ///   - last: values of the body, of which the last round is wanted.
+    ///   - body: the repeated graph. Inputs and operations that no output needs are omitted.
+    ///   - rounds: the number of rounds, a scalar i64.
+    ///   - joined: values of the body to return for all rounds, as [rounds, …].
+    ///   - last: values of the body to return for the last round.
     func repeating(
         _ body: GraphBuilder, rounds: Graph.Value, inputs: [LoopInput], joined: [Graph.Value], last: [Graph.Value]
     ) throws(Problem) -> (joined: [Graph.Value], last: [Graph.Value]) {
@@ -76,14 +76,14 @@ extension GraphBuilder {
         return (Array(values.prefix(joined.count)), Array(values.dropFirst(joined.count)))
     }
 
-    /// Repeats `step` for all steps of a sequence, however many there are.
+    /// Repeats `step` for each step of a sequence of any length.
     /// - Parameters:
     ///   - sequence: [steps, …].
-    ///   - states: what the first step takes; each step gives those of the next.
-    ///   - constants: what every step takes.
-    ///   - step: adds one step to another builder: of its part of the sequence, the states and the constants it makes
-    ///     the new states.
-    /// - Returns: the first state of all steps, [steps, …], and the last states.
+    ///   - states: the states of the first step; each step returns those of the next.
+    ///   - constants: values that every step takes.
+    ///   - step: adds one step to another builder: computes the new states from an element of the sequence, the states
+    ///     and the constants.
+    /// - Returns: the first state after each step, [steps, …], and the last states.
     func loop(
         over sequence: Graph.Value, states: [Graph.Value], constants: [Graph.Value],
         step: (GraphBuilder, Graph.Value, [Graph.Value], [Graph.Value]) throws(Problem) -> [Graph.Value]
@@ -109,11 +109,11 @@ extension GraphBuilder {
         return (found.joined[0], found.last)
     }
 
-    /// A list [count, …] after the rounds of a loop have written into it.
+    /// A list [count, …] after the rounds of a loop wrote into it; nil if `list` is nil and an element was not written.
     /// - Parameters:
-    ///   - list: the list before; nil for one whose elements are all written.
-    ///   - rows: what the rounds wrote, [rounds, …].
-    ///   - places: where each of them did. The last one counts.
+    ///   - list: the list before the loop; nil if the loop writes all elements.
+    ///   - rows: the elements written, [rounds, …].
+    ///   - places: the index of each in the list. Of duplicates, the last one counts.
     func list(_ list: Graph.Value?, count: Int, _ rows: Graph.Value, at places: [Int]) throws(Problem) -> Graph.Value? {
         var sources = [Int?](repeating: nil, count: count)
         for (round, place) in places.enumerated() { sources[place] = round }
@@ -125,8 +125,8 @@ extension GraphBuilder {
         return try gather(all, integers(sources.enumerated().map { $1.map { count + $0 } ?? $0 }), axis: 0)
     }
 
-    /// The value as memory of its own. The engine hands on what a round only looks at without a copy, and the next
-    /// round overwrites it (OpenVINO 2026.4).
+    /// A copy of the value in its own memory. The engine passes on values that a round only views without copying them,
+    /// and the next round overwrites them (OpenVINO 2026.4).
     private func owned(_ value: Graph.Value) throws(Problem) -> Graph.Value {
         guard graph.isView(value) else { return value }
         return try binary(value.type == .boolean ? "LogicalAnd" : "Maximum", value, value)
@@ -134,12 +134,12 @@ extension GraphBuilder {
 }
 
 extension Graph {
-    /// Operations whose results may be in the memory of what they take.
+    /// Operations that may share the memory of their inputs.
     private static let views: Set<String> = [
         "Reshape", "Squeeze", "Unsqueeze", "Convert", "Split", "VariadicSplit", "Concat", "Slice", "Transpose",
     ]
 
-    /// True if a value may be in the memory of a parameter.
+    /// True if the value may share the memory of a parameter.
     fileprivate func isView(_ value: Value) -> Bool {
         var open = [value.node]
         var seen: Set<Int> = []
@@ -153,7 +153,7 @@ extension Graph {
 }
 
 extension Graph.Loop {
-    /// Leaves out all other nodes.
+    /// Removes all nodes that are not in `kept`.
     fileprivate mutating func keep(_ kept: Set<Int>) {
         let (nodes, places) = nodes.kept(nodes.indices.filter(kept.contains))
         self.nodes = nodes

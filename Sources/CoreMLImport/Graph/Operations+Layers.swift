@@ -1,6 +1,6 @@
 /// Operations of neural networks: products, windows, reductions, normalization.
 extension GraphBuilder {
-    /// The movement of windows along the axes after the channels; one number an axis.
+    /// The movement of windows over the spatial axes; one number for each axis.
     package struct Window {
         package var strides: [Int]
         package var dilations: [Int]
@@ -8,9 +8,9 @@ extension GraphBuilder {
 
         package enum Padding {
             case amounts(begin: [Int], end: [Int])
-            /// ⌈extent / stride⌉ outputs; the odd element of padding goes to the end.
+            /// ⌈extent / stride⌉ outputs; an odd element of padding goes to the end.
             case sameUpper
-            /// The same; the odd element goes to the front.
+            /// ⌈extent / stride⌉ outputs; an odd element of padding goes to the front.
             case sameLower
         }
 
@@ -32,8 +32,7 @@ extension GraphBuilder {
             }
         }
 
-        /// The number of windows of `kernel` that fit along each axis of `extents`. Throws where numbers are out of
-        /// range.
+        /// The number of windows of size `kernel` along each axis of `extents`. Throws if numbers are out of range.
         func outputs(_ extents: [Int?], kernel: [Int], roundsUp: Bool = false) throws(Problem) -> [Int?] {
             let lists = [strides, dilations, kernel]
             guard lists.allSatisfy({ $0.count == extents.count && $0.allSatisfy { $0 > 0 && $0 <= 1 << 24 } }) else {
@@ -68,7 +67,7 @@ extension GraphBuilder {
         }
     }
 
-    /// `value` [N, C, spatial…] with `weights` [O, C / groups, kernel…].
+    /// The convolution of `value` [N, C, spatial…] with `weights` [O, C / groups, kernel…].
     package func convolution(_ value: Graph.Value, _ weights: Graph.Value, groups: Int, window: Window) throws(Problem)
         -> Graph.Value
     {
@@ -93,8 +92,8 @@ extension GraphBuilder {
         return node("GroupConvolution", 1, [value, grouped], attributes, shape: [value.shape[0], outputs] + spatial)
     }
 
-    /// The transposed convolution: `value` [N, C, spatial…] with `weights` [C, O / groups, kernel…]. What `begin` and
-    /// `end` say is cut off; `extra` is added at the end.
+    /// The transposed convolution of `value` [N, C, spatial…] with `weights` [C, O / groups, kernel…]. The result is
+    /// cropped by `begin` and `end`, and padded by `extra` at the end.
     package func transposedConvolution(
         _ value: Graph.Value, _ weights: Graph.Value, groups: Int, strides: [Int], dilations: [Int], begin: [Int],
         end: [Int], extra: [Int]
@@ -153,7 +152,7 @@ extension GraphBuilder {
         return nodes("MaxPool", 14, [value], attributes, outputs: [(value.type, shape), (.i64, shape)])[0]
     }
 
-    /// Means of windows. `excludesPadding`: means of those elements that are not padding.
+    /// The mean of each window. `excludesPadding`: of the elements that are not padding.
     package func averagePool(
         _ value: Graph.Value, kernel: [Int], window: Window, excludesPadding: Bool, roundsUp: Bool = false
     ) throws(Problem) -> Graph.Value {
@@ -184,7 +183,7 @@ extension GraphBuilder {
         return operation(type, 1, [value, integers(places.sorted())], ["keep_dims": .bool(keepsAxes)], shape: shape)
     }
 
-    /// numpy's matmul, with either side's last two axes exchanged first.
+    /// numpy's matmul; each side can be transposed (its last two axes swapped) first.
     package func matmul(
         _ left: Graph.Value, _ right: Graph.Value, transposesLeft: Bool = false, transposesRight: Bool = false
     ) throws(Problem) -> Graph.Value {
@@ -195,7 +194,7 @@ extension GraphBuilder {
             let (rows, columns) = (shape[shape.count - 2], shape[shape.count - 1])
             return transposed ? (columns, rows) : (rows, columns)
         }
-        // A list is a row on the left and a column on the right; that axis is gone in what comes out.
+        // A vector is a row on the left and a column on the right; the added axis is removed from the result.
         let (first, second) = (
             left.rank == 1 ? [1] + left.shape : left.shape, right.rank == 1 ? right.shape + [1] : right.shape
         )
@@ -221,14 +220,15 @@ extension GraphBuilder {
             "SoftMax", 8, [value], ["axis": .integer(try positiveAxis(axis, rank: value.rank))], shape: value.shape)
     }
 
-    /// The mapping of positions of the output to the input, by OpenVINO's names.
+    /// The mapping of output positions to input positions, by OpenVINO's names.
     package enum Sampling: String {
         case asymmetric
         case alignCorners = "align_corners"
         case halfPixel = "half_pixel"
     }
 
-    /// Resizes the last two axes of [N, C, H, W] to `height` and `width`. `linear`: bilinear, else the nearest element.
+    /// Resizes the last two axes of [N, C, H, W] to `height` and `width`: bilinear if `linear`, else the nearest
+    /// element.
     package func resize(_ value: Graph.Value, height: Int, width: Int, linear: Bool, sampling: Sampling) throws(Problem)
         -> Graph.Value
     {
@@ -240,7 +240,7 @@ extension GraphBuilder {
             extents: [height, width])
     }
 
-    /// The same to a size that the graph computes: a list of two i64.
+    /// Resizes the last two axes to a computed size, a list of two i64.
     package func resize(_ value: Graph.Value, to size: Graph.Value, linear: Bool, sampling: Sampling) throws(Problem)
         -> Graph.Value
     {
@@ -251,7 +251,7 @@ extension GraphBuilder {
             value, sizes: size, factors: [1, 1], by: "sizes", linear: linear, sampling: sampling, extents: [nil, nil])
     }
 
-    /// The same by factors, for extents that are open.
+    /// Resizes the last two axes by factors, for open extents.
     package func resize(_ value: Graph.Value, factors: [Float], linear: Bool, sampling: Sampling) throws(Problem)
         -> Graph.Value
     {

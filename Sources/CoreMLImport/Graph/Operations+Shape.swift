@@ -1,6 +1,6 @@
 /// Operations that move elements.
 extension GraphBuilder {
-    /// The same elements in another shape. 0 keeps the extent at that place, one -1 is what remains.
+    /// Reshapes a value. In `target`, 0 keeps the extent at that index, and one -1 takes the remaining elements.
     package func reshape(_ value: Graph.Value, to target: [Int]) throws(Problem) -> Graph.Value {
         guard target.filter({ $0 == -1 }).count <= 1, target.allSatisfy({ $0 >= -1 }) else {
             throw Problem("invalid shape \(target)")
@@ -34,12 +34,13 @@ extension GraphBuilder {
         return operation("Reshape", 1, [value, integers(target)], ["special_zero": true], shape: shape)
     }
 
-    /// The same elements in a shape that is computed: `target` is a list of i64.
+    /// Reshapes a value to a computed shape: `target` is a list of i64.
     package func reshape(_ value: Graph.Value, toComputed target: Graph.Value, shape: [Int?]) -> Graph.Value {
         operation("Reshape", 1, [value, target], ["special_zero": false], shape: shape)
     }
 
-    /// Axis `i` of what it gives is axis `order[i]` of the value. Throws where `order` is not a permutation.
+    /// Permutes the axes: axis `i` of the result is axis `order[i]` of the value. Throws if `order` is not a
+    /// permutation.
     package func transpose(_ value: Graph.Value, _ order: [Int]) throws(Problem) -> Graph.Value {
         guard order.sorted() == Array(0..<value.rank) else {
             throw Problem("\(order) is not a permutation of the \(value.rank) axes of \(shapeText(value.shape))")
@@ -48,7 +49,7 @@ extension GraphBuilder {
         return operation("Transpose", 1, [value, integers(order)], shape: order.map { value.shape[$0] })
     }
 
-    /// Adds axes of extent 1. `axes` are places in the result, negative ones from its end.
+    /// Inserts axes of extent 1. `axes` are indices in the result; negative ones count from its end.
     package func unsqueeze(_ value: Graph.Value, _ axes: [Int]) throws(Problem) -> Graph.Value {
         if axes.isEmpty { return value }
         let rank = value.rank + axes.count
@@ -60,7 +61,7 @@ extension GraphBuilder {
         return operation("Unsqueeze", 1, [value, integers(places.sorted())], shape: shape)
     }
 
-    /// Removes axes of extent 1. Throws where one is known to be longer.
+    /// Removes axes of extent 1. Throws if one is known to be longer.
     package func squeeze(_ value: Graph.Value, _ axes: [Int]) throws(Problem) -> Graph.Value {
         if axes.isEmpty { return value }
         var places: Set<Int> = []
@@ -103,7 +104,7 @@ extension GraphBuilder {
         return operation("Concat", 1, values, ["axis": .integer(axis)], shape: shape)
     }
 
-    /// Parts of the given sizes along an axis.
+    /// Splits a value along an axis into parts of the given sizes.
     package func split(_ value: Graph.Value, axis: Int, sizes: [Int]) throws(Problem) -> [Graph.Value] {
         let axis = try positiveAxis(axis, rank: value.rank)
         guard !sizes.isEmpty, sizes.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }), sizes.count <= 1 << 16 else {
@@ -120,8 +121,8 @@ extension GraphBuilder {
         return operation("VariadicSplit", 1, [value, scalar(axis), integers(sizes)], outputs: outputs)
     }
 
-    /// Every `steps`-th element from `starts` to before `ends` along `axes` (one each); negative numbers count from the
-    /// end, and a negative step goes backwards. Numbers beyond the ends are limited, as in Python.
+    /// Every `steps`-th element from `starts` to before `ends` along `axes` (one each); negative indices count from the
+    /// end, and a negative step goes backwards. Indices out of range are clamped, as in Python.
     package func slice(_ value: Graph.Value, axes: [Int], starts: [Int], ends: [Int], steps: [Int]) throws(Problem)
         -> Graph.Value
     {
@@ -145,7 +146,6 @@ extension GraphBuilder {
             "Slice", 8, [value, integers(starts), integers(ends), integers(steps), integers(places)], shape: shape)
     }
 
-    /// The value with axes turned round.
     package func reverse(_ value: Graph.Value, axes: [Int]) throws(Problem) -> Graph.Value {
         axes.isEmpty
             ? value
@@ -154,7 +154,7 @@ extension GraphBuilder {
                 steps: axes.map { _ in -1 })
     }
 
-    /// Copies along each axis.
+    /// Repeats the value along each axis.
     package func tile(_ value: Graph.Value, _ repeats: [Int]) throws(Problem) -> Graph.Value {
         guard repeats.count == value.rank, repeats.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {
             throw Problem("invalid repetitions \(repeats) of \(shapeText(value.shape))")
@@ -164,19 +164,18 @@ extension GraphBuilder {
         return operation("Tile", 1, [value, integers(repeats)], shape: shape)
     }
 
-    /// The same, as often as a list of integers says that is computed.
+    /// Repeats the value along each axis, by a computed list of integers.
     func tile(_ value: Graph.Value, computed repeats: Graph.Value, shape: [Int?]) -> Graph.Value {
         operation("Tile", 1, [value, convert(repeats, to: .i64)], shape: shape)
     }
 
-    /// Joins values along a new axis.
     func stack(_ values: [Graph.Value], axis: Int) throws(Problem) -> Graph.Value {
         var layers: [Graph.Value] = []
         for value in values { layers.append(try unsqueeze(value, [axis])) }
         return try concat(layers, axis: axis)
     }
 
-    /// Extends (or, by negative amounts, cuts) each axis. `mode`: constant, edge, reflect, symmetric.
+    /// Pads each axis, or crops it if the amount is negative. `mode`: constant, edge, reflect, symmetric.
     package func pad(
         _ value: Graph.Value, before: [Int], after: [Int], mode: String = "constant", with fill: Float = 0
     ) throws(Problem) -> Graph.Value {
@@ -214,23 +213,22 @@ extension GraphBuilder {
             "Gather", 8, [value, indices, scalar(axis)], ["batch_dims": .integer(batchAxes)], shape: shape)
     }
 
-    /// A value of one element without axes.
+    /// A value of one element, reshaped to a scalar.
     func scalar(of value: Graph.Value) throws(Problem) -> Graph.Value {
         value.rank == 0 ? value : try reshape(value, to: [])
     }
 
-    /// Repeats the value along new or short axes to the shape `target`.
     package func broadcast(_ value: Graph.Value, to target: [Int]) -> Graph.Value {
         broadcast(value, toComputed: integers(target), shape: target)
     }
 
-    /// The same to a shape that is computed: `target` is a list of integers.
+    /// Broadcasts the value to a computed shape: `target` is a list of integers.
     func broadcast(_ value: Graph.Value, toComputed target: Graph.Value, shape: [Int?]) -> Graph.Value {
         operation("Broadcast", 3, [value, convert(target, to: .i64)], ["mode": "numpy"], shape: shape)
     }
 }
 
-/// The number of elements of a slice, as Python counts them. `step` is not 0.
+/// The number of elements of a slice, with Python's rules. `step` is not 0.
 package func sliceLength(extent: Int, start: Int, end: Int, step: Int) -> Int {
     func limited(_ index: Int) -> Int {
         let position = index < 0 ? index.addingReportingOverflow(extent).partialValue : index

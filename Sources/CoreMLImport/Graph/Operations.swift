@@ -1,6 +1,6 @@
 /// Element-wise operations, constants of shapes, and types.
 extension GraphBuilder {
-    /// An operation of one input that keeps type and shape: "Relu", "Exp", "Sigmoid".
+    /// Adds an operation of one input that keeps type and shape: "Relu", "Exp", "Sigmoid".
     package func unary(
         _ type: String, _ opset: Int, _ value: Graph.Value,
         _ attributes: KeyValuePairs<String, Graph.Attribute> = [:]
@@ -8,15 +8,15 @@ extension GraphBuilder {
         operation(type, opset, [value], attributes, shape: value.shape)
     }
 
-    /// The same, of opset 1.
+    /// Adds an operation of opset 1 with one input that keeps type and shape.
     package func unary(
         _ type: String, _ value: Graph.Value, _ attributes: KeyValuePairs<String, Graph.Attribute> = [:]
     ) -> Graph.Value {
         unary(type, 1, value, attributes)
     }
 
-    /// An operation of two inputs of one type, with numpy's broadcasting: "Add", "Power", "Less" (comparisons and logic
-    /// give booleans).
+    /// Adds an operation of two inputs of one type, with numpy's broadcasting: "Add", "Power", "Less" (comparisons and
+    /// logic return booleans).
     package func binary(_ type: String, _ opset: Int, _ left: Graph.Value, _ right: Graph.Value) throws(Problem)
         -> Graph.Value
     {
@@ -29,7 +29,7 @@ extension GraphBuilder {
             type: comparisons.contains(type) ? .boolean : left.type, shape: try broadcastShape(left.shape, right.shape))
     }
 
-    /// The same, of opset 1.
+    /// Adds an operation of opset 1 with two inputs.
     package func binary(_ type: String, _ left: Graph.Value, _ right: Graph.Value) throws(Problem) -> Graph.Value {
         try binary(type, 1, left, right)
     }
@@ -46,16 +46,16 @@ extension GraphBuilder {
     package func divide(_ left: Graph.Value, _ right: Graph.Value) throws(Problem) -> Graph.Value {
         try binary("Divide", 1, left, right)
     }
-    /// `value` times `factor`; the value itself where the factor is 1.
+    /// `value` times `factor`; the value itself if the factor is 1.
     package func scaled(_ value: Graph.Value, by factor: Float) throws(Problem) -> Graph.Value {
         factor == 1 ? value : try multiply(value, float(factor))
     }
-    /// `value` plus `summand`; the value itself where it is 0.
+    /// `value` plus `summand`; the value itself if the summand is 0.
     package func shifted(_ value: Graph.Value, by summand: Float) throws(Problem) -> Graph.Value {
         summand == 0 ? value : try add(value, float(summand))
     }
 
-    /// Selects `yes` where `condition` (boolean) holds, else `no`; with numpy's broadcasting.
+    /// `yes` where `condition` (boolean) holds, else `no`, element by element, with numpy's broadcasting.
     package func select(_ condition: Graph.Value, _ yes: Graph.Value, _ no: Graph.Value) throws(Problem) -> Graph.Value
     {
         operation(
@@ -63,7 +63,8 @@ extension GraphBuilder {
             shape: try broadcastShape(condition.shape, broadcastShape(yes.shape, no.shape)))
     }
 
-    /// The elements as another type; the value itself where they have it. Floats are truncated to integers.
+    /// Converts the elements to another type; returns the value itself if it has that type. Floats are truncated to
+    /// integers.
     package func convert(_ value: Graph.Value, to type: Graph.ElementType) -> Graph.Value {
         value.type == type
             ? value
@@ -71,12 +72,12 @@ extension GraphBuilder {
                 "Convert", 1, [value], ["destination_type": .text(type.rawValue)], type: type, shape: value.shape)
     }
 
-    /// The extents as a list of i64.
+    /// The extents, as a list of i64.
     package func shape(of value: Graph.Value) -> Graph.Value {
         operation("ShapeOf", 3, [value], ["output_type": "i64"], type: .i64, shape: [value.rank])
     }
 
-    /// Limits the values. Throws for limits that are not numbers or the wrong way round.
+    /// Clamps the values. Throws if a limit is NaN, or the limits are reversed.
     package func clamp(_ value: Graph.Value, from lower: Float, to upper: Float) throws(Problem) -> Graph.Value {
         guard lower <= upper else { throw Problem("values cannot be limited to \(lower)...\(upper)") }
         let limit = Float.greatestFiniteMagnitude
@@ -86,7 +87,7 @@ extension GraphBuilder {
     }
 }
 
-/// The shape that numpy's broadcasting gives. Throws where extents disagree.
+/// The shape of the result of numpy's broadcasting. Throws if extents do not match.
 package func broadcastShape(_ left: [Int?], _ right: [Int?]) throws(Problem) -> [Int?] {
     let rank = max(left.count, right.count)
     var shape: [Int?] = []
@@ -110,12 +111,12 @@ package func broadcastShape(_ left: [Int?], _ right: [Int?]) throws(Problem) -> 
     return shape
 }
 
-/// A shape as messages show it: `[1,3,?,?]`.
+/// A shape in the format of messages: `[1,3,?,?]`.
 package func shapeText(_ shape: [Int?]) -> String {
     "[" + shape.map { $0.map(String.init) ?? "?" }.joined(separator: ",") + "]"
 }
 
-/// An axis counted from the front. Throws for one that `rank` axes do not have.
+/// The index of an axis, counted from the front. Throws if it is out of range for `rank` axes.
 package func positiveAxis(_ axis: Int, rank: Int) throws(Problem) -> Int {
     guard axis >= -rank, axis < rank else { throw Problem("axis \(axis) is out of range: the value has \(rank) axes") }
     return axis < 0 ? axis + rank : axis

@@ -1,25 +1,25 @@
-/// Writes a graph as OpenVINO's intermediate representation, version 11: XML that names the operations, and one block
-/// of memory with the constants.
+/// Writes a graph as OpenVINO's intermediate representation, version 11: XML with the operations, and one block of
+/// memory with the constants.
 ///
-/// The engine infers types and shapes on reading; only parameters and constants carry theirs.
+/// The engine infers types and shapes when it reads the graph; only parameters and constants are written with theirs.
 package struct IRWriter {
     private let graph: Graph
     private let name: String
     private let places: Places
-    /// Bytes of the weights.
+    /// The size of the weights in bytes.
     package let weightsSize: Int
 
-    /// Constants begin at multiples of this.
+    /// Constants are aligned to this many bytes.
     private static let alignment = 64
 
-    /// The positions of nodes' constants in the weights.
+    /// The offsets of constants in the weights.
     private struct Places {
-        /// For each node; nil for those without constants.
+        /// For each node; nil if it is not a constant.
         var offsets: [Int?] = []
-        /// Those of the graphs that nodes repeat, by node.
+        /// The offsets in the bodies of Loop nodes, by node.
         var loops: [Int: Places] = [:]
 
-        /// Places the constants behind `end`, which it moves.
+        /// Assigns offsets to the constants from `end` on, and advances it.
         init(_ nodes: [Graph.Node], from end: inout Int) {
             for (id, node) in nodes.enumerated() {
                 if node.data == nil {
@@ -34,17 +34,17 @@ package struct IRWriter {
         }
     }
 
-    /// `name` is the model's, for the engine's messages.
+    /// - Parameter name: the name of the model, for the engine's messages.
     package init(_ graph: Graph, name: String = "model") {
         self.graph = graph
         self.name = name
         var end = 0
         places = Places(graph.nodes, from: &end)
-        // The engine wants weights of at least a byte.
+        // The engine requires at least one byte of weights.
         weightsSize = max(end, 1)
     }
 
-    /// Copies the constants into memory of at least `weightsSize` bytes. What lies between them is not written.
+    /// Copies the constants to memory of at least `weightsSize` bytes. Padding between them is not written.
     package func writeWeights(into memory: UnsafeMutableRawBufferPointer) {
         writeWeights { offset, bytes in
             guard offset + bytes.count <= memory.count else { return }
@@ -52,7 +52,7 @@ package struct IRWriter {
         }
     }
 
-    /// Hands out the constants piece by piece, each with its place among the weights.
+    /// Passes the constants to `write` in pieces, each with its offset in the weights.
     package func writeWeights<Failure: Error>(
         _ write: (_ offset: Int, UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -81,9 +81,9 @@ package struct IRWriter {
         }
     }
 
-    /// Numbers that are made of a constant's memory at a time.
+    /// The number of elements converted at a time.
     private static let expandedAtOnce = 1 << 16
-    /// The 32-bit values of all 16-bit floats: processors of ten years ago convert them by a function call each.
+    /// The 32-bit values of all 16-bit floats: older processors convert each with a function call.
     private static let halves = (0...UInt16.max).map { Float(Float16(bitPattern: $0)) }
 
     private func expand<Failure: Error>(
@@ -95,7 +95,7 @@ package struct IRWriter {
         var floats = [Float](repeating: 0, count: min(count, Self.expandedAtOnce))
         var done = 0
         while done < count {
-            // A piece has one factor.
+            // Each piece has one factor.
             let index = done / part
             let length = min(floats.count, expansion.factors.isEmpty ? count - done : (index + 1) * part - done)
             let factor = index < expansion.factors.count ? expansion.factors[index] : 1
@@ -121,10 +121,10 @@ package struct IRWriter {
         }
     }
 
-    /// The constants in their own memory.
+    /// The weights in newly allocated memory.
     package func weights() -> Bytes { Bytes(count: weightsSize, fill: writeWeights) }
 
-    /// The XML as UTF-8.
+    /// The XML, in UTF-8.
     package func xml() -> [UInt8] {
         var text = "<?xml version=\"1.0\"?>\n<net name=\"\(escaped(name))\" version=\"11\">\n"
         text.reserveCapacity(graph.nodes.count * 256)
@@ -147,7 +147,7 @@ package struct IRWriter {
         text += "</edges>\n"
     }
 
-    /// The body of a Loop. Its first two inputs are the number of rounds and whether there is one at all.
+    /// Writes the body of a Loop. Its first two inputs are the number of rounds and the condition for the first round.
     private func append(_ loop: Graph.Loop, of node: Graph.Node, _ places: Places, to text: inout String) {
         text += "<port_map>\n"
         for (input, parameter) in loop.parameters.enumerated() {
@@ -203,7 +203,7 @@ package struct IRWriter {
     private func append(_ output: Graph.Output, port: Int, to text: inout String) {
         text += "<port id=\"\(port)\" precision=\"\(output.type.precision)\""
         if !output.names.isEmpty {
-            // Commas separate names; one that belongs to a name has a backslash before it.
+            // Commas separate names; a comma within a name is escaped by a backslash.
             let names = output.names.map { name in
                 name.unicodeScalars.reduce(into: "") { $0 += $1 == "," ? "\\," : String($1) }
             }
@@ -212,7 +212,7 @@ package struct IRWriter {
         text += "/>"
     }
 
-    /// Text within the quotes of an XML attribute. Characters that XML cannot hold become U+FFFD.
+    /// Text escaped for an XML attribute. Characters that XML does not allow become U+FFFD.
     private func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.utf8.count)
@@ -234,7 +234,7 @@ package struct IRWriter {
 }
 
 extension Graph.ElementType {
-    /// The name on ports, which differs from that of `element_type`.
+    /// The name in ports, which differs from that of `element_type`.
     fileprivate var precision: String {
         switch self {
         case .f32: "FP32"

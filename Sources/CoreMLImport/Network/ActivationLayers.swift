@@ -5,7 +5,7 @@ enum ActivationLayers {
             let translator = LayerTranslator.ofElements(130, "activation") { (layer, x) throws(Problem) in
                 try apply(layer.parameters, to: x, layer.graph)
             }
-            // PReLU and the parametric softplus may have a number for each channel.
+            // PReLU and the parametric softplus may have a parameter for each channel.
             let isPerChannel = layer.parameters.fields.contains { $0.number == 25 || $0.number == 71 }
             return try (isPerChannel ? translator.onChannels : translator).translate(layer)
         },
@@ -22,10 +22,9 @@ enum ActivationLayers {
         },
     ]
 
-    /// ActivationParams: the function that it names, of every element. Parameters by channel go along axis -3. Numbers
-    /// that the file leaves out are 0, as everywhere in NeuralNetwork.proto (proto3): coremltools' builder writes its
-    /// own defaults (models/neural_network/builder.py, `add_activation`), of which those that are 0 are not in the
-    /// file.
+    /// Applies the function of an ActivationParams to every element. Parameters by channel go along axis -3. Omitted
+    /// numbers are 0, as everywhere in NeuralNetwork.proto (proto3): coremltools' builder writes its own defaults
+    /// (models/neural_network/builder.py, `add_activation`), except those that are 0.
     static func apply(_ activation: Message, to value: Graph.Value, _ graph: GraphBuilder) throws(Problem)
         -> Graph.Value
     {
@@ -41,7 +40,7 @@ enum ActivationLayers {
         case 25:
             let slope = try perChannel(function, 1, "alpha", value, graph)
             if value.rank == 4 {
-                // The engine's own operation takes slopes along axis 1.
+                // The engine's operation takes slopes along axis 1.
                 return graph.leakyReLU(value, slope: try graph.reshape(slope, to: [-1]))
             }
             let negative = try graph.multiply(graph.binary("Minimum", 1, value, graph.float(0)), slope)
@@ -69,8 +68,8 @@ enum ActivationLayers {
         return try graph.shifted(graph.scaled(value, by: factor), by: summand)
     }
 
-    /// -max(-relu(x), -limit), which converters write for ReLU6, where `value` is the maximum. The engine joins a Clamp
-    /// with the convolution before it, and not these four operations.
+    /// ReLU6, which converters write as -max(-relu(x), -limit); `value` is the maximum. The engine fuses a Clamp with
+    /// the convolution before it, but not these four operations.
     private static func limitedReLU(_ value: Graph.Value, _ graph: GraphBuilder) throws(Problem) -> Graph.Value? {
         let maximum = graph.graph.nodes[value.node]
         guard maximum.type == "Maximum", let negative = maximum.inputs.first, let bound = maximum.inputs.last,
@@ -89,7 +88,7 @@ enum ActivationLayers {
         return number
     }
 
-    /// A parameter of one number, or of one a channel.
+    /// A parameter with one number, or one for each channel.
     private static func perChannel(
         _ function: Message, _ field: Int, _ name: String, _ value: Graph.Value, _ graph: GraphBuilder
     ) throws(Problem) -> Graph.Value {

@@ -1,11 +1,11 @@
-/// The input or output of a layer: a value, and how it represents a Core ML blob.
+/// An input or output of a layer: a value, and its relation to a Core ML blob.
 ///
-/// Old networks know only [Seq, B, C, H, W]. B is always 1, as the description cannot say otherwise, and the engine is
-/// at its best with four axes: such blobs are kept `folded`, as [Seq, C, H, W]. An axis that is counted from the end is
-/// the same axis of either.
+/// Old networks have only blobs of five axes, [Seq, B, C, H, W]. B is always 1, because the description cannot declare
+/// another batch, and the engine is fastest with four axes: such blobs are `folded` to [Seq, C, H, W]. Axes counted
+/// from the end are the same in both forms.
 struct Blob {
     let value: Graph.Value
-    /// The value is [Seq, C, H, W] and stands for [Seq, 1, C, H, W].
+    /// True if the value [Seq, C, H, W] represents [Seq, 1, C, H, W].
     let isFolded: Bool
 
     init(_ value: Graph.Value, isFolded: Bool = false) {
@@ -13,7 +13,7 @@ struct Blob {
         self.isFolded = isFolded
     }
 
-    /// The extents of the blob as Core ML counts them.
+    /// The extents of the blob in Core ML's terms.
     var shape: [Int?] {
         isFolded ? [value.shape[0], 1] + value.shape[1...] : value.shape
     }

@@ -1,11 +1,12 @@
-/// Layers about boxes in images: cropResize, NonMaximumSuppression.
+/// Layers on boxes in images: cropResize, NonMaximumSuppression.
 enum BoxLayers {
     static let table: [LayerTranslator] = [
         .ofArrays(212, "cropResize", inputs: 2...2, cropResize),
         LayerTranslator(1400, "NonMaximumSuppression", nonMaximumSuppression),
     ]
 
-    /// The images [1, batch, C, H, W] and the boxes [n, 1, 4 or 5, 1, 1], five with the image's number in front.
+    /// Crops images [1, batch, C, H, W] to boxes [n, 1, 4 or 5, 1, 1]; of five numbers, the first is the index of the
+    /// image.
     private static func cropResize(_ layer: Layer, _ images: Graph.Value) throws(Problem) -> Graph.Value {
         let (regions, graph) = (try layer.array(1), layer.graph)
         guard images.rank == 5, images.shape[0] ?? 1 == 1 else {
@@ -26,7 +27,7 @@ enum BoxLayers {
         return try graph.crops(of: graph.squeeze(images, [0]), boxes: boxes, images: numbers, cropping)
     }
 
-    /// The limits may be inputs: overlap, score, number.
+    /// The limits (overlap, score, number of boxes) may be inputs.
     private static func nonMaximumSuppression(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(2...5)
         let graph = layer.graph

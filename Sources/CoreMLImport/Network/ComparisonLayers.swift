@@ -1,4 +1,4 @@
-/// Comparisons and logic. They give floats, 1 for true; in logic, everything but 0 is true.
+/// Comparisons and logic. They return floats, 1 for true; logic takes every number but 0 as true.
 enum ComparisonLayers {
     static let table: [LayerTranslator] =
         [
@@ -7,7 +7,7 @@ enum ComparisonLayers {
             (832, "greaterEqual", "GreaterEqual", 2),
         ].map { kind, name, operation, alpha in
             LayerTranslator.ofAlike(kind, name, inputs: 1...2) { (layer, values) throws(Problem) in
-                // With one input the other side is `alpha`.
+                // With one input, the other operand is `alpha`.
                 let other = values.count == 2 ? values[1] : layer.graph.float(try layer.parameters.float(alpha))
                 return layer.graph.convert(try layer.graph.binary(operation, values[0], other), to: .f32)
             }

@@ -1,4 +1,4 @@
-/// Layers that make values: loadConstant, loadConstantND, fill…, range….
+/// Layers that create values: loadConstant, loadConstantND, fill…, range….
 enum ConstantLayers {
     static let table: [LayerTranslator] = [
         LayerTranslator(290, "loadConstant") { (layer) throws(Problem) in
@@ -27,7 +27,7 @@ enum ConstantLayers {
         layer.graph.float(try layer.parameters.float(1))
     }
 
-    /// The end comes as the first input, or is the parameter; then start and step.
+    /// The end is the first input, or a parameter; start and step follow.
     private static func range(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(0...3)
         let graph = layer.graph

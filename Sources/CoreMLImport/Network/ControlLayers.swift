@@ -1,21 +1,20 @@
-/// Layers that hold their own networks: branch and loop, with loopBreak and loopContinue.
+/// Layers that contain networks: branch and loop, with loopBreak and loopContinue.
 ///
-/// Of a branch that is known when the file is read, one side is translated; of another both, and the values of one are
-/// selected. How many rounds a loop has must be known. The engine repeats one of them (`NetworkLoops.swift`); rounds
-/// that differ in more than their values are written out one after the other.
+/// If the condition of a branch is known when the file is read, only that side is translated; otherwise both are, and
+/// their values are selected at run time. The number of rounds of a loop must be known. The engine repeats a loop whose
+/// rounds differ only in their values (`NetworkLoops.swift`); other loops are unrolled.
 enum ControlLayers {
     static let names = [605: "branch", 615: "loop", 620: "loopBreak", 625: "loopContinue"]
 
-    /// Rounds of one loop that are written out.
+    /// The maximum number of rounds of an unrolled loop.
     static let maximumRounds = 4096
-    /// Layers that are translated, those in loops once for every round. Copies add nothing to the graph, and still take
-    /// time.
+    /// The maximum number of layers translated, those in loops once for every round. Layers that add nothing to the
+    /// graph (copies) still take time.
     static let maximumLayerRuns = 200_000
 
-    /// True for the numbers of a network that count as true.
+    /// True if a number of the network means true.
     static func isTrue(_ number: Double) -> Bool { abs(number) > 1e-6 }
 
-    /// The networks that a layer holds, with their names: for what has to be looked for in all layers.
     static func networks(in layer: NetworkLayer) throws(Problem) -> [(name: String, network: NeuralNetwork)] {
         let fields: [(Int, String)] =
             switch layer.kind {
@@ -32,25 +31,24 @@ enum ControlLayers {
         return networks
     }
 
-    /// A network of a layer; one without layers where it is not given.
+    /// A network of a layer; an empty one if the field is missing.
     static func network(_ parameters: Message, _ field: Int, _ name: String) throws(Problem) -> NeuralNetwork {
         try located(name) { () throws(Problem) in
             try NeuralNetwork(parameters.last(field)?.reader() ?? MessageReader(.empty))
         }
     }
 
-    /// The ways in which the layers of a network end.
+    /// The way in which the layers of a network end.
     enum Flow {
         case next
         case leavesRound
         case leavesLoop
-        /// A layer has a problem, which is listed.
+        /// A layer has a problem, which has been collected.
         case failed
     }
 }
 
 extension NetworkTranslation {
-    /// Translates the layers of a network in their order.
     mutating func translate(_ layers: [NetworkLayer]) -> ControlLayers.Flow {
         for (index, layer) in layers.enumerated() {
             let place = place(of: layer, index)
@@ -71,7 +69,7 @@ extension NetworkTranslation {
             case 625: flow = .leavesRound
             default: translate(layer, at: place)
             }
-            // The layers behind one with a problem are looked at as well.
+            // After a layer with a problem, continue, to report the problems of later layers as well.
             if flow == .leavesLoop || flow == .leavesRound { return flow }
         }
         return .next
@@ -91,7 +89,7 @@ extension NetworkTranslation {
         return .failed
     }
 
-    /// Marks what a layer's networks give as what a layer with a problem would have given.
+    /// Marks the outputs of a layer's networks as missing because of a problem.
     private mutating func withholdOutputs(of layer: NetworkLayer) {
         for (_, network) in (try? ControlLayers.networks(in: layer)) ?? [] {
             for inner in network.layers {
@@ -101,7 +99,7 @@ extension NetworkTranslation {
         }
     }
 
-    /// Reading a layer's networks counts as translating them: a loop around it reads them in every round.
+    /// Reads a network of a layer. Its layers count as translated: an enclosing loop reads them again in every round.
     private mutating func network(_ parameters: Message, _ field: Int, _ name: String) throws(Problem) -> NeuralNetwork
     {
         let network = try ControlLayers.network(parameters, field, name)
@@ -109,7 +107,7 @@ extension NetworkTranslation {
         return network
     }
 
-    /// Translates a network that a layer holds; what its layers give is known to the layers behind it as well.
+    /// Translates a network of a layer. Later layers of the outer network can use its blobs.
     mutating func translate(_ network: NeuralNetwork, in place: String) -> ControlLayers.Flow {
         let (outer, before) = (scope, problems.count)
         scope = "\(place)."
@@ -142,7 +140,7 @@ extension NetworkTranslation {
         graph.place = ""
         let holds = try graph.binary(
             "Greater", 1, graph.unary("Abs", graph.reshape(condition.value, to: [])), graph.float(1e-6))
-        // What only one side gives belongs to it.
+        // Blobs of only one side are not visible after the branch.
         blobs = before
         for (name, blob) in one {
             guard let counterpart = other[name] else { continue }
@@ -155,7 +153,7 @@ extension NetworkTranslation {
         return .next
     }
 
-    /// The blob of one side of a branch or of the other.
+    /// Selects the blob of one side of a branch at run time.
     private func selected(_ holds: Graph.Value, _ yes: Blob, _ no: Blob) throws(Problem) -> Blob {
         if yes.value.isSame(as: no.value) { return yes }
         let layer = Layer(graph: graph, parameters: .empty, inputs: [yes, no], outputCount: 1)
@@ -213,7 +211,7 @@ extension NetworkTranslation {
                 + "or without the loop")
     }
 
-    /// A blob that a layer takes; nil if the layer that would have given it has a problem.
+    /// An input of a layer; nil if the layer that computes it has a problem.
     private func blob(named name: String) throws(Problem) -> Blob? {
         guard let blob = blobs[name] else { throw Problem("no input or earlier layer produces \"\(name)\"") }
         return blob

@@ -4,7 +4,7 @@ enum ConvolutionLayers {
         .ofImages(100, "convolution", convolution), .ofArrays(1471, "convolution3d", convolution3D),
     ]
 
-    /// The fields of a layer's parts.
+    /// The field numbers of a layer.
     private struct Fields {
         let isTransposed: Int, outputShape: Int, weights: Int, hasBias: Int, bias: Int
     }
@@ -38,7 +38,7 @@ enum ConvolutionLayers {
             Fields(isTransposed: 86, outputShape: 87, weights: 60, hasBias: 50, bias: 61))
     }
 
-    /// - Parameter inputs: the channels of the weights' second axis; of a transposed convolution, of the first one.
+    /// - Parameter inputs: the second extent of the weights; for a transposed convolution, the first.
     private static func convolved(
         _ layer: Layer, _ x: Graph.Value, inputs: Int, kernel: [Int], _ window: GraphBuilder.Window, _ fields: Fields
     ) throws(Problem) -> Graph.Value {
@@ -64,7 +64,7 @@ enum ConvolutionLayers {
             layer.constant(fields.bias, "bias", shape: [1, outputs] + kernel.map { _ in 1 }, channels: outputs))
     }
 
-    /// The transposed convolution. Dilation counts only beside an `outputShape`, else the format ignores it.
+    /// The transposed convolution. The format ignores dilation unless there is an `outputShape`.
     private static func deconvolution(
         _ layer: Layer, _ x: Graph.Value, _ weights: Graph.Value, groups: Int, _ window: GraphBuilder.Window,
         outputShape: Int
@@ -82,8 +82,8 @@ enum ConvolutionLayers {
             x, weights, groups: groups, window: window, size: size, isCentered: true)
     }
 
-    /// ConvolutionPaddingType, PoolingPaddingType: `valid` with its amounts, or `same`. Unset is `valid` without
-    /// padding.
+    /// The padding of ConvolutionPaddingType and PoolingPaddingType: `valid` with amounts, or `same`. If unset, `valid`
+    /// without padding.
     static func padding(_ layer: Layer, valid: Int, same: Int) throws(Problem) -> GraphBuilder.Window.Padding {
         if let same = try layer.parameters.message(same) {
             return try same.integer(1) == 1 ? .sameLower : .sameUpper
@@ -92,7 +92,7 @@ enum ConvolutionLayers {
         return .amounts(begin: amounts.begin, end: amounts.end)
     }
 
-    /// BorderAmounts: [H, W] in front and behind. Unset: none.
+    /// BorderAmounts: [H, W] before and after. Zeros if unset.
     static func borders(_ message: Message?) throws(Problem) -> (begin: [Int], end: [Int]) {
         var (begin, end): ([Int], [Int]) = ([], [])
         for edge in try message?.messages(10) ?? [] {

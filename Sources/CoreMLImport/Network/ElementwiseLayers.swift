@@ -1,5 +1,4 @@
-/// Layers of several inputs, element by element: add, multiply, average, max, min, and those that broadcast as numpy
-/// does.
+/// Element-wise layers of several inputs: add, multiply, average, max, min, and those with numpy's broadcasting.
 enum ElementwiseLayers {
     static let table: [LayerTranslator] =
         [
@@ -28,7 +27,7 @@ enum ElementwiseLayers {
             }
         }
 
-    /// One input: what `single` makes of it. More: one after the other.
+    /// A layer that applies `single` to its only input, or the operation to all of its inputs in turn.
     private static func folding(
         _ kind: Int, _ name: String, _ operation: String,
         single: @escaping LayerTranslator.Single = { (_, x) throws(Problem) in x }

@@ -1,11 +1,11 @@
-/// One layer while it is translated: its parameters, its inputs, and the graph that it adds to.
+/// A layer during translation: its parameters, its inputs, and the graph.
 struct Layer {
     let graph: GraphBuilder
     let parameters: Message
     let inputs: [Blob]
     let outputCount: Int
 
-    /// Throws unless there are as many inputs as the layer takes.
+    /// Throws unless the number of inputs is in `counts`.
     func expectInputs(_ counts: ClosedRange<Int>) throws(Problem) {
         guard counts.contains(inputs.count) else {
             let expected = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) to \(counts.upperBound)"
@@ -18,10 +18,10 @@ struct Layer {
         return inputs[index]
     }
 
-    /// An input with all of its axes.
+    /// An input with all of its axes (not folded).
     func array(_ index: Int = 0) throws(Problem) -> Graph.Value { try unfolded(input(index)) }
 
-    /// All inputs with all of their axes; there is at least one.
+    /// All inputs with all of their axes (not folded); at least one.
     func arrays() throws(Problem) -> [Graph.Value] {
         guard !inputs.isEmpty else { throw Problem("the layer has no input") }
         var values: [Graph.Value] = []
@@ -29,8 +29,8 @@ struct Layer {
         return values
     }
 
-    /// An input that is a shape: as a list of i64, and its numbers as far as they are known. Converters give it axes of
-    /// 1 as well.
+    /// An input that is a shape: as a list of i64, and its numbers as far as they are known. Converters also write it
+    /// with extra axes of extent 1.
     func targetShape(_ index: Int = 0) throws(Problem) -> (list: Graph.Value, shape: [Int?]) {
         let given = try array(index)
         guard let rank = given.staticShape.flatMap(elementCount), rank <= 8 else {
@@ -45,7 +45,7 @@ struct Layer {
         blob.isFolded ? try graph.unsqueeze(blob.value, [1]) : blob.value
     }
 
-    /// An input of at least three axes as [N, C, H, W], and the way back for what has been made of it.
+    /// An input of at least three axes as [N, C, H, W], and a function that restores the axes of the result.
     func spatial(_ index: Int = 0) throws(Problem) -> (value: Graph.Value, back: (Graph.Value) throws(Problem) -> Blob)
     {
         let blob = try input(index)
@@ -85,10 +85,10 @@ struct Layer {
         }
     }
 
-    /// Translates a layer that acts on channels, axis -3. Where its inputs have one or two axes, their channels are the
-    /// last one, as `innerProduct` gives them: [C] and [N, C] are taken as [C, 1, 1] and [N, C, 1, 1].
-    /// NeuralNetwork.proto wants three axes, and coremltools itself writes networks with fewer
-    /// (test/pipeline/test_model_updatable.py: `softmax` of three numbers).
+    /// Translates a layer that acts on channels (axis -3). If its inputs have one or two axes, as `innerProduct`
+    /// returns, the last axis has the channels: [C] and [N, C] become [C, 1, 1] and [N, C, 1, 1]. NeuralNetwork.proto
+    /// requires three axes, but coremltools itself writes networks with fewer (test/pipeline/test_model_updatable.py:
+    /// `softmax` of three numbers).
     func onChannels(_ translate: (Layer) throws(Problem) -> [Blob]) throws(Problem) -> [Blob] {
         guard let rank = inputs.map(\.value.rank).max(), (1..<3).contains(rank),
             inputs.allSatisfy({ $0.value.rank == rank })
@@ -104,13 +104,12 @@ struct Layer {
         return results
     }
 
-    /// All inputs with the same axes: folded where all are, else with all of their axes.
+    /// All inputs in the same form: folded if all are, else with all of their axes.
     func alike() throws(Problem) -> (values: [Graph.Value], isFolded: Bool) {
         let folded = inputs.allSatisfy { $0.isFolded }
         return (folded ? inputs.map(\.value) : try arrays(), folded)
     }
 
-    /// Numbers of the layer.
     func weights(_ field: Int, _ name: String, count: Int?, channels: Int = 1, perChannel: Int? = nil) throws(Problem)
         -> WeightParameters
     {
@@ -120,7 +119,7 @@ struct Layer {
         }
     }
 
-    /// Numbers of the layer as a constant of floats.
+    /// The weights in a field, as a constant of floats.
     func constant(_ field: Int, _ name: String, shape: [Int], channels: Int = 1, perChannel: Int? = nil) throws(Problem)
         -> Graph.Value
     {
@@ -129,7 +128,7 @@ struct Layer {
         return try graph.floats(weights.type, shape: shape, bytes: weights.bytes)
     }
 
-    /// A positive number of the layer: an extent, a size.
+    /// A positive number in a field: an extent, a size.
     func size(_ field: Int, _ name: String, default value: Int? = nil) throws(Problem) -> Int {
         let size = try parameters.integer(field)
         if size == 0, let value { return value }
@@ -137,7 +136,7 @@ struct Layer {
         return size
     }
 
-    /// Positive numbers of three axes, in fields that follow one another.
+    /// Positive numbers for three axes, in consecutive fields.
     func triple(_ field: Int, _ name: String, default value: Int) throws(Problem) -> [Int] {
         [
             try size(field, name, default: value), try size(field + 1, name, default: value),
@@ -145,7 +144,7 @@ struct Layer {
         ]
     }
 
-    /// A list of positive numbers, of a length, or the default where it is unset.
+    /// A list of positive numbers in a field, as long as `values`, which is the default.
     func sizes(_ field: Int, _ name: String, default values: [Int]) throws(Problem) -> [Int] {
         let sizes = try parameters.integers(field)
         if sizes.isEmpty { return values }
@@ -155,7 +154,6 @@ struct Layer {
         return sizes
     }
 
-    /// A shape of the layer.
     func shape(_ field: Int, _ name: String) throws(Problem) -> [Int] {
         let shape = try parameters.integers(field)
         guard shape.count <= 8, shape.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {

@@ -1,4 +1,4 @@
-/// The translation of one kind of layer. `kind` and `name` are those of NeuralNetworkLayer's `oneof layer`.
+/// The translation of one kind of layer. `kind` and `name` are from the `oneof layer` of NeuralNetworkLayer.
 struct LayerTranslator: Sendable {
     let kind: Int
     let name: String
@@ -10,15 +10,15 @@ struct LayerTranslator: Sendable {
         self.translate = translate
     }
 
-    /// The same layer, acting on channels (`Layer.onChannels`).
+    /// The translator, applied to channels (`Layer.onChannels`).
     var onChannels: LayerTranslator {
         LayerTranslator(kind, name) { (layer) throws(Problem) in try layer.onChannels(translate) }
     }
 
-    /// A translation of an input to the one output of the layer.
+    /// Translates an input to the layer's only output.
     typealias Single = @Sendable (Layer, Graph.Value) throws(Problem) -> Graph.Value
 
-    /// A layer of one input, whose output has the axes of the input.
+    /// A layer with one input and an output with the same axes.
     static func ofElements(_ kind: Int, _ name: String, _ translate: @escaping Single) -> LayerTranslator {
         LayerTranslator(kind, name) { (layer) throws(Problem) in
             try layer.expectInputs(1...1)
@@ -27,19 +27,19 @@ struct LayerTranslator: Sendable {
         }
     }
 
-    /// A layer that takes the first of its inputs with all axes.
+    /// A layer that takes its first input with all axes.
     static func ofArrays(
         _ kind: Int, _ name: String, inputs: ClosedRange<Int> = 1...1, _ translate: @escaping Single
     ) -> LayerTranslator {
         LayerTranslator(kind, name) { (layer) throws(Problem) in
             try layer.expectInputs(inputs)
             let result = try translate(layer, layer.array())
-            // There are no blobs without an axis.
+            // A blob has at least one axis.
             return [Blob(result.rank == 0 ? try layer.graph.unsqueeze(result, [0]) : result)]
         }
     }
 
-    /// A layer that takes the first of its inputs as images [N, C, H, W].
+    /// A layer that takes its first input as images [N, C, H, W].
     static func ofImages(
         _ kind: Int, _ name: String, inputs: ClosedRange<Int> = 1...1, _ translate: @escaping Single
     ) -> LayerTranslator {
@@ -50,7 +50,7 @@ struct LayerTranslator: Sendable {
         }
     }
 
-    /// A layer whose inputs have the same axes as one another and as its output.
+    /// A layer with the same axes in all inputs and in the output.
     static func ofAlike(
         _ kind: Int, _ name: String, inputs: ClosedRange<Int>,
         _ translate: @escaping @Sendable (Layer, [Graph.Value]) throws(Problem) -> Graph.Value
@@ -63,7 +63,7 @@ struct LayerTranslator: Sendable {
     }
 }
 
-/// The kinds of layers that are known.
+/// The supported kinds of layers.
 enum LayerTable {
     static let translators: [Int: LayerTranslator] = {
         let families = [
@@ -75,7 +75,7 @@ enum LayerTable {
         return Dictionary(families.joined().map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// The reason why a layer of a kind that is not translated is refused.
+    /// The reason why a layer of an unsupported kind is refused.
     static func refusal(of kind: Int) -> String {
         switch kind {
         case 0: "the layer has no type"

@@ -1,8 +1,8 @@
-/// The names that a network in a loop takes and gives, with those of the networks in it.
+/// The blobs that a network in a loop reads and writes, including those of its inner networks.
 private struct LoopNames {
     var read: [String: Int] = [:]
     var written: Set<String> = []
-    /// True if a round or the loop may end before its last layer.
+    /// True if the network contains loopBreak or loopContinue.
     var isInterrupted = false
 
     init(_ network: NeuralNetwork) throws(Problem) { try add(network.layers) }
@@ -17,12 +17,11 @@ private struct LoopNames {
     }
 }
 
-/// Loops whose rounds differ in their values only: one round is translated, and the engine repeats it.
+/// Loops whose rounds differ only in their values: one round is translated, and the engine repeats it.
 extension NetworkTranslation {
-    /// Adds such a loop. Gives false where the rounds have to be written out: where one may end early, where shapes
-    /// change, where what a round makes for itself is used behind the loop, or where the number of rounds follows from
-    /// more than counters.
-    /// - Parameter limit: as many rounds run at most; nil if the condition alone ends the loop.
+    /// Adds the loop. Returns false if it must be unrolled: it has loopBreak or loopContinue, shapes change, a blob
+    /// that the loop creates is used after it, or the number of rounds depends on more than counters.
+    /// - Parameter limit: the maximum number of rounds; nil if only the condition ends the loop.
     mutating func repeatLoop(
         _ body: NeuralNetwork, while condition: NeuralNetwork, _ variable: String, limit: Int?, in place: String
     ) throws(Problem) -> Bool {
@@ -43,7 +42,7 @@ extension NetworkTranslation {
         let read = Set(names.read.keys).union(test.read.keys).union(carried).filter { blobs[$0] != nil }
         guard read.allSatisfy({ (blobs[$0] ?? nil) != nil }) else { return false }
 
-        // A first draft finds the numbers that count the rounds: they decide between the sides of branches.
+        // A first draft finds the counters, which decide branches.
         var draft = try inside(read, carried)
         _ = draft.translation.translate(body, in: "\(place).bodyNetwork")
         layerRuns = draft.translation.layerRuns
@@ -82,10 +81,10 @@ extension NetworkTranslation {
             round, carried.filter { counters[$0] != nil || isUsedBehind($0) || names.read[$0] != nil }, counters)
     }
 
-    /// One round while it is translated, and what it takes of the network around it, by name.
+    /// One round during translation, and its inputs from the outer network, by name.
     private typealias Round = (translation: NetworkTranslation, inputs: [String: LoopInput])
 
-    /// The beginning of a round: what it takes are parameters, but for small numbers that are known.
+    /// Starts a round: its inputs become parameters, except small known numbers, which become constants.
     private func inside(
         _ read: Set<String>, _ carried: Set<String>, _ counters: [String: Counter] = [:], rounds: Int = 0
     ) throws(Problem) -> Round {
@@ -113,14 +112,15 @@ extension NetworkTranslation {
         return round
     }
 
-    /// Adds the loop that repeats a round. Gives false where a blob does not keep its shape.
+    /// Adds the loop. Returns false if a blob changes its shape.
     private mutating func add(_ round: Round, _ carried: Set<String>, _ counters: [String: Counter]) throws(Problem)
         -> Bool
     {
         let body = round.translation.graph
         var inputs = round.inputs
         var (lists, last): ([(name: String, write: ListWrite)], [(name: String, value: Graph.Value)]) = ([], [])
-        // Of a list only the rows that are written leave the rounds: no other blob may take it as it is in one of them.
+        // The loop returns only the rows of a list that were written, so in a round no other blob may hold the list
+        // itself.
         let takers = Dictionary(
             carried.compactMap { round.translation.blobs[$0]??.value.node }.map { ($0, 1) }, uniquingKeysWith: +)
         for name in carried.sorted() {
@@ -167,14 +167,14 @@ extension NetworkTranslation {
         return true
     }
 
-    /// The number of layers and outputs that take each blob, in the whole network.
+    /// The number of layers and outputs that use each blob, in the whole network.
     private mutating func countedUses() -> [String: Int] {
         if let uses { return uses }
         var counted: [String: Int] = [:]
         func count(_ layers: [NetworkLayer]) {
             for layer in layers {
                 for name in layer.inputs { counted[name, default: 0] += 1 }
-                // Translating the layer reports what is wrong with the networks in it.
+                // Ignore errors here: translating the layer reports the problems of its networks.
                 for (_, network) in (try? ControlLayers.networks(in: layer)) ?? [] { count(network.layers) }
             }
         }
@@ -186,11 +186,11 @@ extension NetworkTranslation {
     }
 }
 
-/// A list that a round writes one element of: `scatter` along axis 0, of which nothing else reads.
+/// A list into which each round writes one element: by `scatter` along axis 0, with no other reader of the list.
 private struct ListWrite {
-    /// [1, …].
+    /// The element, [1, …].
     let updates: Graph.Value
-    /// The place that each round writes.
+    /// The index that each round writes.
     let places: [Int]
 
     init?(_ list: LoopInput, _ next: Graph.Value, in body: GraphBuilder) {
@@ -207,14 +207,14 @@ private struct ListWrite {
                 guard id == next.node, place == 0, input.isSame(as: list.parameter) else { return nil }
             }
         }
-        // The place of the element is repeated for its numbers.
+        // The index of the element is broadcast to all of its numbers.
         let indices = nodes[scatter.inputs[1].node]
         guard indices.type == "Broadcast", let index = indices.inputs.first,
             index.staticShape.flatMap(elementCount) == 1, let numbers = body.numbers(inRoundsOf: index)
         else { return nil }
         let places = numbers.compactMap { Int(exactly: $0) }
         guard places.count == body.rounds, places.allSatisfy({ $0 >= 0 && $0 < length }),
-            // A list of which one element is written is a state like others.
+            // A list with a single written element is an ordinary state.
             Set(places).count > 1
         else { return nil }
         (updates, self.places) = (scatter.inputs[2], places)

@@ -1,35 +1,33 @@
-/// A network as a graph, with a description of its inputs and outputs.
+/// A network as a graph, with the data needed to fill its inputs and read its outputs.
 package struct TranslatedNetwork: Sendable {
-    /// Its parameters have the names and shapes of the description's inputs; images are [1, C, H, W] of values 0 to 255
-    /// with their scale and bias applied, which is left to the caller that fills them in. Its results have the names of
-    /// the description's outputs.
+    /// Parameters have the names and shapes of the inputs in the description; images are [1, C, H, W] of values 0 to
+    /// 255, to which the caller applies scale and bias. Results have the names of the outputs in the description.
     package var graph: Graph
-    /// The scalers that must be applied to images before they are handed to the graph, by input. A mean image is part
-    /// of the graph.
+    /// The scalers to apply to images before they are passed to the graph, by input. A mean image is part of the graph.
     package var scalers: [String: ImageScaler]
-    /// A classifier's: the labels, and the result with the probability of each, a list.
+    /// For a classifier: the labels, and the name of the result with their probabilities, a list.
     package var classifier: (labels: ClassLabels, probabilities: String)?
-    /// True if inputs are sequences of any length.
+    /// True if inputs accept sequences of any length.
     package var hasSequences = false
 }
 
 /// Translates neural networks (NeuralNetwork.proto) to graphs.
 package enum NetworkTranslator {
-    /// More than any network has. Layers that are written out step by step could be asked to make millions.
+    /// The maximum number of operations, more than real networks have. A small file could otherwise unroll to millions.
     static let maximumOperations = 200_000
-    /// As many axes as the engine takes.
+    /// The maximum number of axes that the engine supports.
     static let maximumRank = 8
 
-    /// The layers that are translated, by their names in NeuralNetworkLayer.
+    /// The names of the supported layers, from NeuralNetworkLayer.
     package static var layerNames: [String] {
         (LayerTable.translators.values.map(\.name) + ControlLayers.names.values).sorted()
     }
 
-    /// Translates a network whose model has this description. Throws all problems at once.
+    /// Translates a network with this description. Throws all problems together.
     /// - Parameters:
-    ///   - innerImages: the images whose scale and bias become part of the graph, with the color space that they come
-    ///     in.
-    ///   - takesSequences: whether requests may give inputs of old networks as sequences of any length.
+    ///   - innerImages: the images to scale and shift in the graph, with the color space in which they
+    ///     arrive.
+    ///   - takesSequences: true if requests may pass inputs of old networks as sequences of any length.
     package static func translate(
         _ network: NeuralNetwork, _ description: InterfaceSpecification,
         innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, takesSequences: Bool = false
@@ -48,8 +46,7 @@ package enum NetworkTranslator {
             return try translation.run()
         } catch {
             guard opensExtents else { throw error }
-            // Some layers must know all extents: what the network cannot do for every shape it does for the default
-            // one.
+            // Some layers need known extents: retry with the default shapes.
             guard !sequences.isEmpty || description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
             translation = NetworkTranslation(
                 network, description, innerImages: innerImages, opensExtents: false, sequences: [])
@@ -58,31 +55,31 @@ package enum NetworkTranslator {
     }
 }
 
-/// One network while it is translated.
+/// A network during translation.
 struct NetworkTranslation {
     let network: NeuralNetwork
     let description: InterfaceSpecification
-    /// The images whose scale and bias become part of the graph, with the color space that they come in.
+    /// The images to scale and shift in the graph, with the color space in which they arrive.
     let innerImages: [String: ImageFeature.ColorSpace]
-    /// Extents that requests may choose are open. Else the default shapes are served.
+    /// True to leave extents open that requests may choose; false for the default shapes.
     let opensExtents: Bool
-    /// The inputs that are sequences of any length.
+    /// The inputs that accept sequences of any length.
     let sequences: Set<String>
-    /// The graph that layers are added to, or the body of a loop.
+    /// The graph, or the body of the current loop.
     var graph = GraphBuilder()
     var problems = ProblemCollector()
-    /// `nil` for those that a layer with a problem would have given.
+    /// The known blobs by name; `nil` for outputs of layers with a problem.
     var blobs: [String: Blob?] = [:]
     var scalers: [String: ImageScaler] = [:]
     private var scaledImages: Set<String> = []
-    /// The network that is being translated, as places begin: empty, or the layer that holds it.
+    /// The prefix of locations: the layer that contains the current network, or empty.
     var scope = ""
     var layerRuns = 0
-    /// The rounds of the loops around what is being translated, multiplied.
+    /// The product of the rounds of all enclosing loops.
     var outerRounds = 1
-    /// The number of layers and outputs that take each blob, in the whole network; counted where there is a loop.
+    /// The number of layers and outputs that use each blob, in the whole network; computed at the first loop.
     var uses: [String: Int]?
-    /// Characters of a layer's name in messages and in the graph.
+    /// The maximum number of characters of a layer's name in messages and in the graph.
     static let shownName = 100
 
     init(
@@ -103,7 +100,7 @@ struct NetworkTranslation {
             }
             blobs[feature.name] = .some(blob)
         }
-        // A scaler comes before a mean image, wherever it stands.
+        // Scalers come before mean images, whatever their order in the file.
         let steps = Array(network.preprocessing.enumerated())
         for (index, step) in steps.filter(\.element.isScaler) + steps.filter({ !$0.element.isScaler }) {
             _ = collect(at: "preprocessing[\(index)]") { (translation) throws(Problem) in try translation.apply(step) }
@@ -119,7 +116,7 @@ struct NetworkTranslation {
             graph: graph.graph, scalers: scalers, classifier: classifier, hasSequences: !sequences.isEmpty)
     }
 
-    /// Runs `body`, which may read and change `self`; where it throws, the problem is recorded, and `nil` returned.
+    /// Runs `body`, which may read and change `self`; if it throws, records the problem and returns `nil`.
     private mutating func collect<Result>(
         at place: String, _ body: (inout NetworkTranslation) throws(Problem) -> Result
     ) -> Result? {
@@ -164,7 +161,7 @@ struct NetworkTranslation {
             switch shape.count {
             case 1: return Blob(try graph.unsqueeze(value, [0, 2, 3]), isFolded: true)
             case 3: return Blob(try graph.unsqueeze(value, [0]), isFolded: true)
-            // The runtime takes Seq and B as well.
+            // The runtime accepts Seq and B as well.
             case 5 where shape[1] == 1: return Blob(try graph.squeeze(value, [1]), isFolded: true)
             default:
                 throw Problem(
@@ -210,7 +207,7 @@ struct NetworkTranslation {
 
     // MARK: Layers
 
-    /// One problem for all layers of a kind that is not translated, with their number.
+    /// Reports one problem for each unsupported kind, with the number of its layers.
     private mutating func refuseUnknownLayers() {
         var unknown: [Int: (count: Int, order: Int, place: String)] = [:]
         collect(unknownLayersOf: network.layers, in: "", &unknown)
@@ -230,7 +227,7 @@ struct NetworkTranslation {
                 let order = unknown.count
                 unknown[layer.kind, default: (0, order, place)].count += 1
             }
-            // Translating the model reports what is wrong with the networks in it.
+            // Ignore errors here: translating the layer reports the problems of its networks.
             for (name, network) in (try? ControlLayers.networks(in: layer)) ?? [] {
                 collect(unknownLayersOf: network.layers, in: "\(place).\(name).", &unknown)
             }
@@ -248,7 +245,7 @@ struct NetworkTranslation {
                         guard let blob = translation.blobs[name] else {
                             throw Problem("no input or earlier layer produces \"\(name)\"")
                         }
-                        // A layer before has a problem, which is already listed.
+                        // An earlier layer has a problem, which has been collected.
                         guard let blob else { return nil }
                         inputs.append(blob)
                     }
@@ -308,7 +305,7 @@ struct NetworkTranslation {
         return classifier
     }
 
-    /// A regressor's number comes from the last layer, where no blob has its name.
+    /// The output of the last layer, for a regressor without a blob of that name.
     private func lastOutput(for feature: FeatureSpecification) -> Blob?? {
         guard feature.name == description.predictedFeatureName, let name = network.layers.last?.outputs.first else {
             return nil
@@ -320,7 +317,7 @@ struct NetworkTranslation {
         let blobName =
             network.labelProbabilityLayerName.isEmpty
             ? network.layers.last?.outputs.first ?? "" : network.labelProbabilityLayerName
-        // Some files name the layer, and not what it gives.
+        // Some files name the layer instead of its output.
         let layerOutput = network.layers.last { $0.name == blobName }?.outputs.first
         guard let blob = blobs[blobName] ?? layerOutput.flatMap({ blobs[$0] }) else {
             throw Problem("no layer produces \"\(blobName)\", the output of the probabilities")
@@ -357,8 +354,8 @@ struct NetworkTranslation {
         }
     }
 
-    /// A blob in the shape that the description declares, where it holds as many elements. Five axes lose the two in
-    /// front and those behind the channels where they are 1.
+    /// The blob in the declared shape if that has the same number of elements. Five axes lose the first two and those
+    /// after the channels where their extents are 1.
     private func shaped(_ blob: Blob, _ layer: Layer, declared: [Int]) throws(Problem) -> Graph.Value {
         let shape = blob.shape
         if !declared.isEmpty, let known = blob.value.staticShape, declared.allSatisfy({ $0 > 0 }),

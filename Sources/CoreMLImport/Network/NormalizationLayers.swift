@@ -29,12 +29,12 @@ enum NormalizationLayers {
         },
     ]
 
-    /// A number that is finite.
+    /// A finite number.
     private static func number(_ layer: Layer, _ field: Int) throws(Problem) -> Float {
         try ActivationLayers.finite(layer.parameters.float(field))
     }
 
-    /// An epsilon, or its default where it is unset or 0.
+    /// An epsilon; `value` if it is unset or 0.
     private static func epsilon(_ layer: Layer, _ field: Int, _ value: Float) throws(Problem) -> Float {
         let epsilon = try number(layer, field)
         return epsilon == 0 ? value : epsilon
@@ -60,7 +60,7 @@ enum NormalizationLayers {
                 x, means: numbers(17, "mean", or: 0), variances: numbers(18, "variance", or: 1), gammas: gamma,
                 betas: beta, epsilon: epsilon, shape: shape)
         }
-        // Each channel by its own mean and variance: of the one picture, or of the batch.
+        // Normalize each channel by its own mean and variance: of each picture, or of the batch.
         let isOfBatch = try !layer.parameters.bool(6) && x.rank > 3
         let value = try graph.standardized(x, axes: isOfBatch ? [-4, -2, -1] : [-2, -1], epsilon: epsilon)
         return try graph.add(
@@ -88,7 +88,7 @@ enum NormalizationLayers {
         return result
     }
 
-    /// Numbers of the shape [1], [C], [1, H, W] or [C, H, W].
+    /// Parameters of shape [1], [C], [1, H, W] or [C, H, W].
     private static func broadcasting(_ layer: Layer, shape field: Int, _ weights: Int, _ name: String) throws(Problem)
         -> Graph.Value
     {

@@ -1,4 +1,4 @@
-/// pooling: maximum, average and L2, over windows or all; pooling3d, globalPooling3d.
+/// pooling: maximum, average and L2, over windows or the whole picture; pooling3d, globalPooling3d.
 enum PoolingLayers {
     static let table: [LayerTranslator] = [
         .ofImages(120, "pooling", pooling), .ofArrays(1465, "pooling3d", pooling3D),
@@ -49,9 +49,9 @@ enum PoolingLayers {
         }
     }
 
-    /// The outputs are rounded up; where there is padding, a last window that begins beyond the input and its padding
-    /// in front is left out. The last window may reach beyond the padding, and engines differ in how they count that:
-    /// said with numbers, by padding to where the windows end.
+    /// The number of windows is rounded up; if there is padding, a last window that begins after the input and its
+    /// padding in front is omitted. The last window may extend beyond the padding, and engines differ in how they
+    /// handle that, so the input is padded explicitly to the end of the last window.
     private static func includingLastPixel(
         _ graph: GraphBuilder, _ x: Graph.Value, _ kernel: [Int], _ window: GraphBuilder.Window, _ function: Function,
         excludesPadding: Bool
@@ -64,7 +64,8 @@ enum PoolingLayers {
         case .average: break
         }
         let means = try graph.averagePool(source, kernel: kernel, window: plain, excludesPadding: false)
-        // Each window's share of elements that count: those of the input, or those of the input and its padding.
+        // Correct each mean by the share of its elements that count: those of the input, or of the input and its
+        // padding.
         guard let shape = x.staticShape, case .amounts(let begin, _) = window.padding else { return means }
         var result = means
         for axis in 0..<2 {
@@ -82,8 +83,7 @@ enum PoolingLayers {
         return result
     }
 
-    /// The value padded to exactly where the last window ends (or cut, where the last window ends before), and a window
-    /// without padding.
+    /// The value padded (or cropped) to the end of the last window, and a window without padding.
     private static func extended(
         _ graph: GraphBuilder, _ value: Graph.Value, _ kernel: [Int], _ window: GraphBuilder.Window, fill: Float
     ) throws(Problem) -> (Graph.Value, GraphBuilder.Window) {

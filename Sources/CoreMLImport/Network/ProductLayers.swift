@@ -11,10 +11,10 @@ enum ProductLayers {
         let graph = layer.graph
         let weights = try layer.constant(20, "weights", shape: [outputs, inputs], channels: outputs)
         var value = x
-        // Four and five axes are flattened from the channels on.
+        // With four or five axes, the axes from the channels on are flattened.
         let isImage = value.rank >= 4
         if isImage {
-            // 0 keeps an extent, whatever it is.
+            // 0 keeps the extent, even if it is open.
             value = try graph.reshape(value, to: value.shape.dropLast(3).map { _ in 0 } + [inputs])
         } else if let extent = value.shape.last ?? nil, extent != inputs {
             throw Problem("the input \(shapeText(value.shape)) should end with \(inputs)")
@@ -26,7 +26,7 @@ enum ProductLayers {
         return isImage ? try graph.unsqueeze(value, [-2, -1]) : value
     }
 
-    /// A matrix [dimension, size] of the lookup, from weights that are stored the other way round.
+    /// Looks up rows of a matrix [dimension, size], which the file stores transposed.
     private static func lookup(
         _ layer: Layer, _ indices: Graph.Value, dimension: Int, size: Int, bias hasBias: Bool
     ) throws(Problem) -> Graph.Value {
@@ -64,13 +64,13 @@ enum ProductLayers {
         if layer.inputs.count == 2 {
             let product = try graph.matmul(
                 x, layer.array(1), transposesLeft: layer.parameters.bool(1), transposesRight: layer.parameters.bool(2))
-            // A product of two lists is [1, 1]: the rank is at least 2.
+            // The product of two vectors is [1, 1]: the rank is at least 2.
             return try graph.unsqueeze(product, Array(0..<max(0, 2 - product.rank)))
         }
         let (rows, columns) = (
             try layer.size(5, "weightMatrixFirstDimension"), try layer.size(6, "weightMatrixSecondDimension")
         )
-        // The matrix is stored column by column: row by row, it is its transpose.
+        // The file stores the matrix in column-major order, which is its transpose in row-major order.
         let weights = try layer.constant(8, "weights", shape: [columns, rows], channels: columns)
         let product = try graph.matmul(x, weights, transposesRight: true)
         guard try layer.parameters.bool(7) else { return product }

@@ -1,4 +1,4 @@
-/// Layers that join, part, repeat, pad and rearrange: concat, split, stack, tile, reverse, sequenceRepeat,
+/// Layers that join, split, repeat, pad and rearrange: concat, split, stack, tile, reverse, sequenceRepeat,
 /// broadcastTo…, padding, constantPad, reorganizeData, slidingWindows.
 enum RearrangementLayers {
     static let table: [LayerTranslator] = [
@@ -91,14 +91,14 @@ enum RearrangementLayers {
     private static func equalParts(_ layer: Layer, _ x: Graph.Value, axis: Int, count: Int) throws(Problem)
         -> [Graph.Value]
     {
-        // As many as the layer names: one of a few bytes must not ask for millions.
+        // Require one output for each part, so that a layer of a few bytes cannot request millions.
         guard count == layer.outputCount else {
             throw Problem("there are \(count) parts for \(layer.outputCount) outputs")
         }
         return try layer.graph.equalParts(x, axis: axis, count: count)
     }
 
-    /// Any axes: amounts in front and behind in turn, or the extents to reach.
+    /// Pads any axes: pairs of amounts before and after, or the extents to reach.
     private static func constantPad(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         let amounts = try layer.parameters.integers(2)
         guard amounts.count == 2 * x.rank, amounts.allSatisfy({ $0 >= 0 && $0 <= Int(Int32.max) }) else {
@@ -109,7 +109,7 @@ enum RearrangementLayers {
         for axis in 0..<x.rank {
             var (front, behind) = (amounts[2 * axis], amounts[2 * axis + 1])
             if reaches {
-                // Not more than one of the two says which extent to reach; the other is 0.
+                // At most one of the two is the extent to reach; the other is 0.
                 guard front == 0 || behind == 0 else { throw Problem("padAmounts of axis \(axis) has two sizes") }
                 guard let extent = x.shape[axis] else { throw Problem("axis \(axis) has an open extent") }
                 (front, behind) = (max(0, front - extent), max(0, behind - extent))

@@ -30,7 +30,7 @@ enum RecurrentLayers {
             isReversed: parameters.bool(100))
     }
 
-    /// The state is reset before its product with the matrix.
+    /// Gated: the state is reset before it is multiplied by the matrix.
     private static func gated(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...2)
         let (recurrence, parameters) = (try Recurrence(layer), layer.parameters)
@@ -51,7 +51,7 @@ enum RecurrentLayers {
             isReversed: parameters.bool(100))
     }
 
-    /// Steps that a sequence of open length has at most, as far as the limit of the cell is concerned.
+    /// The number of steps assumed for sequences of open length, to decide whether the limit of the cell matters.
     private static let mostSteps = 10_000
 
     private static func lstm(_ layer: Layer, _ weights: [Message], isReversed: Bool) throws(Problem) -> [Blob] {
@@ -67,8 +67,8 @@ enum RecurrentLayers {
         }
         let given = try parameters.float(60)
         var clip: Float? = given == 0 ? 50 : given
-        // Sigmoid and tanh take the cell at most one further in each step: a limit of 50 or more (the default) is out
-        // of reach in as many steps.
+        // With sigmoid and tanh, the cell grows by at most 1 in each step, so a limit of 50 (the default) or more is
+        // not reached within as many steps.
         let isBounded = directions.allSatisfy { $0.functions.allSatisfy { $0.engineName != nil } }
         if let limit = clip, isBounded, limit >= 50, limit >= Float(recurrence.steps ?? mostSteps) { clip = nil }
         return try recurrence.run(
@@ -76,7 +76,7 @@ enum RecurrentLayers {
             all: parameters.bool(10), isReversed: isReversed)
     }
 
-    /// One direction of an LSTM.
+    /// The weights of one direction of an LSTM.
     private static func direction(
         _ recurrence: Recurrence, _ parameters: Message, _ message: Message, _ activations: [Message]
     ) throws(Problem) -> RecurrentLayer.Direction {
@@ -107,7 +107,7 @@ enum RecurrentLayers {
     }
 }
 
-/// The common part of the recurrent layers: sequences, states, numbers and functions as the file has them.
+/// The common part of recurrent layers: the sequence, states, sizes and functions from the file.
 private struct Recurrence {
     let layer: Layer
     let inputSize: Int
@@ -130,15 +130,15 @@ private struct Recurrence {
         guard length > 0, batch > 0, batch <= 1 << 16 else {
             throw Problem("unsupported: \(batch) sequences of \(length) steps")
         }
-        // 0 keeps an extent, whatever it is.
+        // 0 keeps the extent, even if it is open.
         sequence = try layer.graph.reshape(blob.value, to: [blob.shape[0] ?? 0, batch, inputSize])
     }
 
-    /// The steps of the sequence; nil where each request says how many there are.
+    /// The number of steps; nil if each request chooses it.
     var steps: Int? { sequence.shape[0] }
     private var batch: Int { sequence.shape[1] ?? 1 }
 
-    /// The outputs: all steps or the last state alone, then the last states of each direction.
+    /// The outputs: all steps or only the last state, then the last states of each direction.
     func run(_ recurrent: RecurrentLayer, all: Bool, isReversed: Bool) throws(Problem) -> [Blob] {
         let (graph, count) = (layer.graph, recurrent.cell.stateCount)
         var states: [Graph.Value] = []
@@ -147,7 +147,7 @@ private struct Recurrence {
             for direction in recurrent.directions.indices { parts.append(try state(1 + direction * count + index)) }
             states.append(try graph.concat(parts, axis: 1))
         }
-        // What a reversed sequence gives stays in the order of computing.
+        // The outputs of a reversed sequence stay in the order of computation.
         let found = try graph.recurrent(
             recurrent, over: isReversed ? graph.reverse(sequence, axes: [0]) : sequence, states: states)
         let outputs = all ? found.outputs : try graph.unsqueeze(found.states[0], [0])
@@ -161,7 +161,7 @@ private struct Recurrence {
         return blobs
     }
 
-    /// The state [B, outputSize] that an input gives; zeros where it is left out.
+    /// The state [B, outputSize] of an input; zeros if it is missing.
     private func state(_ index: Int) throws(Problem) -> Graph.Value {
         if index < layer.inputs.count {
             return try located("input \(index)") { () throws(Problem) in
@@ -179,7 +179,7 @@ private struct Recurrence {
             : Blob(try layer.graph.reshape(value, to: [length, batch, size, 1, 1]))
     }
 
-    /// A matrix of `columns`, or a list without them, for one gate.
+    /// A matrix with `columns`, or a vector if that is nil, for one gate.
     func numbers(_ message: Message, _ field: Int, _ name: String, columns: Int?) throws(Problem) -> Graph.Value {
         let shape = [outputSize] + (columns.map { [$0] } ?? [])
         return try located(name) { () throws(Problem) in
@@ -189,7 +189,7 @@ private struct Recurrence {
         }
     }
 
-    /// The biases of gates that have none.
+    /// Zeros as the biases of gates without any.
     func zeros(_ gates: Int) -> Graph.Value {
         layer.graph.broadcast(layer.graph.float(0), to: [gates * outputSize])
     }
@@ -200,19 +200,19 @@ private struct Recurrence {
         }
         var functions: [GateFunction] = []
         for (index, activation) in activations.enumerated() {
-            // The cell's state has its own limit.
+            // The state of the cell has its own limit.
             functions.append(try function(activation, isLimited: index < 2))
         }
         return functions
     }
 
-    /// An activation of a recurrent layer, of values that are limited to ±50. Files leave out its numbers, and mean the
-    /// usual ones: coremltools compares with a scaled tanh that is tanh, and a linear function that is x
+    /// An activation of a recurrent layer, for values clamped to ±50. Files omit its parameters and mean the usual
+    /// ones: coremltools compares with a scaled tanh that equals tanh, and a linear function that equals x
     /// (converters/mil/mil/ops/tests/iOS14/test_recurrent.py, `test_numpy_numerical`, "standard default values").
     static func function(_ activation: Message, isLimited: Bool = true) throws(Problem) -> GateFunction {
         let field = activation.fields.last
         let isUsual = try field?.message().fields.isEmpty ?? false
-        // The limit changes nothing of sigmoid and tanh.
+        // Clamping does not affect sigmoid and tanh.
         switch field?.number {
         case 40: return .sigmoid
         case 30: return .tanh

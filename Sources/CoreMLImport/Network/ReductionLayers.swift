@@ -1,4 +1,4 @@
-/// reduce of old networks, and the ten reductions over any axes.
+/// The layer reduce of old networks, and the ten reductions over any axes.
 enum ReductionLayers {
     static let table: [LayerTranslator] =
         [
@@ -21,7 +21,7 @@ enum ReductionLayers {
             }
         }
 
-    /// Keeps its axes. Over C, H, W, H and W, or one of them.
+    /// Reduces C, H and W, H and W, or one of them; keeps the axes.
     private static func reduce(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         let (graph, axis) = (layer.graph, try layer.parameters.integer(3))
         let choices = [[-3, -2, -1], [-2, -1], [-3], [-2], [-1]]

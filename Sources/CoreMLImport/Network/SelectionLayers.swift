@@ -1,5 +1,5 @@
-/// Layers that look for elements and put them: gather…, scatter…, topK, argMax, argMin, argSort, oneHot, cumSum, and
-/// the parts of matrices. Places are floats.
+/// Layers that find and place elements: gather…, scatter…, topK, argMax, argMin, argSort, oneHot, cumSum, and the parts
+/// of matrices. Indices are floats.
 enum SelectionLayers {
     static let table: [LayerTranslator] = [
         .ofArrays(930, "gather", inputs: 2...2) { (layer, x) throws(Problem) in
@@ -64,17 +64,17 @@ enum SelectionLayers {
         },
     ]
 
-    /// The second input, places or lengths.
+    /// The second input: indices or lengths.
     private static func indices(_ layer: Layer) throws(Problem) -> Graph.Value {
         layer.graph.convert(try layer.array(1), to: .i64)
     }
 
-    /// The second input, a number.
+    /// The second input: a number.
     private static func scalar(_ layer: Layer) throws(Problem) -> Graph.Value {
         layer.graph.convert(try layer.graph.scalar(of: layer.array(1)), to: .i64)
     }
 
-    /// A number of the layer, or the second input, as a scalar; and as it is known.
+    /// A number from a field or from the second input, as a scalar; and its value if it is known.
     private static func size(_ layer: Layer, _ field: Int, _ name: String) throws(Problem) -> (Graph.Value, Int?) {
         if layer.inputs.count == 2 { return (try scalar(layer), nil) }
         let known = try layer.size(field, name)

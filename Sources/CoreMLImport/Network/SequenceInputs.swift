@@ -1,20 +1,20 @@
-/// Inputs of old networks that requests may give as sequences.
+/// Inputs of old networks that requests may pass as sequences.
 ///
-/// The description of such a network has the shape of one step, [C], and a request has as many steps as it likes: [Seq,
-/// 1, C] (NeuralNetwork.proto: RANK5_ARRAY_MAPPING). Keras' LSTM, GRU, Embedding and Conv1D were exported like this
-/// until 2020.
+/// The description of such a network has the shape of one step, [C]; a request passes any number of steps, as [Seq, 1,
+/// C] (NeuralNetwork.proto: RANK5_ARRAY_MAPPING). Keras' LSTM, GRU, Embedding and Conv1D were exported like this until
+/// 2020.
 enum SequenceInputs {
     /// embedding, simpleRecurrent, gru, uniDirectionalLSTM, biDirectionalLSTM: the first input is the sequence, the
     /// others are states.
     private static let consumers: Set<Int> = [150, 400, 410, 420, 430]
-    /// A set of inputs is the bits of a number.
+    /// The maximum number of inputs: a set of them is a 64-bit mask.
     private static let mostInputs = 64
 
-    /// The names of those inputs: arrays of one axis that become the sequence of a layer, or whose steps a layer moves
-    /// to another axis.
+    /// The names of the inputs: arrays of one axis that become the sequence of a layer, or whose steps a layer moves to
+    /// another axis.
     static func names(_ network: NeuralNetwork, _ description: InterfaceSpecification) throws(Problem) -> Set<String> {
         guard !network.hasExactArrays, description.inputs.count <= mostInputs else { return [] }
-        // The inputs that each blob is made of, step by step.
+        // The inputs from which each blob is computed step by step, as a mask.
         var sources: [String: UInt64] = [:]
         for (index, feature) in description.inputs.enumerated() {
             guard case .multiArray(let array) = feature.type, array.shape.count == 1, array.flexibility == .none else {
@@ -33,7 +33,7 @@ enum SequenceInputs {
             case 310 where made != 0:
                 if try layer.parameters().integers(1).first ?? 0 != 0 { found |= made }
             case 300 where made != 0:
-                // A target of four extents makes a sequence of something else.
+                // A reshape to four extents changes what a step is.
                 if try layer.parameters().integers(1).count > 3 { made = 0 }
             case 340: made = 0
             default: break

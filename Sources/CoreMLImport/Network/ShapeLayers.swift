@@ -1,4 +1,4 @@
-/// Layers that give the same elements other axes: flatten, reshape…, permute, transpose, squeeze, expandDims, getShape.
+/// Layers that change axes but not elements: flatten, reshape…, permute, transpose, squeeze, expandDims, getShape.
 enum ShapeLayers {
     static let table: [LayerTranslator] = [
         .ofImages(300, "reshape", reshape), .ofImages(301, "flatten", flatten),
@@ -41,7 +41,7 @@ enum ShapeLayers {
         },
     ]
 
-    /// CHANNEL_LAST: in the order H, W, C.
+    /// With CHANNEL_LAST, the elements are in the order H, W, C.
     private static func flatten(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         var ordered = x
         if try layer.parameters.integer(1) == 1 { ordered = try layer.graph.transpose(x, [0, 2, 3, 1]) }
@@ -51,13 +51,13 @@ enum ShapeLayers {
         return try layer.graph.reshape(ordered, to: [0, count, 1, 1])
     }
 
-    /// To [C, H, W], or [Seq, C, H, W]. CHANNEL_LAST: both the input and the target are read in the order H, W, C.
+    /// Reshapes to [C, H, W] or [Seq, C, H, W]. With CHANNEL_LAST, input and target are in the order H, W, C.
     private static func reshape(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         var target = try layer.parameters.integers(1)
         guard target.count == 3 || target.count == 4, target.allSatisfy({ $0 >= -1 && $0 <= Int(Int32.max) }) else {
             throw Problem("targetShape is \(target): expected 3 or 4 extents")
         }
-        // 0 keeps an extent, whatever it is.
+        // 0 keeps the extent, even if it is open.
         if target.count == 3 { target = [x.shape[0] ?? 0] + target }
         guard try layer.parameters.integer(2) == 1 else { return try layer.graph.reshape(x, to: target) }
         let last = try layer.graph.transpose(x, [0, 2, 3, 1])

@@ -52,16 +52,16 @@ enum SliceLayers {
         let list = try layer.parameters.integers(field)
         if list.isEmpty { return Array(repeating: value, count: rank) }
         guard list.count >= rank else { throw Problem("\(name) has \(list.count) of \(rank) axes") }
-        // coremltools writes five numbers whatever the rank.
+        // coremltools writes five numbers for any rank.
         return Array(list.prefix(rank))
     }
 
-    /// As sliceStatic, with what is sliced given by inputs: begin, and perhaps end, strides and the masks (which are
-    /// numbers of the layer as a rule).
+    /// sliceStatic with inputs for begin, and optionally for end, strides and the masks (which usually are parameters
+    /// of the layer).
     private static func sliceDynamic(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         let (graph, rank, count) = (layer.graph, x.rank, layer.inputs.count)
         let ownEnds = try list(layer, 3, "endIds", rank, default: 0)
-        // Known numbers give a known shape.
+        // Known numbers result in a known shape.
         if count < 4, let begins = graph.integers(of: try layer.array(1)),
             let ends = count > 2 ? graph.integers(of: try layer.array(2)) : ownEnds
         {
@@ -85,7 +85,7 @@ enum SliceLayers {
             ], shape: [Int?](repeating: nil, count: rank - masks.squeezed.count))
     }
 
-    /// `size` elements of an axis from where the second input says.
+    /// `size` elements along an axis, beginning at the second input.
     private static func sliceBySize(_ layer: Layer, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         let (graph, size) = (layer.graph, try layer.size(2, "size"))
         let axis = try positiveAxis(layer.parameters.integer(3), rank: x.rank)
@@ -113,7 +113,7 @@ enum SliceLayers {
         } else {
             let amounts = try ConvolutionLayers.borders(layer.parameters.message(1))
             starts = amounts.begin
-            // Of open extents, ends are counted from behind.
+            // For open extents, count ends from the back.
             ends = zip(amounts.end, x.shape[2...]).map { end, extent in
                 extent.map { $0 - end } ?? (end == 0 ? Int(Int32.max) : -end)
             }

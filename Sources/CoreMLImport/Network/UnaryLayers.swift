@@ -1,4 +1,4 @@
-/// Functions of each element: unary, copy, rounding, trigonometry, erf.
+/// Element-wise functions: unary, copy, rounding, trigonometry, erf.
 enum UnaryLayers {
     static let table: [LayerTranslator] =
         [
@@ -33,7 +33,7 @@ enum UnaryLayers {
         case 2: return try graph.inverse(graph.shifted(value, by: epsilon))
         case 3: return try graph.binary("Power", value, alpha)
         case 4: return graph.unary("Exp", value)
-        // Only where the file sets it: converters write the epsilon of the logarithm that they translate.
+        // Add the epsilon only if the file sets it: converters write that of the logarithm they translate.
         case 5: return graph.unary("Log", try graph.shifted(value, by: given))
         case 6: return graph.unary("Abs", value)
         case 7: return try graph.binary("Maximum", value, alpha)

@@ -1,21 +1,21 @@
-/// The parameters for cutting boxes out of images, each scaled to one size.
+/// The parameters for cropping images to boxes, each scaled to the same size.
 struct BoxCropping {
     let height: Int, width: Int
     let sampling: GridSampling
     var coordinates = Coordinates.cornersHeightFirst
-    /// Coordinates go from 0 to 1, rather than in pixels.
+    /// True if coordinates go from 0 to 1, false if they are pixels.
     var isNormalized = false
-    /// The factor that coordinates are multiplied by.
+    /// The factor for coordinates.
     var scale: Float = 1
-    /// The value of points outside of the image.
+    /// The value of points outside the image.
     var filler: Float = 0
 
     /// The meaning of the four numbers of a box.
     enum Coordinates: Int {
         case cornersHeightFirst, cornersWidthFirst, centerHeightFirst, centerWidthFirst
 
-        /// The places of the first coordinate (or the center) of rows and columns; the second (or the size) is two
-        /// further.
+        /// The indices of the first coordinate (or the center) of rows and of columns; the second (or the size) follows
+        /// two indices later.
         fileprivate var places: [Int] {
             switch self {
             case .cornersHeightFirst, .centerHeightFirst: [0, 1]
@@ -36,8 +36,8 @@ struct BoxCropping {
 }
 
 extension GraphBuilder {
-    /// The boxes [n, 4] of regions [n, 1, 4 or 5, 1, 1], and where there are five numbers those of the images [n],
-    /// which are in front.
+    /// Splits regions [n, 1, 4 or 5, 1, 1] into boxes [n, 4] and, if they have five numbers, the indices of the images
+    /// [n], which come first.
     func boxes(of regions: Graph.Value) throws(Problem) -> (boxes: Graph.Value, images: Graph.Value?) {
         guard regions.rank == 5, regions.shape[2] == 4 || regions.shape[2] == 5 else {
             throw Problem("expected boxes of shape [boxes,1,4 or 5,1,1], found \(shapeText(regions.shape))")
@@ -48,11 +48,10 @@ extension GraphBuilder {
         return (try slice(numbers, axes: [1], starts: [1], ends: [5], steps: [1]), images)
     }
 
-    /// Boxes [n, 4] of images [batch, C, H, W]: [n, 1, C, height, width] of the images whose numbers `images` [n] has,
-    /// or without it [n, batch, C, height, width].
+    /// Crops images [batch, C, H, W] to boxes [n, 4]. With `images` [n], the index of the image of each box, the result
+    /// is [n, 1, C, height, width], else [n, batch, C, height, width].
     ///
-    /// The weights of the pixels are computed as matrices, one a box and direction: 1 − distance between point and
-    /// pixel.
+    /// The weights of the pixels are matrices, one for each box and direction: 1 − distance between point and pixel.
     func crops(of x: Graph.Value, boxes: Graph.Value, images: Graph.Value?, _ cropping: BoxCropping) throws(Problem)
         -> Graph.Value
     {
@@ -80,7 +79,7 @@ extension GraphBuilder {
             let distance = unary("Abs", try subtract(unsqueeze(points, [2]), pixels))
             weights.append(unary("ReLU", try subtract(float(1), distance)))
         }
-        // [boxes, images, channels, …]: one image where the box says which, else all.
+        // [boxes, images, channels, …]: one image if each box has an index, else all.
         let image: Graph.Value
         if let images {
             image = try unsqueeze(gather(x, images, axis: 0), [1])
@@ -89,12 +88,12 @@ extension GraphBuilder {
         }
         let rows = try matmul(unsqueeze(weights[0], [1, 2]), image)
         let result = try matmul(rows, unsqueeze(weights[1], [1, 2]), transposesRight: true)
-        // Points outside of the image have their own value.
+        // Points outside the image have a separate value.
         let mask = try multiply(unsqueeze(inside[0], [1, 2, 4]), unsqueeze(inside[1], [1, 2, 3]))
         return try shifted(multiply(shifted(result, by: -cropping.filler), mask), by: cropping.filler)
     }
 
-    /// The points of a box along one direction: [boxes, count].
+    /// The points of a box along one axis: [boxes, count].
     private func boxPoints(
         start: Graph.Value, end: Graph.Value, count: Int, _ sampling: GridSampling
     ) throws(Problem) -> Graph.Value {
@@ -108,7 +107,7 @@ extension GraphBuilder {
             let delta = try binary("Maximum", length, float(1))
             return try add(start, multiply(delta, floats(places.map { ($0 + 0.5) / Float(count) })))
         case .asymmetric, .halfPixel:
-            // As on a line of as many pixels as the box covers, both ends included.
+            // As on a line with all pixels that the box covers, including both ends.
             let pixels = try shifted(length, by: 1)
             let isCentered = sampling == .halfPixel
             let parts = places.map { ($0 + (isCentered ? 0.5 : 0)) / Float(count) }

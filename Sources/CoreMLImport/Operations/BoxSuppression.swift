@@ -1,11 +1,11 @@
-/// The suppression of boxes: those with the highest scores that overlap no better one too much are kept.
+/// Non-maximum suppression: keeps the boxes with the highest scores that do not overlap a better one too much.
 struct BoxSuppression {
-    /// The most boxes that are kept.
+    /// The maximum number of boxes to keep.
     let most: Int
-    /// Only boxes of the same class compete. A box is of the class with its highest score.
+    /// True if only boxes of the same class suppress each other. The class of a box is that with its highest score.
     var isPerClass = false
-    /// Scalars: boxes whose common part is a larger share of both together are one too many, and a box has to score
-    /// higher.
+    /// Scalars: a box is suppressed if its intersection over union with a better one exceeds `overlap`, or if its score
+    /// does not exceed `score`.
     var overlap: Graph.Value, score: Graph.Value
 
     private static let limit = 1 << 16
@@ -22,9 +22,9 @@ extension GraphBuilder {
     private static let mostImages = 64
 
     /// Keeps the best of `boxes` [batch, n, 4] (center x and y, width, height) by their `scores` [batch, n, classes].
-    /// If no box scores high enough, the best one is kept.
-    /// - Returns: boxes [batch, most, 4] and scores [batch, most, classes], in the order of the scores, with zeros
-    ///   behind the last; their places [batch, most], -1 behind the last; how many [batch]: the latter two i64.
+    /// If no score is high enough, keeps the best box.
+    /// - Returns: boxes [batch, most, 4] and scores [batch, most, classes], ordered by score and padded with zeros;
+    ///   their indices [batch, most], padded with -1; their number [batch]. The last two are i64.
     func suppressed(boxes: Graph.Value, scores: Graph.Value, _ suppression: BoxSuppression) throws(Problem)
         -> [Graph.Value]
     {
@@ -50,7 +50,8 @@ extension GraphBuilder {
         return joined
     }
 
-    /// The same for one image: boxes [most, 4], scores [most, classes], places [most], the number [].
+    /// Suppresses the boxes of one image. Returns boxes [most, 4], scores [most, classes], indices [most] and the
+    /// number [].
     private func keep(
         boxes: Graph.Value, scores: Graph.Value, classes: Int, _ suppression: BoxSuppression
     ) throws(Problem) -> [Graph.Value] {
@@ -59,7 +60,7 @@ extension GraphBuilder {
             "ReduceMax", 1, [scores, integers([2])], ["keep_dims": false], shape: [1, scores.shape[1]])
         var ranked = try unsqueeze(best, [1])
         if suppression.isPerClass, classes > 1 {
-            // A box competes in its own class alone.
+            // Let a box compete only in its own class.
             let owner = operation(
                 "TopK", 11, [scores, scalar(1)],
                 ["axis": 2, "mode": "max", "sort": "value", "index_element_type": "i64", "stable": true],
@@ -74,7 +75,7 @@ extension GraphBuilder {
             ["box_encoding": "center", "sort_result_descending": true, "output_type": "i64"],
             outputs: [(.i64, [nil, 3]), (.f32, [nil, 3]), (.i64, [1])])
         let places = try gather(found[0], scalar(2), axis: 1)
-        // The best box of all stands in where none is good enough.
+        // If no box is good enough, take the best one.
         let top = operation(
             "TopK", 11, [try squeeze(best, [0]), scalar(1)],
             ["axis": 0, "mode": "max", "sort": "value", "index_element_type": "i64", "stable": true],

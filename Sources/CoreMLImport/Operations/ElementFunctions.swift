@@ -1,47 +1,44 @@
-/// Functions of each element that the engine does not have under one name, or with other numbers.
+/// Element-wise functions that the engine lacks, or has with other parameters.
 extension GraphBuilder {
-    /// The nearest integers; of two the even one.
+    /// Rounds to integers, halves to even.
     func rounded(_ x: Graph.Value) -> Graph.Value { unary("Round", 5, x, ["mode": "half_to_even"]) }
 
-    /// 1 / x.
     func inverse(_ x: Graph.Value) throws(Problem) -> Graph.Value { try divide(float(1), x) }
 
-    /// A boolean for each element: true if it differs from 0.
+    /// True for each element that is not 0.
     func truth(_ x: Graph.Value) throws(Problem) -> Graph.Value {
         x.type == .boolean ? x : try binary("NotEqual", x, convert(float(0), to: x.type))
     }
 
-    /// x where it is 0 or more, else x · slope. One slope, or one a channel (axis 1).
+    /// x if it is 0 or more, else x · slope. `slope` has one number, or one for each channel (axis 1).
     func leakyReLU(_ x: Graph.Value, slope: Graph.Value) -> Graph.Value {
         operation("PReLU", 1, [x, slope], shape: x.shape)
     }
 
-    /// The same, at most `limit`.
+    /// The leaky ReLU, at most `limit`.
     func clampedReLU(_ x: Graph.Value, slope: Float, limit: Float) throws(Problem) -> Graph.Value {
         try binary("Minimum", leakyReLU(x, slope: floats([slope])), float(limit))
     }
 
-    /// x where it is `threshold` or more, else 0.
+    /// x if it is `threshold` or more, else 0.
     func thresholdedReLU(_ x: Graph.Value, threshold: Float) throws(Problem) -> Graph.Value {
         try select(binary("GreaterEqual", x, float(threshold)), x, float(0))
     }
 
-    /// alpha · tanh(beta · x).
     func scaledTanh(_ x: Graph.Value, alpha: Float, beta: Float) throws(Problem) -> Graph.Value {
         try scaled(unary("Tanh", scaled(x, by: beta)), by: alpha)
     }
 
-    /// min(max(alpha · x + beta, 0), 1).
     func hardSigmoid(_ x: Graph.Value, alpha: Float, beta: Float) -> Graph.Value {
         operation("HardSigmoid", 1, [x, float(alpha), float(beta)], shape: x.shape)
     }
 
-    /// alpha · log(1 + exp(beta · x)); numbers of channels have the axes of `x`.
+    /// alpha · log(1 + exp(beta · x)). Parameters by channel have the axes of `x`.
     func softplus(_ x: Graph.Value, alpha: Graph.Value, beta: Graph.Value) throws(Problem) -> Graph.Value {
         try multiply(unary("SoftPlus", 4, multiply(x, beta)), alpha)
     }
 
-    /// The three ways to compute a gelu.
+    /// The three definitions of gelu.
     enum Gelu: Int {
         case exact, tanh, sigmoid
     }

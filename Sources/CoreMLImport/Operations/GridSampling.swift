@@ -1,17 +1,17 @@
-/// The positions of a new grid's points on the old one.
+/// The mapping of the points of a resized grid to the original one.
 enum GridSampling {
     /// i · in / out.
     case asymmetric
     /// The first and last points coincide; a single point is the first.
     case strict
-    /// The same; a single point is in the middle.
+    /// The first and last points coincide; a single point is in the middle.
     case aligned
     /// Steps of max(1, in − 1) / out, the first half a step from the edge.
     case offset
     /// (i + ½) · in / out − ½.
     case halfPixel
 
-    /// The places of `count` points on a line of `extent` elements.
+    /// The positions of `count` points on a line of `extent` elements.
     func points(extent: Int, count: Int) -> [Double] {
         let (size, steps) = (Double(extent), Double(count))
         return (0..<count).map { index in
@@ -28,7 +28,7 @@ enum GridSampling {
         }
     }
 
-    /// The nearest element of each point.
+    /// The index of the nearest element of each point.
     func nearest(extent: Int, count: Int) -> [Int32] {
         points(extent: extent, count: count).enumerated().map { index, point in
             let place =
@@ -41,7 +41,7 @@ enum GridSampling {
         }
     }
 
-    /// The engine's name of the sampling; `nil` for those that it does not have, or has otherwise for one point.
+    /// The engine's name of the sampling; `nil` if it has no equivalent, or treats a single point differently.
     func engineName(counts: [Int]) -> GraphBuilder.Sampling? {
         switch self {
         case .asymmetric: .asymmetric

@@ -1,4 +1,4 @@
-/// Normalization by mean and variance, by length, and by neighbours.
+/// Normalization by mean and variance, by vector length, and by neighboring channels.
 extension GraphBuilder {
     /// (x − mean) / √(variance + epsilon) over axes.
     func standardized(_ x: Graph.Value, axes: [Int], epsilon: Float) throws(Problem) -> Graph.Value {
@@ -9,9 +9,9 @@ extension GraphBuilder {
             ["normalize_variance": true, "eps": .float(epsilon), "eps_mode": "inside_sqrt"], shape: x.shape)
     }
 
-    /// Normalizes by known means and variances, one a channel, and multiplies by `gammas` and adds `betas`: folded to
-    /// one factor and one summand a channel.
-    /// - Parameter shape: the shape of one number a channel that goes with `x`.
+    /// Normalizes by known means and variances, one for each channel, then multiplies by `gammas` and adds `betas`:
+    /// folded to one factor and one summand for each channel.
+    /// - Parameter shape: the shape of the parameters that broadcasts over `x`.
     func batchNormalized(
         _ x: Graph.Value, means: [Float], variances: [Float], gammas: [Float], betas: [Float], epsilon: Float,
         shape: [Int]
@@ -28,14 +28,14 @@ extension GraphBuilder {
         return try add(multiply(x, floats(factors, shape: shape)), floats(summands, shape: shape))
     }
 
-    /// Divides by the length of all channels, rows and columns together, the last three axes.
+    /// Divides by the Euclidean length over the last three axes: all channels, rows and columns.
     func lengthNormalized(_ x: Graph.Value, epsilon: Float) throws(Problem) -> Graph.Value {
         guard x.rank >= 3 else { throw Problem("\(shapeText(x.shape)) has fewer than 3 axes") }
         let squares = try reduce(x, by: .sumOfSquares, axes: [-3, -2, -1], keepsAxes: true)
         return try divide(x, unary("Sqrt", shifted(squares, by: epsilon)))
     }
 
-    /// Divides by what `size` neighbouring channels (axis 1) come to.
+    /// Local response normalization over `size` neighboring channels (axis 1).
     func responseNormalized(_ x: Graph.Value, size: Int, alpha: Float, beta: Float, bias: Float) -> Graph.Value {
         operation(
             "LRN", 1, [x, integers([1])],

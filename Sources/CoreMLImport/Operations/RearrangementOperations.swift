@@ -1,6 +1,6 @@
-/// Elements that change their places: joined in turn, parted, in blocks, in windows.
+/// Operations that rearrange elements: interleaving, splitting, blocks, windows.
 extension GraphBuilder {
-    /// Joins values of one shape along an axis: one element of each, then the next of each.
+    /// Interleaves values of one shape along an axis: the first element of each, then the second of each.
     func interleaved(_ values: [Graph.Value], axis: Int) throws(Problem) -> Graph.Value {
         guard let first = values.first, let extent = first.shape[axis],
             let total = checkedProduct(extent, values.count),
@@ -13,7 +13,7 @@ extension GraphBuilder {
         return try reshape(concat(layers, axis: axis + 1), to: target)
     }
 
-    /// `count` equal parts along an axis.
+    /// Splits a value along an axis into `count` equal parts.
     func equalParts(_ x: Graph.Value, axis: Int, count: Int) throws(Problem) -> [Graph.Value] {
         let axis = try positiveAxis(axis, rank: x.rank)
         var shape = x.shape
@@ -26,7 +26,7 @@ extension GraphBuilder {
             outputs: (0..<count).map { _ in (x.type, shape) })
     }
 
-    /// Everything before an axis as rows, and everything from it on as columns; the axis may be the end.
+    /// Flattens the axes before `axis` to rows, and the others to columns. `axis` may equal the rank.
     func matrix(of x: Graph.Value, from axis: Int) throws(Problem) -> Graph.Value {
         guard axis >= -x.rank, axis <= x.rank else {
             throw Problem("axis \(axis) is out of range: the value has \(x.rank) axes")
@@ -43,14 +43,14 @@ extension GraphBuilder {
         return reshape(x, toComputed: try concat([count, integers([-1])], axis: 0), shape: [nil, nil])
     }
 
-    /// All windows of `size` elements along an axis, each `step` behind the one before, and with an axis of its own.
+    /// All windows of `size` elements along an axis, `step` apart, each with an axis of its own.
     func slidingWindows(_ x: Graph.Value, axis: Int, size: Int, step: Int) throws(Problem) -> Graph.Value {
         let axis = try positiveAxis(axis, rank: x.rank)
         guard let extent = x.shape[axis], size > 0, size <= extent, step > 0 else {
             throw Problem(
                 "windows of \(size) elements, \(step) apart, do not fit axis \(axis) of \(shapeText(x.shape))")
         }
-        // Counted before anything is made of them.
+        // Check the size before any window is built.
         let count = (extent - size) / step + 1
         guard let total = checkedProduct(count, size), total <= 1 << 24 else {
             throw Problem("windows of \(size) elements, \(step) apart, of \(extent) are too many")
@@ -59,13 +59,13 @@ extension GraphBuilder {
         return try gather(x, constant(.i32, shape: [count, size], bytes: Bytes(of: places)), axis: axis)
     }
 
-    /// The order of the channels that a block becomes.
+    /// The order of the channels made from a block.
     enum BlockOrder: String {
         case blocksFirst = "blocks_first"
         case depthFirst = "depth_first"
     }
 
-    /// Blocks of rows and columns become channels.
+    /// Moves blocks of rows and columns to channels.
     func spaceToDepth(_ x: Graph.Value, block: Int, _ order: BlockOrder) throws(Problem) -> Graph.Value {
         guard x.rank == 4, block > 0, block <= 1 << 12, x.shape[2...].allSatisfy({ ($0 ?? 0) % block == 0 }) else {
             throw Problem("\(shapeText(x.shape)) cannot be divided into blocks of \(block)")
@@ -76,7 +76,7 @@ extension GraphBuilder {
                 + x.shape[2...].map { $0.map { $0 / block } })
     }
 
-    /// Channels become blocks of rows and columns.
+    /// Moves channels to blocks of rows and columns.
     func depthToSpace(_ x: Graph.Value, block: Int, _ order: BlockOrder) throws(Problem) -> Graph.Value {
         guard x.rank == 4, block > 0, block <= 1 << 12, (x.shape[1] ?? 0) % (block * block) == 0 else {
             throw Problem("the channels of \(shapeText(x.shape)) cannot be divided into blocks of \(block) by \(block)")

@@ -1,18 +1,18 @@
-/// A recurrent layer: a cell that is repeated over a sequence, in one direction or in both.
+/// A recurrent layer: a cell repeated over a sequence, in one direction or both.
 struct RecurrentLayer {
     let cell: Cell
-    /// One, or the one ahead and the one back.
+    /// One direction, or forward and backward.
     let directions: [Direction]
 
     enum Cell {
-        /// One gate, which is the state.
+        /// One gate, the state.
         case simple
         /// Gates: update, reset, output.
         case gated
         /// Gates: forget, input, block input, output.
         /// - Parameters:
-        ///   - isCoupled: the forget gate is what the input gate leaves.
-        ///   - clip: the limit of the cell's state; nil if there is none, or none that the state can reach.
+        ///   - isCoupled: the forget gate is one minus the input gate.
+        ///   - clip: the limit of the cell's state; nil if it has no limit, or cannot reach it.
         case lstm(isCoupled: Bool, clip: Float?)
 
         var stateCount: Int { if case .lstm = self { 2 } else { 1 } }
@@ -25,7 +25,7 @@ struct RecurrentLayer {
         }
     }
 
-    /// The numbers of one direction; rows of gates are in the order of `Cell`.
+    /// The weights of one direction; rows of gates are in the order of `Cell`.
     struct Direction {
         /// [gates · hidden, features].
         var input: Graph.Value
@@ -33,18 +33,18 @@ struct RecurrentLayer {
         var state: Graph.Value
         /// [gates · hidden].
         var bias: Graph.Value
-        /// Of the gates; of an LSTM's block input; of what comes out.
+        /// The functions of the gates; for an LSTM, also of the block input and of the output.
         var functions: [GateFunction]
-        /// Of `gated`: the reset gate acts on the product of the state and its matrix with this bias [hidden]; nil: on
-        /// the state before.
+        /// For `gated`: the reset gate applies to the product of the state and its matrix plus this bias [hidden]; nil:
+        /// it applies to the state before the product.
         var resetBias: Graph.Value?
-        /// Of the gates input, forget, output; empty if there are none.
+        /// The peepholes of the gates input, forget, output; empty if the cell has no peepholes.
         var peepholes: [Graph.Value] = []
 
         var hidden: Int { (state.shape.last ?? nil) ?? 0 }
     }
 
-    /// The names of the functions where one of the engine's operations does the same.
+    /// The engine's names of the functions; nil if none of its operations computes the cell.
     fileprivate var engineFunctions: [String]? {
         if case .lstm(let isCoupled, let clip) = cell, isCoupled || clip != nil { return nil }
         guard directions.allSatisfy({ $0.peepholes.isEmpty }) else { return nil }
@@ -54,9 +54,9 @@ struct RecurrentLayer {
     }
 }
 
-/// A function in a recurrent layer.
+/// An activation function of a recurrent layer.
 struct GateFunction: Sendable {
-    /// The name of the engine; nil if its recurrent operations lack the function.
+    /// The engine's name; nil if its recurrent operations lack the function.
     let engineName: String?
     let apply: @Sendable (GraphBuilder, Graph.Value) throws(Problem) -> Graph.Value
 
@@ -71,7 +71,7 @@ struct GateFunction: Sendable {
 
 extension GraphBuilder {
     /// Adds a recurrent layer over `x` [steps, batch, features].
-    /// - Parameter states: the first ones, [batch, directions · hidden] each.
+    /// - Parameter states: the initial states, each [batch, directions · hidden].
     /// - Returns: the outputs [steps, batch, directions · hidden], in the order of `x`, and the last states.
     func recurrent(_ layer: RecurrentLayer, over x: Graph.Value, states: [Graph.Value]) throws(Problem) -> (
         outputs: Graph.Value, states: [Graph.Value]
@@ -92,21 +92,21 @@ extension GraphBuilder {
         return (try concat(found.map(\.outputs), axis: 2), last)
     }
 
-    /// The state of one direction.
+    /// The part of a state that belongs to one direction.
     func part(_ index: Int, of state: Graph.Value, _ layer: RecurrentLayer) throws(Problem) -> Graph.Value {
         if layer.directions.count == 1 { return state }
         let hidden = layer.directions[0].hidden
         return try slice(state, axes: [1], starts: [index * hidden], ends: [(index + 1) * hidden], steps: [1])
     }
 
-    /// The engine's own operation.
+    /// Adds the engine's own recurrent operation.
     private func sequenceOperation(
         _ layer: RecurrentLayer, _ functions: [String], over x: Graph.Value, states: [Graph.Value]
     ) throws(Problem) -> (outputs: Graph.Value, states: [Graph.Value]) {
         let (count, hidden) = (layer.directions.count, layer.directions[0].hidden)
         var inputs = [try transpose(x, [1, 0, 2])]
         for state in states { inputs.append(try reshape(state, to: [0, count, hidden])) }
-        // Every sequence of the batch is as long as all.
+        // All sequences of the batch have the full length.
         let length = try convert(extent(of: x, axis: 0), to: .i32)
         inputs.append(
             operation("Broadcast", 3, [length, try extent(of: x, axis: 1)], ["mode": "numpy"], shape: [x.shape[1]]))
@@ -136,7 +136,7 @@ extension GraphBuilder {
         return (try reshape(transpose(results[0], [2, 0, 1, 3]), to: [0, 0, count * hidden]), last)
     }
 
-    /// One direction, step by step.
+    /// Adds one direction as a loop over the steps.
     private func steps(
         _ cell: RecurrentLayer.Cell, _ direction: RecurrentLayer.Direction, over x: Graph.Value, states: [Graph.Value]
     ) throws(Problem) -> (outputs: Graph.Value, states: [Graph.Value]) {
@@ -165,7 +165,7 @@ extension GraphBuilder {
 }
 
 extension RecurrentLayer.Direction {
-    /// `constants`: the matrices of the gates, then `resetBias` where there is one.
+    /// - Parameter constants: the matrices of the gates, then `resetBias` if there is one.
     fileprivate func gatedStep(
         _ graph: GraphBuilder, _ step: Graph.Value, _ state: Graph.Value, _ constants: [Graph.Value]
     ) throws(Problem) -> Graph.Value {
@@ -183,7 +183,9 @@ extension RecurrentLayer.Direction {
         return try graph.add(fresh, graph.multiply(update, graph.subtract(state, fresh)))
     }
 
-    /// `states`: what comes out, and the cell. `constants`: the matrix of all gates, then the peepholes.
+    /// - Parameters:
+    ///   - states: the output and the cell state.
+    ///   - constants: the matrix of all gates, then the peepholes.
     fileprivate func lstmStep(
         _ graph: GraphBuilder, _ step: Graph.Value, _ states: [Graph.Value], _ constants: [Graph.Value],
         isCoupled: Bool, clip: Float?
@@ -201,7 +203,7 @@ extension RecurrentLayer.Direction {
         let taken = try graph.multiply(input, functions[1].apply(graph, parts[2]))
         var cell = try graph.add(graph.multiply(forget, states[1]), taken)
         if let clip { cell = try graph.clamp(cell, from: -clip, to: clip) }
-        // The output's gate sees the new cell.
+        // The output gate takes the new cell state.
         return [try graph.multiply(gate(3, peephole: 2, cell), functions[2].apply(graph, cell)), cell]
     }
 }

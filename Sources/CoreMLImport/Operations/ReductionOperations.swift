@@ -1,4 +1,4 @@
-/// The reductions of both forms of Core ML.
+/// The reductions of networks and of programs.
 enum Reduction {
     case sum, mean, max, min, product, sumOfSquares
     /// The sum of the absolute values.
@@ -7,7 +7,7 @@ enum Reduction {
     case l2
     /// The logarithm of the sum.
     case logSum
-    /// The logarithm of the sum of the powers of e.
+    /// The logarithm of the sum of the exponentials.
     case logSumExp
 }
 
@@ -28,7 +28,7 @@ extension GraphBuilder {
         case .l2: return unary("Sqrt", try reduced("ReduceSum", multiply(x, x)))
         case .logSum: return unary("Log", try reduced("ReduceSum", x))
         case .logSumExp:
-            // The largest is taken out first: exp of it would overflow.
+            // Subtract the maximum first: its exponential could overflow.
             let largest = try reduce("ReduceMax", x, axes: axes, keepsAxes: true)
             let sum = try reduced("ReduceSum", unary("Exp", subtract(x, largest)))
             return try add(unary("Log", sum), keepsAxes ? largest : reduced("ReduceMax", x))

@@ -1,9 +1,9 @@
-/// The last axes of a value in other extents.
+/// Resizing of the last axes.
 extension GraphBuilder {
-    /// The largest extent that an image is scaled to.
+    /// The maximum extent to scale to.
     private static let largestExtent = 1 << 16
 
-    /// Rows and columns multiplied by factors.
+    /// Scales rows and columns by factors.
     func upsampled(_ x: Graph.Value, by factors: [Float], sampling: GridSampling, linear: Bool) throws(Problem)
         -> Graph.Value
     {
@@ -21,14 +21,14 @@ extension GraphBuilder {
         return try resize(x, factors: factors, linear: linear, sampling: name)
     }
 
-    /// The last axes in new extents.
+    /// Resizes the last axes.
     func resized(_ x: Graph.Value, to sizes: [Int], sampling: GridSampling, linear: Bool) throws(Problem) -> Graph.Value
     {
         guard x.rank >= sizes.count, sizes.allSatisfy({ $0 > 0 && $0 <= Self.largestExtent }) else {
             throw Problem("a value of shape \(shapeText(x.shape)) cannot be scaled to \(sizes)")
         }
         let old = x.shape.suffix(sizes.count).compactMap { $0 }
-        // The engine's nearest elements are exact where each is repeated; others are picked by a list.
+        // The engine's nearest mode is exact only if all elements are repeated equally; otherwise gather by a list.
         let isExact = linear || (old.count == sizes.count && zip(old, sizes).allSatisfy { $0 > 0 && $1 % $0 == 0 })
         if sizes.count == 2, x.rank == 4, isExact || old.count < 2,
             let name = linear || sampling == .asymmetric ? sampling.engineName(counts: sizes) : nil
@@ -51,7 +51,7 @@ extension GraphBuilder {
         return result
     }
 
-    /// The values at points along an axis, which lie between its elements.
+    /// The values at points along an axis, interpolated between its elements.
     private func interpolated(_ x: Graph.Value, axis: Int, _ points: [Double]) throws(Problem) -> Graph.Value {
         guard let extent = x.shape[axis] else { throw Problem("the extent of an axis is unknown") }
         func elements(at places: [Int]) throws(Problem) -> Graph.Value {

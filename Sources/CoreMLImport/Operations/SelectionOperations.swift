@@ -1,10 +1,10 @@
-/// Elements that are found by their size or their place: orders, masks, gathers.
+/// Operations that find elements by size or index: sorting, masks, gathers, scatters.
 extension GraphBuilder {
-    /// The largest or smallest elements along an axis in order, and where they are, as i32. Of equal ones the first
-    /// comes first.
+    /// The largest or smallest elements along an axis in order, and their indices as i32. Equal elements keep their
+    /// order.
     /// - Parameters:
-    ///   - count: how many, a scalar.
-    ///   - known: the same, where it is known.
+    ///   - count: the number of elements, a scalar.
+    ///   - known: the value of `count` if it is known.
     func topK(_ x: Graph.Value, count: Graph.Value, known: Int?, axis: Int, largest: Bool) throws(Problem) -> [Graph
         .Value]
     {
@@ -22,26 +22,26 @@ extension GraphBuilder {
             ], outputs: [(x.type, shape), (.i32, shape)])
     }
 
-    /// The place of the largest or smallest element along an axis; the axis stays, with the extent 1.
+    /// The index of the largest or smallest element along an axis; the axis stays, with extent 1.
     func argument(_ x: Graph.Value, axis: Int, largest: Bool) throws(Problem) -> Graph.Value {
         try topK(x, count: scalar(1, type: .i32), known: 1, axis: axis, largest: largest)[1]
     }
 
-    /// The places of all elements along an axis in their order.
+    /// The indices that sort the elements along an axis.
     func order(of x: Graph.Value, axis: Int, largestFirst: Bool) throws(Problem) -> Graph.Value {
         let axis = try positiveAxis(axis, rank: x.rank)
         let count = try scalar(of: convert(extent(of: x, axis: axis), to: .i32))
         return try topK(x, count: count, known: x.shape[axis], axis: axis, largest: largestFirst)[1]
     }
 
-    /// The places of the elements that are not 0, [count, axes], as i32.
+    /// The indices of the nonzero elements, [count, axes], as i32.
     func places(ofNonZero x: Graph.Value) throws(Problem) -> Graph.Value {
         let places = operation("NonZero", 3, [x], ["output_type": "i32"], type: .i32, shape: [x.rank, nil])
         return try transpose(places, [1, 0])
     }
 
-    /// Of each matrix in the last two axes the elements whose column is `range` to the right of their row; 0 elsewhere.
-    /// An end that is nil is open.
+    /// Keeps the elements of each matrix (the last two axes) whose column minus row is between `first` and `last`; sets
+    /// the others to 0. A bound that is nil is open.
     func band(_ x: Graph.Value, from first: Int?, to last: Int?) throws(Problem) -> Graph.Value {
         guard x.rank >= 2 else { throw Problem("expected a matrix, found shape \(shapeText(x.shape))") }
         func numbers(axis: Int) throws(Problem) -> Graph.Value {
@@ -51,14 +51,14 @@ extension GraphBuilder {
         }
         let right = try subtract(numbers(axis: -1), unsqueeze(numbers(axis: -2), [1]))
         var result = x
-        // Selected, not multiplied: what is left out may be infinite.
+        // Select instead of multiplying: the dropped elements may be infinite.
         let zero = convert(float(0), to: x.type)
         if let first { result = try select(binary("GreaterEqual", right, scalar(first)), result, zero) }
         if let last { result = try select(binary("LessEqual", right, scalar(last)), result, zero) }
         return result
     }
 
-    /// Numbers from a scalar to before another one.
+    /// The numbers from a scalar to before another.
     func range(
         from start: Graph.Value, to end: Graph.Value, by step: Graph.Value, type: Graph.ElementType, count: Int?
     ) -> Graph.Value {
@@ -67,8 +67,7 @@ extension GraphBuilder {
             type: type, shape: [count])
     }
 
-    /// A new axis with `on` at the places that `indices` name, and `off` elsewhere. `size` is a scalar, `known` the
-    /// same where it is known.
+    /// Adds an axis with `on` at the indices and `off` elsewhere. `size` is a scalar, `known` its value if it is known.
     func oneHot(
         _ indices: Graph.Value, size: Graph.Value, known: Int?, axis: Int, on: Graph.Value, off: Graph.Value
     ) throws(Problem) -> Graph.Value {
@@ -80,13 +79,13 @@ extension GraphBuilder {
             type: on.type, shape: shape)
     }
 
-    /// Sums of the elements up to each one along an axis, a scalar.
+    /// Cumulative sums along an axis, a scalar.
     func cumulativeSum(_ x: Graph.Value, axis: Graph.Value, exclusive: Bool, reverse: Bool) -> Graph.Value {
         operation(
             "CumSum", 3, [x, axis], ["exclusive": .bool(exclusive), "reverse": .bool(reverse)], shape: x.shape)
     }
 
-    /// Turns the first elements of each sequence round, as many as `lengths` says.
+    /// Reverses the first `lengths` elements of each sequence.
     func reverseSequence(_ x: Graph.Value, lengths: Graph.Value, batchAxis: Int, sequenceAxis: Int) throws(Problem)
         -> Graph.Value
     {
@@ -104,20 +103,20 @@ extension GraphBuilder {
 
     // MARK: Gathers
 
-    /// Indices from the front, as i64: those below 0 count from the end.
+    /// Makes negative indices, which count from the end, positive; as i64.
     func counted(_ indices: Graph.Value, extents: Graph.Value) throws(Problem) -> Graph.Value {
         let indices = convert(indices, to: .i64)
         return try select(binary("Less", indices, scalar(0)), add(indices, extents), indices)
     }
 
-    /// The extents of axes as a list of i64, known or not.
+    /// The extents of axes as a list of i64; computed at run time if they are open.
     func extents(of x: Graph.Value, _ axes: Range<Int>) throws(Problem) -> Graph.Value {
         let known = x.shape[axes].compactMap { $0 }
         if known.count == axes.count { return integers(known) }
         return try gather(shape(of: x), integers(Array(axes)), axis: 0)
     }
 
-    /// The extent of an axis as a list of one i64, known or not.
+    /// The extent of an axis as a list of one i64; computed at run time if it is open.
     func extent(of x: Graph.Value, axis: Int) throws(Problem) -> Graph.Value {
         let axis = try positiveAxis(axis, rank: x.rank)
         return try extents(of: x, axis..<axis + 1)
@@ -130,7 +129,7 @@ extension GraphBuilder {
         return operation("GatherElements", 6, [x, places], ["axis": .integer(axis)], shape: places.shape)
     }
 
-    /// The elements whose places in the first axes (behind `batchAxes`) the last axis of `indices` names.
+    /// The elements at multi-dimensional indices: the last axis of `indices` indexes the first axes after `batchAxes`.
     func gatherND(_ x: Graph.Value, _ indices: Graph.Value, batchAxes: Int = 0) throws(Problem) -> Graph.Value {
         let axes = try axes(namedBy: indices, of: x, behind: batchAxes)
         return operation(
@@ -151,12 +150,12 @@ extension GraphBuilder {
 
     // MARK: Scatters
 
-    /// The ways to combine an element with the one that is there, by the numbers of Core ML's networks.
+    /// The ways to combine a new element with the old one, by the numbers of Core ML's networks.
     enum Scatter: Int {
         case update, add, subtract, multiply, divide, max, min
     }
 
-    /// The engine's name, and the new elements as it wants them: what it lacks is done to them first.
+    /// The engine's reduction, and the updates transformed for modes that it lacks.
     private func reduction(_ mode: Scatter, _ updates: Graph.Value) throws(Problem) -> (Graph.Attribute, Graph.Value) {
         switch mode {
         case .update: ("none", updates)
@@ -169,7 +168,7 @@ extension GraphBuilder {
         }
     }
 
-    /// Puts slices [n, …] at the places [n] of an axis.
+    /// Writes slices [n, …] at the indices [n] of an axis.
     func scatter(_ x: Graph.Value, _ indices: Graph.Value, _ updates: Graph.Value, axis: Int, _ mode: Scatter)
         throws(Problem) -> Graph.Value
     {
@@ -179,7 +178,7 @@ extension GraphBuilder {
                 "indices of shape \(shapeText(indices.shape)) do not match updates of shape \(shapeText(updates.shape))"
             )
         }
-        // The same place for every element of a slice.
+        // Broadcast the index to every element of a slice.
         let places = try reshape(
             counted(indices, extents: extent(of: x, axis: axis)), to: (0..<x.rank).map { $0 == axis ? -1 : 1 })
         let spread = broadcast(places, toComputed: shape(of: updates), shape: updates.shape)
@@ -204,7 +203,7 @@ extension GraphBuilder {
             ["reduction": reduction, "use_init_val": true], shape: x.shape)
     }
 
-    /// Puts elements where the last axis of `indices` says.
+    /// Writes elements at multi-dimensional indices, the last axis of `indices`.
     func scatterND(_ x: Graph.Value, _ indices: Graph.Value, _ updates: Graph.Value, _ mode: Scatter) throws(Problem)
         -> Graph.Value
     {

@@ -1,21 +1,21 @@
-/// The masks of a slice along all axes.
+/// The masks of a slice over all axes.
 struct SliceMasks {
-    /// Axes that begin at their first element, or the last one where the step is negative.
+    /// Axes that begin at the first element, or at the last one if the step is negative.
     var begin: [Bool]
-    /// Axes that end behind their last element, or before the first one.
+    /// Axes that end after the last element, or before the first one if the step is negative.
     var end: [Bool]
-    /// Axes of which one element is taken, and that are removed.
+    /// Axes from which one element is taken, and which are removed.
     var squeeze: [Bool]
 
     var squeezed: [Int] { squeeze.indices.filter { squeeze[$0] } }
 
-    /// The begins and ends of axes with these steps that the masks stand for.
+    /// The begins and ends that cover whole axes with these steps.
     static func whole(_ steps: [Int]) -> (begins: [Int], ends: [Int]) {
         let limit = Int(Int32.max)
         return (steps.map { $0 > 0 ? 0 : limit }, steps.map { $0 > 0 ? limit : -limit })
     }
 
-    /// The begins, ends and steps of the axes, as Python counts.
+    /// The begins, ends and steps of the axes with the masks applied, in Python's convention.
     func applied(begins: [Int], ends: [Int], steps: [Int]) throws(Problem) -> (
         starts: [Int], ends: [Int], steps: [Int]
     ) {

@@ -1,11 +1,11 @@
-/// Convolutions and pooling where Core ML says more than the engine's operations do.
+/// Convolutions and pooling with options that the engine's operations lack.
 extension GraphBuilder {
-    /// The transposed convolution by padding, or to a size.
+    /// The transposed convolution, with padding or to a given output size.
     /// - Parameters:
-    ///   - size: the extents of what comes out, one a spatial axis; nil if padding and strides say it. `same` gives
-    ///     extent · stride.
-    ///   - isCentered: what is too much for `size` is cut off on both sides, the smaller half in front, where there is
-    ///     no padding. Else the padding says what is cut off in front, and the end follows from the size.
+    ///   - size: the extents of the output, one for each spatial axis; nil if padding and strides determine them. With
+    ///     `same` padding they are extent · stride.
+    ///   - isCentered: without padding, a surplus over `size` is cropped on both sides, the smaller half in front.
+    ///     Otherwise the padding determines how much is cropped in front, and `size` how much at the end.
     func transposedConvolution(
         _ x: Graph.Value, _ weights: Graph.Value, groups: Int, window: Window, size: [Int]?, isCentered: Bool = false
     ) throws(Problem) -> Graph.Value {
@@ -21,7 +21,7 @@ extension GraphBuilder {
         var (begin, end, extra) = ([Int](), [Int](), [Int]())
         for axis in 0..<axes {
             let stride = window.strides[axis]
-            // What the products of all elements cover.
+            // The extent covered by a dilated kernel.
             let reach = (kernel[kernel.startIndex + axis] - 1) * window.dilations[axis] + 1
             var (surplus, front): (Int, Int?) = (reach - stride, nil)
             if case .amounts(let before, let after) = window.padding {
@@ -41,7 +41,7 @@ extension GraphBuilder {
             extra: extra)
     }
 
-    /// The root of the sum of squares of each window.
+    /// The L2 norm of each window.
     func lengthPool(_ x: Graph.Value, kernel: [Int], window: Window, roundsUp: Bool = false) throws(Problem)
         -> Graph.Value
     {

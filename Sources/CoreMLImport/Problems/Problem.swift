@@ -1,6 +1,6 @@
-/// A reason why a Core ML file cannot be served, with its location.
+/// The reason why a Core ML file cannot be served, with its location.
 ///
-/// `place` is a path in the file as a person would write it: `layers[12] "conv3"`. It is empty for the file as a whole.
+/// `place` is a readable path in the file, as in `layers[12] "conv3"`; empty for the file as a whole.
 package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     package var place: String
     package var message: String
@@ -12,13 +12,13 @@ package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { place.isEmpty ? message : "\(place): \(message)" }
 
-    /// The same problem, seen from the part of the file that holds its place.
+    /// The problem with `outer` in front of its location.
     package func inside(_ outer: String) -> Problem {
         Problem(message, at: place.isEmpty ? outer : "\(outer).\(place)")
     }
 }
 
-/// Everything that is wrong with a Core ML file: at least one problem, in the order of the file.
+/// All problems of a Core ML file: at least one, in the order of the file.
 package struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
     package var problems: [Problem]
 
@@ -29,23 +29,23 @@ package struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// Collects problems, so that all of a file's are reported at once.
+/// Collects problems, so that all problems of a file are reported together.
 package struct ProblemCollector {
     package private(set) var problems: [Problem] = []
     private var omitted = 0
-    /// A damaged file can have one problem for each of its layers; more than this many are of no use.
+    /// The maximum number of problems reported: a damaged file could have one for each layer.
     private static let limit = 100
 
     package init() {}
 
-    /// The number of problems, including those that are not listed.
+    /// The number of problems, including those not reported.
     package var count: Int { problems.count + omitted }
 
     package mutating func add(_ problem: Problem) {
         if problems.count < Self.limit { problems.append(problem) } else { omitted += 1 }
     }
 
-    /// Runs `body`; where it throws, the problem is recorded with `place` in front, and `nil` returned.
+    /// Runs `body`; if it throws, records the problem with `place` in front and returns `nil`.
     package mutating func collect<Result>(at place: String, _ body: () throws(Problem) -> Result) -> Result? {
         do throws(Problem) {
             return try body()
@@ -55,14 +55,14 @@ package struct ProblemCollector {
         }
     }
 
-    /// Throws what was collected, if anything.
+    /// Throws the collected problems, if any.
     package func finish() throws(ImportError) {
         guard !problems.isEmpty else { return }
         throw ImportError(omitted == 0 ? problems : problems + [Problem("\(omitted) more problems are not listed")])
     }
 }
 
-/// A throwing call whose problems are placed: `try located("weights") { … }`.
+/// Runs a throwing call and puts `place` in front of its problem: `try located("weights") { … }`.
 package func located<Result>(_ place: String, _ body: () throws(Problem) -> Result) throws(Problem) -> Result {
     do throws(Problem) {
         return try body()

@@ -1,6 +1,6 @@
-/// Functions of one number that networks have between their layers.
+/// Activation functions.
 ///
-/// Numbers that are left out are those of coremltools 5.0 (converters/mil/mil/ops/defs/activation.py,
+/// Omitted parameters have the defaults of coremltools 5.0 (converters/mil/mil/ops/defs/activation.py,
 /// `default_inputs`); later versions always write them (ops/defs/iOS15/activation.py: required).
 extension ProgramOperations {
     static let activations: [String: Translator] = [
@@ -61,12 +61,12 @@ extension ProgramOperations {
         },
     ]
 
-    /// An operation of floats that OpenVINO has by itself.
+    /// An operation on floats that OpenVINO has.
     static func unary(_ type: String, _ opset: Int = 1) -> Translator {
         { call throws(Problem) in [call.graph.unary(type, opset, try call.float("x"))] }
     }
 
-    /// A list of one number a channel, as [1, C, 1, …].
+    /// A list of one number for each channel, as [1, C, 1, …].
     static func alongChannels(_ call: ProgramCall, _ list: Graph.Value, of x: Graph.Value) throws(Problem)
         -> Graph.Value
     {
@@ -80,7 +80,7 @@ extension ProgramOperations {
         return [1, count] + x.shape.dropFirst(2).map { _ in 1 }
     }
 
-    /// A constant limit, which may be infinite.
+    /// A constant limit; may be infinite.
     static func limit(_ call: ProgramCall, _ name: String) throws(Problem) -> Float {
         guard let value = try call.floats(name)?.first else { throw call.missing(name) }
         guard !value.isNaN else { throw Problem("expected a number, found \(value)", at: name) }

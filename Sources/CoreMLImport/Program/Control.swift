@@ -1,8 +1,7 @@
 /// Loops, conditions and classifiers.
 ///
-/// The number of iterations must be known when the file is read, which is so in recurrent layers of a fixed length. The
-/// engine repeats one of them (`ProgramLoops.swift`); iterations that differ in more than their values are written out
-/// one after the other.
+/// The number of iterations must be known when the file is read, as in recurrent layers of a fixed length. The engine
+/// repeats a loop whose iterations differ only in their values (`ProgramLoops.swift`); other loops are unrolled.
 extension ProgramOperations {
     static let control: [String: Decoder] = [
         "while_loop": whileLoop,
@@ -20,7 +19,7 @@ extension ProgramOperations {
         },
     ]
 
-    /// A loop that is written out runs as often at most.
+    /// The maximum number of rounds of an unrolled loop.
     private static let maximumRounds = 4096
 
     private static func whileLoop(_ call: ProgramCall) throws(Problem) -> [ProgramOperand] {
@@ -50,7 +49,7 @@ extension ProgramOperations {
         of block: MILBlock, _ inputs: [ProgramOperand], _ program: ProgramContext,
         constants: inout [Int: [ProgramOperand]]
     ) throws(Problem) -> [ProgramOperand] {
-        // The closure cannot hold what is passed inout.
+        // A closure cannot capture an inout parameter.
         var decoded = constants
         let results = try program.inScope { () throws(Problem) in
             for (name, operand) in zip(block.inputs, inputs) { try program.define(name, operand) }
@@ -63,7 +62,7 @@ extension ProgramOperations {
         return results
     }
 
-    /// One of two blocks where it is known which; else both, and the elements of one of them.
+    /// One block if the condition is known; otherwise both, and their elements are selected at run time.
     private static func condition(_ call: ProgramCall) throws(Problem) -> [ProgramOperand] {
         let blocks = call.operation.blocks
         guard blocks.count == 2, let predicate = try call.operands("pred").first else {

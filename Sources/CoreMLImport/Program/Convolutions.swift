@@ -25,13 +25,14 @@ extension ProgramOperations {
                 try graph.averagePool(x, kernel: kernel, window: window, excludesPadding: excludes, roundsUp: roundsUp)
             ]
         }
-        // Padding counts, and what the last window covers beyond it does not: so the padding becomes part of the image.
+        // Padding counts for the mean, but elements of the last window beyond the padding do not: so pad the image
+        // itself.
         let none = [Int](repeating: 0, count: begin.count)
         let padded = try graph.pad(x, before: [0, 0] + begin, after: [0, 0] + end)
         var inner = window
         inner.padding = .amounts(begin: none, end: none)
         let means = try graph.averagePool(padded, kernel: kernel, window: inner, excludesPadding: true, roundsUp: true)
-        // Windows that begin in the padding behind the image are left out.
+        // Omit windows that begin in the padding after the image.
         let counts = try window.outputs(Array(x.shape[2...]), kernel: kernel, roundsUp: true)
         let axes = counts.indices.filter { counts[$0] != nil && counts[$0] != means.shape[$0 + 2] }
         return [
@@ -68,7 +69,7 @@ extension ProgramOperations {
             padding: padding)
     }
 
-    /// Amounts before and after each of `count` axes; zeros where they are left out.
+    /// Pairs of amounts before and after each of `count` axes; zeros if omitted.
     private static func pairs(_ call: ProgramCall, _ name: String, count: Int) throws(Problem) -> [(Int, Int)] {
         let amounts = try call.integers(name) ?? [Int](repeating: 0, count: 2 * count)
         guard amounts.count == 2 * count else {

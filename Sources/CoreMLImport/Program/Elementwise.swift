@@ -1,4 +1,4 @@
-/// Arithmetic, comparisons and logic, element by element.
+/// Element-wise arithmetic, comparisons and logic.
 extension ProgramOperations {
     static let elementwise: [String: Translator] = [
         "abs": kept("Abs"),
@@ -75,7 +75,7 @@ extension ProgramOperations {
         },
     ]
 
-    /// An operation that integers have too.
+    /// An operation that accepts integers as well.
     private static func kept(_ type: String) -> Translator {
         { call throws(Problem) in [call.graph.unary(type, 1, try call.value("x"))] }
     }
@@ -94,7 +94,7 @@ extension ProgramOperations {
         }
     }
 
-    /// Arithmetic that the engine does with floats: integers become floats, and the result an integer again.
+    /// Arithmetic for which the engine needs floats: integers are converted, and the result is converted back.
     private static func asFloats(
         _ body: @escaping @Sendable (GraphBuilder, Graph.Value, Graph.Value) throws(Problem) -> Graph.Value
     ) -> Translator {
@@ -105,13 +105,13 @@ extension ProgramOperations {
         }
     }
 
-    /// Two values of one type: floats where one of them has floats.
+    /// Converts two values to one type: floats if one of them has floats.
     static func unified(_ graph: GraphBuilder, _ x: Graph.Value, _ y: Graph.Value) -> (Graph.Value, Graph.Value) {
         let type = widest([x, y])
         return (graph.convert(x, to: type), graph.convert(y, to: type))
     }
 
-    /// The type that holds the elements of all values.
+    /// The type that can hold the elements of all values.
     static func widest(_ values: [Graph.Value]) -> Graph.ElementType {
         let order: [Graph.ElementType] = [.f32, .i64, .i32, .boolean]
         return order.first { type in values.contains { $0.type == type } } ?? .f32

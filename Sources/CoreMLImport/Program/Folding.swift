@@ -1,14 +1,14 @@
-/// Small numbers that are known when the file is read: shapes, counters of loops, and what programs compute from them.
+/// Small numbers that are known when the file is read: shapes, counters of loops, and results computed from them.
 ///
-/// The graph's builder knows them. They are constants for the operations behind them, so that what depends on them (a
-/// shape, an axis, the end of a loop) is known, too.
+/// `GraphBuilder` computes them. Here they become constants for later operations, so that arguments which depend on
+/// them (a shape, an axis, the end of a loop) are known, too.
 extension ProgramContext {
-    /// As many floats become a constant; more are the engine's work.
+    /// The maximum number of floats that become a constant.
     private static let mostFloats = 64
-    /// As many integers: places in a list are needed whole.
+    /// The maximum number of integers that become a constant: lists of indices are needed whole.
     private static let mostIntegers = 4096
 
-    /// A value of the graph, or the constant that it is.
+    /// A value of the graph, or a constant if its elements are known.
     func operand(of value: Graph.Value) throws(Problem) -> ProgramOperand {
         guard let count = value.staticShape.flatMap(elementCount),
             count <= (value.type.isFloat ? Self.mostFloats : Self.mostIntegers),
@@ -19,7 +19,7 @@ extension ProgramContext {
 }
 
 extension ProgramConstant {
-    /// Known numbers with the shape and the type of a value; `nil` where the type cannot hold one of them.
+    /// A constant with the shape and the type of a value; `nil` if the type cannot hold one of the numbers.
     convenience init?(_ numbers: [Double], like value: Graph.Value) throws(Problem) {
         guard let shape = value.staticShape, numbers.allSatisfy(\.isFinite) else { return nil }
         switch value.type {
@@ -34,7 +34,7 @@ extension ProgramConstant {
 }
 
 extension ProgramOperand {
-    /// The numbers of an operand, where they are known and few.
+    /// The numbers of an operand if they are few and known, else nil.
     func numbers(in graph: GraphBuilder) throws(Problem) -> [Double]? {
         if case .value(let value) = self { return graph.numbers(of: value) }
         guard let tensor, tensor.count <= 64, tensor.element != .string else { return nil }

@@ -1,4 +1,4 @@
-/// Elements picked by computed places, and put at computed places.
+/// Elements gathered from, and scattered to, computed indices.
 extension ProgramOperations {
     static let gathers: [String: Translator] = [
         "gather": { call throws(Problem) in

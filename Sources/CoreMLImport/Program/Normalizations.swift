@@ -1,4 +1,4 @@
-/// Normalization by mean and variance, by length, and by neighbours.
+/// Normalization by mean and variance, by vector length, and by neighboring channels.
 extension ProgramOperations {
     static let normalizations: [String: Translator] = [
         "batch_norm": batchNorm,
@@ -19,7 +19,7 @@ extension ProgramOperations {
             }
             return [
                 try scaledAndShifted(call, standardized(call, x, axes: places.sorted())) { (numbers) throws(Problem) in
-                    // Gamma and beta have the normalized axes only.
+                    // Gamma and beta have only the normalized axes.
                     guard let extents = numbers.staticShape, extents.count == places.count else {
                         throw Problem("shape \(shapeText(numbers.shape)) does not match \(places.count) axes")
                     }
@@ -46,7 +46,7 @@ extension ProgramOperations {
         try call.graph.standardized(x, axes: axes, epsilon: call.number("epsilon", default: 1e-5))
     }
 
-    /// Times "gamma" and plus "beta", where they are given.
+    /// Multiplies by "gamma" and adds "beta", if they are given.
     private static func scaledAndShifted(
         _ call: ProgramCall, _ x: Graph.Value, spread: (Graph.Value) throws(Problem) -> Graph.Value
     ) throws(Problem) -> Graph.Value {

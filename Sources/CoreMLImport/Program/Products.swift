@@ -39,7 +39,7 @@ extension ProgramOperations {
                 extents[label] = .some(extent)
             }
         }
-        // An extent of 1 stands for any, which the engine wants repeated.
+        // Extents of 1 broadcast; the engine requires them repeated.
         for (index, term) in terms.enumerated() {
             let target = zip(term, inputs[index].shape).map { (extents[$0] ?? nil) ?? $1 }
             let known = target.compactMap { $0 }

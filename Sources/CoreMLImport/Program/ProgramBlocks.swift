@@ -1,16 +1,16 @@
-/// The operations of a block, one after the other.
+/// The translation of the operations of a block.
 extension ProgramContext {
-    /// Loops may make a short program long: as many operations are translated at most.
+    /// The maximum number of operations translated: loops can make a short program long.
     private static let maximumOperations = 1 << 16
 
-    /// Translates the operations of a block. What follows a problem cannot be translated, as its values are missing.
+    /// Translates the operations of a block. Stops at the first problem, because later values would be missing.
     func translate(_ block: MILBlock) throws(Problem) {
         var constants: [Int: [ProgramOperand]] = [:]
         try translate(block, constants: &constants)
     }
 
-    /// The same for a block that is translated again and again: `constants` are those of its operations, by their
-    /// place, which are decoded once.
+    /// Translates the operations of a block that is translated repeatedly. `constants` caches the decoded constants of
+    /// its operations, by index.
     func translate(_ block: MILBlock, constants: inout [Int: [ProgramOperand]]) throws(Problem) {
         for (index, operation) in block.operations.enumerated() {
             let name = operation.outputs.first?.name ?? ""
@@ -30,7 +30,7 @@ extension ProgramContext {
         }
     }
 
-    /// Counts operations, and rounds of loops: empty ones must end, too.
+    /// Counts operations and rounds of loops, so that endless empty loops are refused, too.
     func count(_ more: Int) throws(Problem) {
         operationCount += more
         guard operationCount <= Self.maximumOperations else {
@@ -45,22 +45,21 @@ extension ProgramContext {
         for (output, operand) in zip(operation.outputs, operands) { try define(output.name, operand) }
     }
 
-    /// The outputs of an operation.
     private func operands(of call: ProgramCall) throws(Problem) -> [ProgramOperand] {
         let type = call.operation.type
         if let decode = ProgramOperations.special[type] { return try decode(call) }
         guard let translate = ProgramOperations.table[type] else { throw Problem(ProgramOperations.refusal(of: type)) }
         var operands: [ProgramOperand] = []
         for (index, value) in try translate(call).enumerated() {
-            // coremltools declares one image too many for boxes that say which image they are of.
+            // coremltools declares one image too many if boxes have an index of the image.
             operands.append(
                 try operand(of: checked(value, type == "crop_resize" ? nil : call.declaredShape(index))))
         }
         return operands
     }
 
-    /// The value with what the file knows of its shape. Throws where the two disagree, and for tensors that no memory
-    /// holds.
+    /// The value with the extents that the file declares. Throws if they contradict the computed shape, or if the
+    /// tensor exceeds any memory.
     private func checked(_ value: Graph.Value, _ declared: [Int?]?) throws(Problem) -> Graph.Value {
         var shape = value.shape
         if let declared {

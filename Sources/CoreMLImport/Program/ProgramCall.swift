@@ -1,4 +1,4 @@
-/// One operation of a program, as its translator sees it: arguments by name, and the graph to add to.
+/// An operation of a program during translation: its arguments by name, and the graph.
 struct ProgramCall {
     let operation: MILOperation
     let program: ProgramContext
@@ -7,22 +7,22 @@ struct ProgramCall {
 
     // MARK: Values that the graph computes with
 
-    /// An argument as a value of the graph. Throws where it is left out.
+    /// An argument as a value of the graph. Throws if it is missing.
     func value(_ name: String) throws(Problem) -> Graph.Value {
         guard let value = try optionalValue(name) else { throw missing(name) }
         return value
     }
 
-    /// An argument as a value of the graph; `nil` where it is left out.
+    /// An argument as a value of the graph; `nil` if it is missing.
     func optionalValue(_ name: String) throws(Problem) -> Graph.Value? {
         guard let operand = try operand(name) else { return nil }
         return try located(name) { () throws(Problem) in try program.value(of: operand) }
     }
 
-    /// An argument as a value of 32-bit floats.
+    /// An argument as 32-bit floats.
     func float(_ name: String) throws(Problem) -> Graph.Value { graph.convert(try value(name), to: .f32) }
 
-    /// An argument of a list of values.
+    /// An argument that is a list of values.
     func values(_ name: String) throws(Problem) -> [Graph.Value] {
         var values: [Graph.Value] = []
         for operand in try operands(name) {
@@ -34,20 +34,20 @@ struct ProgramCall {
 
     // MARK: Arguments that are known when the file is read
 
-    /// A constant argument; `nil` where it is left out. Throws where it is computed.
+    /// A constant argument; `nil` if it is missing. Throws if it is computed.
     func constant(_ name: String) throws(Problem) -> BlobTensor? {
         guard let operand = try operand(name) else { return nil }
         guard let tensor = operand.tensor else { throw Problem("must be a constant", at: name) }
         return tensor
     }
 
-    /// A constant argument of one number or of several; `nil` where it is left out or computed.
+    /// A constant argument of one or more integers; `nil` if it is missing or computed.
     func knownIntegers(_ name: String) throws(Problem) -> [Int]? {
         guard let operand = try operand(name), let tensor = operand.tensor else { return nil }
         return try located(name) { () throws(Problem) in try limited(tensor.integers()) }
     }
 
-    /// Numbers with which no arithmetic on extents overflows.
+    /// Clamps integers, so that arithmetic on extents cannot overflow.
     private func limited(_ integers: [Int]) -> [Int] {
         integers.map { min(max($0, -Int(Int32.max)), Int(Int32.max)) }
     }
@@ -74,7 +74,7 @@ struct ProgramCall {
         return try located(name) { () throws(Problem) in try tensor.floats() }
     }
 
-    /// A constant number. Throws for one that is none.
+    /// A constant number. Throws if it is not finite.
     func number(_ name: String, default value: Float? = nil) throws(Problem) -> Float {
         guard let number = try floats(name)?.first ?? value else { throw missing(name) }
         guard number.isFinite else { throw Problem("expected a number, found \(number)", at: name) }
@@ -85,7 +85,7 @@ struct ProgramCall {
         try integers(name)?.first.map { $0 != 0 } ?? value
     }
 
-    /// A constant text, such as the name of a mode.
+    /// A constant string, such as the name of a mode.
     func text(_ name: String, default value: String? = nil) throws(Problem) -> String {
         guard let operand = try operand(name) else {
             guard let value else { throw missing(name) }
@@ -97,7 +97,7 @@ struct ProgramCall {
         return text
     }
 
-    /// One of the names that an argument may have.
+    /// The value that belongs to the argument's string in `choices`.
     func choice<Choice>(_ name: String, default value: String? = nil, of choices: KeyValuePairs<String, Choice>)
         throws(Problem) -> Choice
     {
@@ -110,12 +110,12 @@ struct ProgramCall {
         return choice.value
     }
 
-    /// The shape that the file declares for an output; `nil` where it does not know even the rank.
+    /// The shape that the file declares for an output; `nil` if the rank is unknown.
     func declaredShape(_ output: Int = 0) -> [Int?]? {
         operation.outputs.indices.contains(output) ? operation.outputs[output].type.tensor?.shape : nil
     }
 
-    /// The same, where the file must declare it.
+    /// The shape that the file declares for an output. Throws if the rank is unknown.
     func neededShape(_ output: Int = 0) throws(Problem) -> [Int?] {
         guard let shape = declaredShape(output) else { throw Problem("the rank of the output is not declared") }
         return shape
@@ -131,7 +131,7 @@ struct ProgramCall {
             }
             return operands
         }
-        // iOS 16's compressed weights have their arguments as attributes.
+        // The compressed weights of iOS 16 have their arguments in the attributes.
         if let value = operation.attributes[name] {
             return [try located(name) { () throws(Problem) in try program.operand(of: value) }]
         }

@@ -1,8 +1,8 @@
-/// The value of a name in a program.
+/// The operand that a name in a program stands for.
 enum ProgramOperand {
     /// A value that the graph computes.
     case value(Graph.Value)
-    /// A constant, which becomes part of the graph where an operation computes with it.
+    /// A constant. It is added to the graph when an operation uses it.
     case constant(ProgramConstant)
     case strings([String])
     case integers([Int])
@@ -14,7 +14,7 @@ enum ProgramOperand {
     }
 }
 
-/// A constant, and what it is in the graph once an operation has computed with it.
+/// A constant, and its value in the graph once an operation has used it.
 final class ProgramConstant {
     let tensor: BlobTensor
     var value: Graph.Value?
@@ -24,28 +24,29 @@ final class ProgramConstant {
     }
 }
 
-/// The names of a function, and the graph that its operations become.
+/// The names of a function, and the graph of its operations.
 final class ProgramContext {
     private let outermost = GraphBuilder()
-    /// The loops whose bodies are being translated.
+    /// The enclosing loops of the operation being translated.
     private var loops: [LoopScope] = []
-    /// The graph that operations are added to, or the body of a loop.
+    /// The graph, or the body of the current loop.
     var builder: GraphBuilder { loops.last?.body ?? outermost }
-    /// The names of the function and, behind them, those of the blocks that are being translated.
+    /// The names of the function, then those of the blocks being translated.
     private var scopes: [[String: ProgramOperand]] = [[:]]
-    /// The result of the operation "classify", where there is one.
+    /// The result of the operation "classify", if there is one.
     var classifier: (probabilities: Graph.Value, labels: ClassLabels, outputs: [String])?
-    /// Operations that were translated, those of loops as often as they run.
+    /// The number of operations translated, those of loops once for each round.
     var operationCount = 0
     private var weightFiles: [String: BlobFile] = [:]
     private let files: WeightFiles
-    /// Bytes that constants may still take: several names may speak of one record, and compressed weights grow.
+    /// The number of bytes that further constants may take: several names may refer to one record, and compressed
+    /// weights expand.
     private(set) var budget: Int
 
     init(files: WeightFiles, programSize: Int) {
         self.files = files
         let size = min(programSize, 1 << 40) + min(max(files.totalSize, 0), 1 << 40)
-        // Weights of one bit become 16-bit floats; tests have small files.
+        // Weights of one bit become 16-bit floats. The fixed part is for small files, as in tests.
         budget = size * 32 + (64 << 20)
     }
 
@@ -59,7 +60,8 @@ final class ProgramContext {
         try operand(named: name, inside: loops.count)
     }
 
-    /// The operand that a name means inside so many of the loops. One from around a loop becomes an input of its body.
+    /// The operand of a name within the outer `depth` loops. An operand from outside a loop becomes an input of its
+    /// body.
     private func operand(named name: String, inside depth: Int) throws(Problem) -> ProgramOperand {
         let first = depth == 0 ? 0 : loops[depth - 1].firstScope
         let end = depth == loops.count ? scopes.count : loops[depth].firstScope
@@ -72,7 +74,7 @@ final class ProgramContext {
         return imported
     }
 
-    /// Counts the rounds of a loop, with those of the loops in it.
+    /// Counts the rounds of a loop, multiplied with those of inner loops.
     func count(rounds: Int, of loop: LoopScope) throws(Problem) {
         guard rounds <= Counter.mostRounds / (1 + loop.innerRounds) else {
             throw Problem("the loop runs more than \(Counter.mostRounds) times")
@@ -82,7 +84,7 @@ final class ProgramContext {
         loops.last?.innerRounds += all
     }
 
-    /// Runs `translate`, which adds to the body of a loop.
+    /// Runs `translate`, which adds to the body of a new loop.
     func inLoop<Result>(_ translate: (LoopScope) throws(Problem) -> Result) throws(Problem) -> Result {
         let loop = LoopScope(firstScope: scopes.count)
         loop.body.place = builder.place
@@ -91,7 +93,7 @@ final class ProgramContext {
         return try translate(loop)
     }
 
-    /// Runs `body` with its own names, which are forgotten afterwards.
+    /// Runs `body` in a scope of its own.
     func inScope<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
         guard scopes.count < Self.maximumScopes else {
             throw Problem("blocks are nested deeper than \(Self.maximumScopes) levels")
@@ -110,7 +112,6 @@ final class ProgramContext {
         }
     }
 
-    /// A constant of the file.
     func operand(of value: MILValue) throws(Problem) -> ProgramOperand {
         switch value.content {
         case .strings(let strings): return .strings(strings)
@@ -136,7 +137,6 @@ final class ProgramContext {
         }
     }
 
-    /// An operand as a value of the graph.
     func value(of operand: ProgramOperand) throws(Problem) -> Graph.Value {
         switch operand {
         case .value(let value): return value
@@ -159,7 +159,7 @@ final class ProgramContext {
         }
     }
 
-    /// Takes bytes off what the constants of one file may take.
+    /// Subtracts from the budget of constants. Throws if it is exceeded.
     func spend(_ bytes: Int) throws(Problem) {
         guard bytes <= budget else { throw Problem("the constants need far more memory than the file has") }
         budget -= bytes
@@ -180,17 +180,16 @@ final class ProgramContext {
     }
 }
 
-/// The body of a loop while it is translated, and what it takes of the graph around it.
+/// The body of a loop during translation, and its inputs from the outer graph.
 final class LoopScope {
     let body = GraphBuilder()
-    /// The first scope of the body; those before belong to what is around the loop.
+    /// The index of the first scope of the body; earlier ones are outside the loop.
     let firstScope: Int
-    /// The meaning of names from around the loop in the body.
+    /// The operands of outer names within the body.
     var imported: [String: ProgramOperand] = [:]
     var inputs: [LoopInput] = []
-    /// The rounds of the loops in the body.
     var innerRounds = 0
-    /// The values of constants in the body. The constants are kept, as they are found by what identifies them.
+    /// The values of constants in the body. The constants are retained, because their addresses are the keys.
     var constants: [ObjectIdentifier: (constant: ProgramConstant, value: Graph.Value)] = [:]
 
     init(firstScope: Int) {
@@ -213,7 +212,7 @@ final class LoopScope {
     }
 }
 
-/// The files beside a model file, by their path from its folder: `weights/weight.bin`.
+/// The files next to a model file, by their path relative to its folder: `weights/weight.bin`.
 package struct WeightFiles: Sendable {
     private let files: [String: Bytes]
 
@@ -223,7 +222,7 @@ package struct WeightFiles: Sendable {
 
     var totalSize: Int { files.values.reduce(0) { $0 + $1.count } }
 
-    /// The file that a program speaks of: `@model_path/weights/weight.bin`. Throws for a name that leaves the folder.
+    /// The file of a reference like `@model_path/weights/weight.bin`. Throws if the path leaves the folder.
     func file(named name: String) throws(Problem) -> Bytes {
         let prefix = "@model_path/"
         let path = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name

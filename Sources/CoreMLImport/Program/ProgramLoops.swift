@@ -1,8 +1,7 @@
-/// Loops whose rounds differ in their values only: one round is translated, and the engine repeats it.
+/// Loops whose rounds differ only in their values: one round is translated, and the engine repeats it.
 extension ProgramOperations {
-    /// Adds such a loop, and gives its variables behind it. Gives nil where the rounds have to be written out: where
-    /// shapes change, where a list is both read and written, or where the number of rounds follows from more than
-    /// counters.
+    /// Adds the loop and returns its variables after it; nil if the loop must be unrolled: shapes change, a list is
+    /// both read and written, or the number of rounds depends on more than counters.
     static func repeatedLoop(_ call: ProgramCall, _ variables: [ProgramOperand]) throws(Problem) -> [ProgramOperand]? {
         let program = call.program
         var starts: [Graph.Value?] = []
@@ -13,7 +12,7 @@ extension ProgramOperations {
             case .strings, .integers: return nil
             }
         }
-        // What a round has of problems is reported where the rounds are written out.
+        // Ignore problems here: unrolling the loop reports them.
         guard let round = try? LoopRound(call.operation.blocks[1], variables, starts, program) else { return nil }
         var counters: [Int: Counter] = [:]
         for (index, variable) in variables.enumerated() {
@@ -32,12 +31,12 @@ extension ProgramOperations {
     }
 }
 
-/// A block of a loop that was translated for all rounds: its body, or its condition.
+/// A block of a loop translated for all rounds: its body or its condition.
 private struct LoopRound {
     let scope: LoopScope
-    /// The variables in the block; nil for lists.
+    /// The variables as inputs; nil for lists.
     let inputs: [LoopInput?]
-    /// The values and lists that the block gives.
+    /// The values and lists that the block returns.
     let results: [ProgramOperand]
 
     init(_ block: MILBlock, _ variables: [ProgramOperand], _ starts: [Graph.Value?], _ program: ProgramContext)
@@ -70,7 +69,7 @@ private struct LoopRound {
         (scope, inputs, results) = made
     }
 
-    /// Says which variables count the rounds.
+    /// Declares the variables that count the rounds.
     func count(_ counters: [Int: Counter], rounds: Int) {
         for (index, counter) in counters {
             if let input = inputs[index] { scope.body.counters[input.parameter.node] = counter }
@@ -78,14 +77,14 @@ private struct LoopRound {
         scope.body.rounds = rounds
     }
 
-    /// The number of rounds until the condition, which this is, does not hold; nil where that is not known.
+    /// The number of rounds until this condition fails; nil if it is not known.
     func rounds(_ counters: [Int: Counter]) throws(Problem) -> Int? {
         count(counters, rounds: 0)
         guard case .value(let condition)? = results.first else { return nil }
         return scope.body.forEachRound(condition, upTo: Counter.mostRounds + 1) { ($0.first ?? 0) != 0 }
     }
 
-    /// Adds the loop that repeats this, its body.
+    /// Adds the loop that repeats this body; nil if it must be unrolled.
     func repeated(_ call: ProgramCall, _ variables: [ProgramOperand], _ counters: [Int: Counter]) throws(Problem)
         -> [ProgramOperand]?
     {
@@ -111,7 +110,8 @@ private struct LoopRound {
                 guard let end else { return nil }
                 behind[index] = .constant(end)
             case (.tensors(let list), nil):
-                // A list that the round made, that a loop in it wrote whole, or that is another variable.
+                // The list must be the variable itself, not a new list, another variable or a list that an inner loop
+                // replaced.
                 guard list.variable == index else { return nil }
                 guard let write = list.write else { continue }
                 guard let places = try places(write.index) else { return nil }
@@ -119,7 +119,7 @@ private struct LoopRound {
             default: return nil
             }
         }
-        // Of a list of which one element is written the last round is enough.
+        // If all rounds write the same element, only the last round counts.
         let whole = lists.filter { Set($0.places).count > 1 }
         let single = lists.filter { Set($0.places).count == 1 }
         let found = try graph.repeating(
@@ -138,7 +138,7 @@ private struct LoopRound {
         return behind
     }
 
-    /// The place in a list that each round writes; nil where they are not known.
+    /// The index that each round writes to a list; nil if it is not known.
     private func places(_ index: ProgramOperand) throws(Problem) -> [Int]? {
         if let known = try index.numbers(in: scope.body)?.first.flatMap({ Int(exactly: $0) }) {
             return Array(repeating: known, count: scope.body.rounds)

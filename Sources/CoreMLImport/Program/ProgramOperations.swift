@@ -1,8 +1,8 @@
-/// The operations of ML Programs that are translated, and why others are not.
+/// The supported operations of ML Programs, and the reasons why others are refused.
 enum ProgramOperations {
-    /// Adds an operation to the graph: its outputs, in the order of the file.
+    /// Adds an operation to the graph; returns its outputs in the order of the file.
     typealias Translator = @Sendable (ProgramCall) throws(Problem) -> [Graph.Value]
-    /// Gives what an operation stands for: constants, or what blocks and lists come to.
+    /// Evaluates an operation that returns more than values of the graph: constants, blocks and lists.
     typealias Decoder = @Sendable (ProgramCall) throws(Problem) -> [ProgramOperand]
 
     static let table: [String: Translator] = [
@@ -10,14 +10,14 @@ enum ProgramOperations {
         gathers, scatters, tensors, resizing, sampling, recurrent, quantization,
     ].reduce(into: [:]) { $0.merge($1) { first, _ in first } }
 
-    /// Operations that give more than values of the graph.
+    /// The operations that return more than values of the graph.
     static let special: [String: Decoder] = constants.merging(control) { first, _ in first }.merging(lists) {
         first, _ in first
     }
 
     static func isKnown(_ type: String) -> Bool { table[type] != nil || special[type] != nil }
 
-    /// The reason why an operation is not translated, and what would help.
+    /// The reason why an operation is refused, and a remedy.
     static func refusal(of type: String) -> String {
         switch type {
         case "read_state", "write_state", "coreml_update_state":
@@ -30,7 +30,7 @@ enum ProgramOperations {
     }
 }
 
-/// The operations that are translated, for documents and tests.
+/// The supported operations, for documents and tests.
 package enum ProgramOperationNames {
     package static var all: [String] {
         (Array(ProgramOperations.table.keys) + ProgramOperations.special.keys).sorted()

@@ -1,21 +1,21 @@
 /// An ML Program as a graph.
 package struct TranslatedProgram: Sendable {
     package var graph: Graph
-    /// A classifier's: the labels, and the result with the probability of each.
+    /// For a classifier: the labels, and the name of the result with their probabilities.
     package var classifier: (labels: ClassLabels, probabilities: String)?
 }
 
-/// Translates the function of an ML Program that a description speaks of.
+/// Translates the function of an ML Program that the description refers to.
 ///
-/// Parameters of the graph have the names of the description's inputs, results those of its outputs. 16-bit floats are
-/// computed as 32-bit ones, all integers as i32.
+/// Parameters of the graph have the names of the inputs in the description, results those of the outputs. 16-bit floats
+/// are computed as 32-bit ones, all integers as i32.
 package struct ProgramTranslator {
-    /// The shapes that the description gives inputs whose extents the program leaves open, by name.
+    /// The shapes from the description, by input, for extents that the program leaves open.
     private let inputShapes: [String: [Int?]]
     private let defaultFunction: String
     private let files: WeightFiles
 
-    /// - Parameter opensExtents: whether extents that requests may choose are open. Else the default shapes are served.
+    /// - Parameter opensExtents: true to leave extents open that requests may choose; false for the default shapes.
     package init(_ description: InterfaceSpecification, files: WeightFiles, opensExtents: Bool = false) {
         self.files = files
         defaultFunction = description.defaultFunctionName.isEmpty ? "main" : description.defaultFunctionName
@@ -25,7 +25,7 @@ package struct ProgramTranslator {
         for input in inputs {
             switch input.type {
             case .multiArray(let array):
-                // The default shape of a flexible input, where there is one.
+                // A flexible input has its default shape, if the description has one.
                 shapes[input.name] = opensExtents || array.shape.isEmpty ? array.extents : array.shape
             case .image(let image): shapes[input.name] = [1, image.colorSpace.channels, image.height, image.width]
             default: break
@@ -34,7 +34,7 @@ package struct ProgramTranslator {
         inputShapes = shapes
     }
 
-    /// `message` is the model's, of type `mlProgram`.
+    /// - Parameter message: the model's message, of type `mlProgram`.
     package func translate(_ message: MessageReader) throws(ImportError) -> TranslatedProgram {
         var problems = ProblemCollector()
         let program = problems.collect(at: "mlProgram") { () throws(Problem) in try MILProgram(message) }
@@ -78,7 +78,7 @@ package struct ProgramTranslator {
         return translated
     }
 
-    /// An input becomes a parameter of the graph.
+    /// Adds an input as a parameter of the graph.
     private func add(_ input: MILNamedType, to context: ProgramContext) throws(Problem) {
         if case .state = input.type {
             throw Problem(
@@ -99,7 +99,6 @@ package struct ProgramTranslator {
         try context.define(input.name, .value(context.builder.parameter(input.name, type: element, shape: shape)))
     }
 
-    /// The type that a graph computes with.
     static func elementType(_ type: MILDataType) -> Graph.ElementType? {
         switch type {
         case .bool: .boolean
@@ -109,7 +108,8 @@ package struct ProgramTranslator {
         }
     }
 
-    /// A name for the probabilities, which have none of their own where both outputs are made of them.
+    /// A name for the probabilities that no input or output has. The outputs of the program, derived from them, have
+    /// names of their own.
     private func probabilitiesName(_ function: MILFunction) -> String {
         var name = "probabilities"
         while function.block.outputs.contains(name) || function.inputs.contains(where: { $0.name == name }) {
@@ -118,7 +118,7 @@ package struct ProgramTranslator {
         return name
     }
 
-    /// All operations that cannot be translated, with how often each occurs and where it does first.
+    /// Reports all unsupported operations, each with its count and the location of the first.
     private func refuseUnknown(_ function: MILFunction) throws(ImportError) {
         var found: [(type: String, count: Int, place: String)] = []
         count(function.block, at: "", into: &found)

@@ -1,4 +1,4 @@
-/// Integers for floats, while the program runs; and the constants that compressed weights are.
+/// Quantization at run time, and the constants of compressed weights.
 extension ProgramOperations {
     static let quantization: [String: Translator] = [
         "quantize": { call throws(Problem) in
@@ -16,7 +16,7 @@ extension ProgramOperations {
         },
     ]
 
-    /// A number, or one for each place along "axis".
+    /// A number, or one for each index along "axis".
     private static func along(_ call: ProgramCall, _ name: String, of x: Graph.Value) throws(Problem) -> Graph.Value {
         let value = try call.float(name)
         guard value.rank > 0, let count = value.staticShape.flatMap(elementCount) else { return value }
@@ -51,7 +51,7 @@ extension ProgramOperations {
         },
         "constexpr_lut_to_dense": { call throws(Problem) in
             let (indices, table) = (try tensor(call, "indices"), try tensor(call, "lut"))
-            // iOS 16 packs the indices into bytes and says the shape beside them.
+            // iOS 16 packs the indices into bytes and gives the shape separately.
             if call.isGiven("shape") {
                 return [
                     try constant(
@@ -110,7 +110,7 @@ extension ProgramOperations {
         return tensor
     }
 
-    /// A decoded constant, counted as memory.
+    /// A decoded constant, charged to the budget.
     private static func constant(_ call: ProgramCall, _ tensor: BlobTensor) throws(Problem) -> ProgramOperand {
         try call.program.spend(tensor.bytes.count)
         return .constant(ProgramConstant(tensor))

@@ -10,7 +10,7 @@ extension ProgramOperations {
             let isBoth = try direction(call, mayBeBoth: true) == .bidirectional
             var directions: [RecurrentLayer.Direction] = []
             for suffix in isBoth ? ["", "_back"] : [""] {
-                // The file has input, forget, output, block input.
+                // The order in the file: input, forget, output, block input.
                 var direction = try weights(call, order: [1, 0, 3, 2], functions, suffix: suffix)
                 if call.isGiven("peephole" + suffix) {
                     direction.peepholes = try call.graph.split(
@@ -39,7 +39,7 @@ extension ProgramOperations {
             try function(call, "recurrent_activation", default: "sigmoid"),
             try function(call, "activation", default: "tanh"),
         ]
-        // The file has reset, output, update; its bias is that of the state, beside one of the input.
+        // The order in the file: reset, output, update. Its bias belongs to the state; the input has a bias of its own.
         let order = [2, 0, 1]
         var weights = try weights(call, order: order, functions)
         let size = weights.hidden
@@ -52,7 +52,7 @@ extension ProgramOperations {
             given = try ordered(graph, bias, order, size)
         }
         if try call.bool("reset_after") {
-            // The biases of the last gate stay apart: that of the state is reset, too.
+            // The biases of the last gate stay separate: the reset gate applies to that of the state, too.
             let own = try graph.split(weights.bias, axis: 0, sizes: [2 * size, size])
             let zeros = graph.broadcast(graph.float(0), to: [size])
             let spread = try graph.concat([own[0], zeros], axis: 0)
@@ -64,7 +64,7 @@ extension ProgramOperations {
         return try run(call, RecurrentLayer(cell: .gated, directions: [weights]), states: [call.float("initial_h")])
     }
 
-    /// The functions have no numbers of their own: a scaled tanh is tanh (coremltools,
+    /// The functions have no parameters: a scaled tanh is tanh (coremltools,
     /// converters/mil/mil/ops/tests/iOS14/test_recurrent.py, `test_numpy_numerical`).
     private static func function(_ call: ProgramCall, _ name: String, default value: String) throws(Problem)
         -> GateFunction
@@ -93,7 +93,7 @@ extension ProgramOperations {
         return direction
     }
 
-    /// One direction's numbers. `order`: the places in the file of the gates of the cell.
+    /// The weights of one direction. `order`: the index in the file of each gate of the cell.
     private static func weights(
         _ call: ProgramCall, order: [Int], _ functions: [GateFunction], suffix: String = ""
     ) throws(Problem) -> RecurrentLayer.Direction {
@@ -119,7 +119,7 @@ extension ProgramOperations {
             bias: bias, functions: functions)
     }
 
-    /// The rows of gates in another order.
+    /// Reorders the rows of gates.
     private static func ordered(_ graph: GraphBuilder, _ value: Graph.Value, _ order: [Int], _ hidden: Int)
         throws(Problem) -> Graph.Value
     {
@@ -129,7 +129,7 @@ extension ProgramOperations {
         return try graph.gather(value, indices, axis: 0)
     }
 
-    /// All steps or the last state alone, then the last states.
+    /// All steps or only the last state, then the last states.
     private static func run(_ call: ProgramCall, _ layer: RecurrentLayer, states: [Graph.Value]) throws(Problem)
         -> [Graph.Value]
     {

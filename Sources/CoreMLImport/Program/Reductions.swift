@@ -1,4 +1,4 @@
-/// Sums, means and extremes along axes.
+/// Sums, means and extrema along axes.
 extension ProgramOperations {
     static let reductions: [String: Translator] = [
         "reduce_sum": reduce(.sum), "reduce_mean": reduce(.mean), "reduce_max": reduce(.max),

@@ -1,4 +1,4 @@
-/// Images in other sizes.
+/// Resizing of images.
 extension ProgramOperations {
     static let resizing: [String: Translator] = [
         "upsample_nearest_neighbor": { call throws(Problem) in
@@ -36,7 +36,7 @@ extension ProgramOperations {
             let image = call.graph.convert(x, to: .f32)
             let result: Graph.Value
             if sizes.contains(-1), count == 2, x.rank == 4, let name = try sampling(call).engineName(counts: []) {
-                // The program computes the size from that of its input.
+                // The program computes the size from the shape of its input.
                 let shape = try call.value("shape")
                 var size = call.graph.convert(shape, to: .i64)
                 if size.shape != [2] {

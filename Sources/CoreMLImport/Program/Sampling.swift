@@ -1,4 +1,4 @@
-/// Images looked at in places that are computed.
+/// Images sampled at computed points.
 extension ProgramOperations {
     static let sampling: [String: Translator] = [
         "crop_resize": cropResize, "resample": resample, "affine": affine,
@@ -7,7 +7,7 @@ extension ProgramOperations {
 
     // MARK: Boxes
 
-    /// Boxes of an image, each scaled to one size.
+    /// Crops an image to boxes, each scaled to the same size.
     private static func cropResize(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let graph = call.graph
         let x = try call.float("x")
@@ -46,7 +46,8 @@ extension ProgramOperations {
         return [isList ? try graph.squeeze(result, [1]) : result]
     }
 
-    /// From iOS 17 on there is no score to reach, the boxes are in the last axis, and their number is not given.
+    /// From iOS 17 on there is no score threshold, the coordinates are in the last axis, and the number of boxes is not
+    /// an output.
     private static func nonMaximumSuppression(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let graph = call.graph
         let isNew = !call.isGiven("score_threshold")
@@ -107,7 +108,7 @@ extension ProgramOperations {
         case zeroToOne
     }
 
-    /// The image [B, C, H, W] at points (x, y) [B, height, width, 2].
+    /// The image [B, C, H, W] sampled at points (x, y) [B, height, width, 2].
     private static func sampled(
         _ call: ProgramCall, at grid: Graph.Value, in x: Graph.Value, _ coordinates: Coordinates
     )
@@ -140,7 +141,7 @@ extension ProgramOperations {
         if coordinates != .pixels {
             pixels = try aligned ? graph.multiply(unit, last) : graph.shifted(graph.multiply(unit, size), by: -0.5)
         }
-        // The engine wants −1…1, between the middles of the outer pixels or between their edges.
+        // The engine takes −1…1, between the centers of the outer pixels or between their edges.
         let parts =
             try padding.alignsCorners
             ? graph.divide(graph.scaled(pixels, by: 2), last)

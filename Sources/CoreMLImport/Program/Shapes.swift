@@ -1,4 +1,4 @@
-/// Operations that give the same elements another shape, join them or part them.
+/// Operations that reshape, join or split values.
 extension ProgramOperations {
     static let shapes: [String: Translator] = [
         "reshape": { call throws(Problem) in
@@ -46,8 +46,8 @@ extension ProgramOperations {
         },
     ]
 
-    /// A target shape of another rank (iOS 17): each 0 is the extent at that place counted from the end, 1 where there
-    /// is none.
+    /// A target shape of another rank (iOS 17): each 0 is the extent at that axis counted from the end, or 1 if the
+    /// input lacks the axis.
     private static func rightAligned(_ target: [Int], of x: Graph.Value) throws(Problem) -> [Int] {
         guard target.count != x.rank, target.contains(0) else { return target }
         var shape = target
@@ -105,7 +105,7 @@ extension ProgramOperations {
         return [graph.reshape(x, toComputed: try graph.concat(parts, axis: 0), shape: shape)]
     }
 
-    /// Axes that are longer than 1 stay, as in PyTorch.
+    /// Axes longer than 1 stay, as in PyTorch.
     private static func squeeze(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let x = try call.value("x")
         let axes = try call.integers("axes")

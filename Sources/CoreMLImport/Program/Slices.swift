@@ -1,4 +1,4 @@
-/// Parts of a value, and parts replaced.
+/// Slices of a value, and replaced slices.
 extension ProgramOperations {
     static let slices: [String: Translator] = [
         "slice_by_index": { call throws(Problem) in
@@ -29,12 +29,12 @@ extension ProgramOperations {
         },
     ]
 
-    /// The start and end of a slice along every axis, as Python counts.
+    /// The start and end of a slice along every axis, in Python's convention.
     private struct IndexSlice {
         var starts: Graph.Value
         var ends: Graph.Value
         var steps: Graph.Value
-        /// Axes of which one place is taken.
+        /// The axes reduced to one index, which are removed.
         var squeezed: [Int]
         var shape: [Int?]
 
@@ -80,7 +80,7 @@ extension ProgramOperations {
             begin, masks.begin, graph.integers(zip(whole.begins, masks.squeeze).map { $1 ? 0 : $0 }))
         var ends = try masked(graph.convert(call.value("end"), to: .i64), masks.end, graph.integers(whole.ends))
         if !squeezed.isEmpty {
-            // One place: up to the next one, or up to the end where the place is the last.
+            // A single index ends at the next one, or at the end of the axis if it is the last.
             let next = try graph.add(starts, graph.integers([1]))
             let isLast = try graph.binary("Equal", next, graph.integers([0]))
             let after = try graph.select(isLast, graph.integers([Int(Int32.max)]), next)

@@ -1,4 +1,4 @@
-/// Lists of tensors, which loops read and write.
+/// Lists of tensors that loops read and write.
 extension ProgramOperations {
     static let lists: [String: Decoder] = [
         "make_list": { call throws(Problem) in
@@ -69,18 +69,18 @@ extension ProgramOperations {
     }
 }
 
-/// A list of tensors: what loops read a sequence from, and write their results to.
+/// A list of tensors: loops read sequences from lists and write their results to them.
 struct TensorList {
-    /// The places of the elements.
+    /// The storage of the elements.
     private indirect enum Elements {
         case single([ProgramOperand?])
-        /// All of them in one value, [count, …].
+        /// All elements in one value, [count, …].
         case rows(Graph.Value)
-        /// Outside of the body of a loop, of which this is a variable: with the element that the round wrote.
+        /// A variable of a loop, within its body: elements are outside; with the element that the round wrote.
         case outside(variable: Int, Write?)
     }
 
-    /// An element that a round of a loop writes into a list.
+    /// An element that a round writes to a list.
     struct Write {
         let value: Graph.Value
         let index: ProgramOperand
@@ -88,9 +88,9 @@ struct TensorList {
 
     private var elements: Elements
     private(set) var count: Int
-    /// True if elements may be written behind the last one.
+    /// True if writing beyond the last element extends the list.
     let grows: Bool
-    /// The shape of an element, where the file says it: those that were never written are zeros.
+    /// The shape of an element, if the file declares it: elements that were never written are zeros.
     private let shape: [Int]?
     private let isFloat: Bool
 
@@ -105,13 +105,13 @@ struct TensorList {
         self.isFloat = isFloat
     }
 
-    /// All elements as one value; nil where they are not.
+    /// All elements as one value; nil if they are stored separately.
     var rows: Graph.Value? { if case .rows(let rows) = elements { rows } else { nil } }
 
-    /// The variable of the loop that this list is, by its index; nil for every other list.
+    /// The index of the loop variable that this list is; nil for other lists.
     var variable: Int? { if case .outside(let variable, _) = elements { variable } else { nil } }
 
-    /// The element that a round of a loop wrote into its variable; nil if it wrote none.
+    /// The element that the round wrote to its loop variable; nil if it wrote nothing.
     var write: Write? { if case .outside(_, let write) = elements { write } else { nil } }
 
     func check(_ index: Int) throws(Problem) {
@@ -139,7 +139,7 @@ struct TensorList {
         }
     }
 
-    /// Lists grow as they are written.
+    /// Writes an element. The list grows as needed.
     mutating func write(_ element: ProgramOperand, at index: Int, _ program: ProgramContext) throws(Problem) {
         guard index >= 0, index < Self.maximumLength else {
             throw Problem("index \(index) is out of range", at: "index")
@@ -166,7 +166,7 @@ struct TensorList {
         elements = .single(list)
     }
 
-    /// The list with all of its elements replaced.
+    /// The list with all elements replaced.
     func filled(_ rows: Graph.Value) throws(Problem) -> TensorList {
         guard let count = rows.shape[0], count <= Self.maximumLength else {
             throw Problem("unsupported list of \(shapeText(rows.shape))")
@@ -191,14 +191,14 @@ struct TensorList {
 
     // MARK: Loops
 
-    /// The list as this variable of a loop, for the body to write.
+    /// The list as a loop variable that the body writes.
     func asVariable(_ index: Int) -> TensorList {
         var list = self
         list.elements = .outside(variable: index, nil)
         return list
     }
 
-    /// The list as the body of a loop reads it. `input` adds an input of the body.
+    /// The list as the body of a loop reads it. `input` adds an input to the body.
     func inLoop(_ input: (Graph.Value) -> Graph.Value) throws(Problem) -> TensorList {
         var list = self
         guard let rows else { throw Problem("the loop reads a list that was written one by one") }
@@ -206,7 +206,7 @@ struct TensorList {
         return list
     }
 
-    /// The list after a loop that wrote `rows` into it, one a round, at these places.
+    /// The list after a loop that wrote `rows`, one in each round, at `places`.
     func written(_ rows: Graph.Value, at places: [Int], _ program: ProgramContext) throws(Problem) -> TensorList {
         guard let last = places.max(), places.allSatisfy({ $0 >= 0 }), last < Self.maximumLength else {
             throw Problem("the loop writes outside of the list")

@@ -1,4 +1,4 @@
-/// Orders, sums along an axis, masks, and tensors that are made.
+/// Sorting, cumulative sums, masks, and tensors that are created.
 extension ProgramOperations {
     static let tensors: [String: Translator] = [
         "band_part": { call throws(Problem) in
@@ -104,7 +104,7 @@ extension ProgramOperations {
         return [graph.range(from: bounds[0], to: bounds[1], by: bounds[2], type: type, count: extent)]
     }
 
-    /// Padding is given for the last axes, in their order.
+    /// Padding applies to the last axes, in their order.
     private static func pad(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let (x, graph) = (try call.value("x"), call.graph)
         let mode = try call.choice(

@@ -1,4 +1,4 @@
-/// One input or output (Model.proto: FeatureDescription; FeatureTypes.proto).
+/// An input or output (Model.proto: FeatureDescription; FeatureTypes.proto).
 package struct FeatureSpecification: Sendable {
     package var name: String
     package var shortDescription: String
@@ -40,7 +40,7 @@ package enum FeatureType: Sendable, Equatable {
     case dictionary(key: KeyType)
     case sequence
     case state(ArrayFeature)
-    /// The file does not say.
+    /// The file does not set the type.
     case unset
 
     package enum KeyType: Sendable, Equatable {
@@ -65,7 +65,7 @@ package enum FeatureType: Sendable, Equatable {
         }
     }
 
-    /// The type's name in messages.
+    /// The name of the type in messages.
     package var name: String {
         switch self {
         case .int64: "int64"
@@ -81,7 +81,7 @@ package enum FeatureType: Sendable, Equatable {
     }
 }
 
-/// The sizes that an extent may have. `upper` -1: no limit.
+/// The range of an extent. `upper` -1: no limit.
 package struct ExtentRange: Sendable, Equatable {
     package var lower: Int
     package var upper: Int
@@ -97,7 +97,7 @@ package struct ExtentRange: Sendable, Equatable {
     }
 }
 
-/// FeatureTypes.proto: ImageFeatureType. Pixels.
+/// The type of an image input or output, in pixels (FeatureTypes.proto: ImageFeatureType).
 package struct ImageFeature: Sendable, Equatable {
     package var width: Int
     package var height: Int
@@ -109,7 +109,7 @@ package struct ImageFeature: Sendable, Equatable {
         case grayscale = 10
         case rgb = 20
         case bgr = 30
-        /// Gray, as 16-bit floats; its values are not limited to 0...255.
+        /// Gray, as 16-bit floats; not limited to 0...255.
         case grayscaleFloat16 = 40
 
         package var channels: Int { self == .rgb || self == .bgr ? 3 : 1 }
@@ -153,11 +153,11 @@ package struct ImageFeature: Sendable, Equatable {
 
 /// FeatureTypes.proto: ArrayFeatureType.
 package struct ArrayFeature: Sendable, Equatable {
-    /// May be empty: the file does not say. Extents are positive in files that are sound, which is not checked here.
+    /// May be empty if the file does not set it. Extents of valid files are positive, which is not checked here.
     package var shape: [Int]
     package var dataType: DataType
     package var flexibility: Flexibility = .none
-    /// The value of an optional input that is left out.
+    /// The value of an optional input that is omitted.
     package var defaultValue: Double?
 
     package enum DataType: Int, Sendable {
@@ -174,7 +174,7 @@ package struct ArrayFeature: Sendable, Equatable {
     package enum Flexibility: Sendable, Equatable {
         case none
         case shapes([[Int]])
-        /// One range an axis.
+        /// One range for each axis.
         case ranges([ExtentRange])
     }
 
@@ -202,8 +202,7 @@ package struct ArrayFeature: Sendable, Equatable {
         if message.has(61) { defaultValue = try message.double(61) }
     }
 
-    /// The extents of an input; `nil` for those that requests may choose. Files leave the shape out where it is
-    /// flexible.
+    /// The extents of an input; `nil` for those that requests may choose. Files may omit the shape of a flexible input.
     package var extents: [Int?] {
         switch flexibility {
         case .none: return shape
@@ -214,7 +213,7 @@ package struct ArrayFeature: Sendable, Equatable {
             }
         case .ranges(let ranges):
             return ranges.enumerated().map { axis, range in
-                // What coremltools writes for programs without an explicit batch.
+                // coremltools writes this range for programs without an explicit batch.
                 let isUnspoken = axis == 0 && ranges.count > 1 && range.lower == 1 && range.upper == 2
                 if isUnspoken, shape.first == 1 { return 1 }
                 return range.lower == range.upper ? range.lower : nil
@@ -224,7 +223,7 @@ package struct ArrayFeature: Sendable, Equatable {
 }
 
 extension FeatureSpecification {
-    /// An array of open extents, with a shape for those who do not choose.
+    /// True for an array with open extents that has a default shape.
     var hasDefaultShape: Bool {
         guard case .multiArray(let array) = type, array.flexibility != .none else { return false }
         return !array.shape.isEmpty

@@ -2,15 +2,15 @@
 package struct InterfaceSpecification: Sendable {
     package var inputs: [FeatureSpecification] = []
     package var outputs: [FeatureSpecification] = []
-    /// State that lasts from one prediction to the next (iOS 18).
+    /// State that persists between predictions (iOS 18).
     package var states: [FeatureSpecification] = []
-    /// A classifier's output for the label; a regressor's for the number. Empty: none.
+    /// The output for a classifier's label or a regressor's number; empty if the file names no output.
     package var predictedFeatureName = ""
-    /// A classifier's output for the dictionary of labels and probabilities. Empty: none.
+    /// The output for a classifier's dictionary of labels and probabilities; empty if the file names no output.
     package var predictedProbabilitiesName = ""
     package var metadata = ModelMetadata()
-    /// ML Programs of several functions (iOS 18). Usually empty: `inputs` and `outputs` are those of "main". Else they
-    /// are those of the default function.
+    /// The functions of an ML Program with several (iOS 18). Usually empty: `inputs` and `outputs` are those of "main";
+    /// otherwise they are those of the default function.
     package var functions: [FunctionSpecification] = []
     package var defaultFunctionName = ""
 
@@ -25,7 +25,7 @@ package struct InterfaceSpecification: Sendable {
         if let metadata = try message.message(100) { self.metadata = try ModelMetadata(metadata) }
         for function in try message.messages(20) { functions.append(try FunctionSpecification(function)) }
         defaultFunctionName = try message.string(21)
-        // The features are then those of the functions alone.
+        // Such files declare features only in their functions.
         if inputs.isEmpty, outputs.isEmpty, let function = functions.first(where: { $0.name == defaultFunctionName }) {
             (inputs, outputs, states) = (function.inputs, function.outputs, function.states)
             predictedFeatureName = function.predictedFeatureName

@@ -6,7 +6,7 @@ package struct MILProgram {
         var reader = message
         while let field = try reader.next() {
             guard field.number == 2 else { continue }
-            // An entry of a map: the key is field 1, the value field 2.
+            // A map entry: field 1 is the key, field 2 the value.
             let entry = try field.message()
             let name = try entry.string(1)
             functions[name] = try located("function \"\(name)\"") { () throws(Problem) in
@@ -16,10 +16,10 @@ package struct MILProgram {
     }
 }
 
-/// MIL.proto: Function. One of its blocks is the one to run.
+/// A function of a program (MIL.proto: Function). One of its blocks is executed, that of its opset.
 package struct MILFunction {
     package var inputs: [MILNamedType] = []
-    /// "CoreML5" (iOS 15) to "CoreML8" (iOS 18); later ones have the same operations, and more.
+    /// "CoreML5" (iOS 15) to "CoreML8" (iOS 18). Later opsets have the same operations, and more.
     package var opset: String
     package var block: MILBlock
 
@@ -37,12 +37,12 @@ package struct MILFunction {
     }
 }
 
-/// MIL.proto: Block.
+/// A list of operations (MIL.proto: Block).
 package struct MILBlock {
-    /// Names that the block gives to values that come from outside: the variables of a loop.
+    /// The block's names for values from outside: the variables of a loop.
     package var inputs: [String] = []
     package var operations: [MILOperation] = []
-    /// Names of the values that the block gives.
+    /// The names of the values that the block returns.
     package var outputs: [String] = []
 
     private static let maximumOperations = 1 << 20
@@ -67,14 +67,14 @@ package struct MILBlock {
     }
 }
 
-/// MIL.proto: Operation.
+/// An operation (MIL.proto: Operation).
 package struct MILOperation {
-    /// The operation's type: "conv", "const".
+    /// The type: "conv", "const".
     package var type: String
     package var inputs: [String: [Binding]] = [:]
     package var outputs: [MILNamedType] = []
     package var attributes: [String: MILValue] = [:]
-    /// The blocks that a loop repeats, or a condition chooses from.
+    /// The blocks of a loop or of a condition.
     package var blocks: [MILBlock] = []
 
     /// The source of an argument (MIL.proto: Argument.Binding).

@@ -1,4 +1,4 @@
-/// The type of the values that an ML Program computes with (MIL.proto: DataType).
+/// The element type of values of an ML Program (MIL.proto: DataType).
 package enum MILDataType: Int, Sendable, CaseIterable {
     case bool = 1
     case string = 2
@@ -21,7 +21,7 @@ package enum MILDataType: Int, Sendable, CaseIterable {
     case uint6 = 38
     case uint3 = 39
 
-    /// Bits of one element; 0 for strings.
+    /// The size of one element in bits; 0 for strings.
     package var bits: Int {
         switch self {
         case .string: 0
@@ -51,7 +51,7 @@ package enum MILDataType: Int, Sendable, CaseIterable {
         }
     }
 
-    /// The bytes of `count` elements, packed; `nil` where that is beyond 2^62.
+    /// The size of `count` packed elements in bytes; `nil` if it exceeds 2^62.
     package func byteCount(_ count: Int) -> Int? {
         checkedProduct(count, bits).map { $0 / 8 + ($0 % 8 == 0 ? 0 : 1) }
     }
@@ -91,7 +91,7 @@ package enum MILType: Sendable {
 /// The type of a tensor (MIL.proto: TensorType).
 package struct MILTensorType: Sendable {
     package var element: MILDataType
-    /// `nil` extents are known only when the program runs. `nil` altogether: not even the rank is known.
+    /// `nil` extents are known only at run time; `nil` altogether if even the rank is unknown.
     package var shape: [Int?]?
 
     private static let maximumRank = 8
@@ -129,7 +129,7 @@ package struct MILTensorType: Sendable {
         self.shape = shape
     }
 
-    /// The shape, where all of it is known.
+    /// The shape if all extents are known, else nil.
     package var staticShape: [Int]? {
         guard let shape else { return nil }
         let known = shape.compactMap { $0 }
@@ -137,7 +137,7 @@ package struct MILTensorType: Sendable {
     }
 }
 
-/// A name with a type: an input of a function, or what an operation gives (MIL.proto: NamedValueType).
+/// A name with a type: an input of a function, or an output of an operation (MIL.proto: NamedValueType).
 package struct MILNamedType: Sendable {
     package var name: String
     package var type: MILType

@@ -1,17 +1,17 @@
-/// A value that a file holds, or says where to find (MIL.proto: Value).
+/// A value in a file, or a reference to one (MIL.proto: Value).
 package struct MILValue: Sendable {
     package var type: MILType
     package var content: Content
 
     package enum Content: Sendable {
-        /// Elements as they lie in memory, little-endian. Booleans and integers below a byte take a byte each.
+        /// The bytes of the elements, little-endian. Booleans and integers below a byte take a byte each.
         case elements(Bytes)
         case strings([String])
         /// The elements of a list, one tensor each.
         case list([MILValue])
-        /// A record of a weight file. The name is as it is written: `@model_path/weights/weight.bin`.
+        /// A record of a weight file. `name` is the reference, as in `@model_path/weights/weight.bin`.
         case file(name: String, offset: UInt64)
-        /// Tuples and dictionaries, which no operation takes.
+        /// Tuples and dictionaries, which no supported operation takes.
         case other
     }
 
@@ -39,9 +39,10 @@ package struct MILValue: Sendable {
         }
     }
 
-    /// MIL.proto: TensorValue. Small integers and 16-bit floats come as bytes, in the width that their type has.
+    /// The content of a TensorValue (MIL.proto). Small integers and 16-bit floats are stored as bytes, in the width of
+    /// their type.
     private static func elements(of tensor: Message, _ type: MILDataType?) throws(Problem) -> Content {
-        // As many numbers as a file has bytes may follow.
+        // Above the default limit: a tensor may have as many numbers as the file has bytes.
         let limit = 1 << 28
         for field in tensor.fields {
             guard (1...7).contains(field.number) else { continue }
@@ -64,7 +65,7 @@ package struct MILValue: Sendable {
                 }
             }
         }
-        // A tensor without elements, or a type without any.
+        // The tensor is empty.
         return type == .string ? .strings([]) : .elements(.empty)
     }
 }

@@ -1,18 +1,18 @@
-/// The contents of a Core ML file (Model.proto): its description, and the model as the bytes of one of the types.
+/// The contents of a Core ML file (Model.proto): its description, and the unparsed model of one of the types.
 package struct ModelSpecification: Sendable {
     package var version: Int
     package var description: InterfaceSpecification
     package var isUpdatable: Bool
     package var type: ModelType
-    /// The message of the model's type, unread.
+    /// The bytes of the model's message.
     package var body: Bytes
-    /// The depth at which this model is nested, to bound pipelines of pipelines.
+    /// The nesting depth of this model, to bound pipelines within pipelines.
     package var depth: Int
 
-    /// iOS 11 to 26.
+    /// The versions of iOS 11 to 26.
     package static let knownVersions = 1...10
 
-    /// Reads a file's bytes, or those of a model within a pipeline. Nothing but the description is read further.
+    /// Reads a file, or a model within a pipeline. Parses only the description.
     package init(_ bytes: Bytes, depth: Int = 0) throws(Problem) {
         try bytes.refuseForeignContent()
         try self.init(MessageReader(bytes, depth: depth))
@@ -58,11 +58,10 @@ package struct ModelSpecification: Sendable {
         body = found.body
     }
 
-    /// The model's message.
     package var reader: MessageReader { MessageReader(body, depth: depth + 1) }
 }
 
-/// Model.proto's `oneof Type`, by field number.
+/// The types of models, by the field numbers of Model.proto's `oneof Type`.
 package enum ModelType: Int, Sendable, CaseIterable {
     case pipelineClassifier = 200
     case pipelineRegressor = 201
@@ -102,6 +101,6 @@ package enum ModelType: Int, Sendable, CaseIterable {
     case audioFeaturePrint = 2006
     case serializedModel = 3000
 
-    /// The name that Model.proto gives it.
+    /// The name in Model.proto.
     package var name: String { "\(self)" }
 }

@@ -1,18 +1,17 @@
-/// The contents of NeuralNetwork, NeuralNetworkClassifier and NeuralNetworkRegressor (NeuralNetwork.proto); the three
-/// share their field numbers.
+/// The contents of NeuralNetwork, NeuralNetworkClassifier and NeuralNetworkRegressor (NeuralNetwork.proto), which share
+/// their field numbers.
 package struct NeuralNetwork: Sendable {
     package var layers: [NetworkLayer] = []
     package var preprocessing: [NetworkPreprocessing] = []
-    /// Arrays have the ranks that the description declares. Else every blob is [Seq, B, C, H, W].
+    /// True if arrays have the ranks that the description declares; otherwise every blob is [Seq, B, C, H, W].
     package var hasExactArrays = false
-    /// Images are [1, C, H, W]. Else [1, 1, C, H, W].
+    /// True if images are [1, C, H, W]; otherwise [1, 1, C, H, W].
     package var hasRank4Images = false
-    /// A classifier's labels.
     package var classLabels: ClassLabels?
-    /// The blob with a classifier's probabilities. Empty: the output of the last layer.
+    /// The blob with a classifier's probabilities; if empty, the output of the last layer.
     package var labelProbabilityLayerName = ""
 
-    /// More layers than any network has; a damaged file could claim one for every two bytes.
+    /// The maximum number of layers, more than real networks have; a damaged file could claim one for every two bytes.
     private static let maximumLayers = 100_000
 
     package init(_ message: MessageReader) throws(Problem) {
@@ -41,7 +40,7 @@ package struct NeuralNetwork: Sendable {
     }
 }
 
-/// The classes of a classifier, in the order of its probabilities.
+/// The labels of a classifier, in the order of its probabilities.
 package enum ClassLabels: Sendable, Equatable {
     case strings([String])
     case integers([Int])
@@ -54,14 +53,14 @@ package enum ClassLabels: Sendable, Equatable {
     }
 }
 
-/// A layer: its name, the blobs that it takes and gives, and its parameters unread.
+/// A layer: its name, its input and output blobs, and its unparsed parameters.
 package struct NetworkLayer: Sendable {
     package var name = ""
     package var inputs: [String] = []
     package var outputs: [String] = []
-    /// The field of NeuralNetworkLayer's `oneof layer`, which says what the layer does; 0 if none is set.
+    /// The field number in the `oneof layer` of NeuralNetworkLayer; 0 if none is set.
     package var kind = 0
-    /// Its weights may be trained.
+    /// True if updates may train the weights.
     var isUpdatable = false
     var body = Bytes.empty
     var depth = 0
@@ -91,9 +90,9 @@ package struct NetworkLayer: Sendable {
     func parameters() throws(Problem) -> Message { try Message(MessageReader(body, depth: depth)) }
 }
 
-/// A preprocessing step of an image before the first layer.
+/// A preprocessing step for an image.
 package struct NetworkPreprocessing: Sendable {
-    /// The input. Empty: the first image.
+    /// The input; if empty, the first image.
     package var featureName: String
     package var step: Step
 
@@ -101,7 +100,7 @@ package struct NetworkPreprocessing: Sendable {
 
     package enum Step: Sendable {
         case scaler(ImageScaler)
-        /// Floats in the order C, H, W that are subtracted.
+        /// Floats in the order C, H, W to subtract.
         case meanImage(Bytes)
         case none
     }
@@ -114,7 +113,7 @@ package struct NetworkPreprocessing: Sendable {
     }
 }
 
-/// `channelScale` · x + the bias of the channel's color.
+/// Computes `channelScale` · x + the bias of the channel.
 package struct ImageScaler: Sendable, Equatable {
     package var channelScale: Float
     package var redBias: Float
@@ -134,7 +133,7 @@ package struct ImageScaler: Sendable, Equatable {
         }
     }
 
-    /// The biases in the order of an image's channels.
+    /// The biases in the order of the image's channels.
     package func biases(_ space: ImageFeature.ColorSpace) -> [Float] {
         switch space {
         case .rgb: [redBias, greenBias, blueBias]

@@ -1,10 +1,10 @@
-/// The Core ML file of what is in front of the part that is updated: the models before the last of a pipeline, and the
-/// layers of a network before the first that is trained. It has the inputs of the whole file.
+/// A Core ML file of the part before the one that is updated: all but the last model of a pipeline, and the layers of a
+/// network before the first trained one. It has the inputs of the whole file.
 struct FeatureModel {
-    /// The whole file, and its model that is updated: the same, but in pipelines.
+    /// The whole file, and its updatable model. They differ only for pipelines.
     let outer: Bytes, last: Bytes
     let specification: ModelSpecification
-    /// The bytes of the models before the last of a pipeline.
+    /// The bytes of all but the last model of a pipeline.
     let prefix: [[UInt8]]
     /// The name of the output.
     let name: String
@@ -41,7 +41,7 @@ struct FeatureModel {
         return try model(inputsOf: outer, output, .pipeline, models)
     }
 
-    /// The layers, preprocessing and mappings of the network as they are, and a layer that gives the output.
+    /// The layers, preprocessing and mappings of the network unchanged, and a layer that produces the output.
     private func layers(before network: UpdatableNetwork) throws(Problem) -> [UInt8] {
         let edit = try MessageEdit(specification.body)
         let linear = MessageWriter.field(1, float: 1)
@@ -51,7 +51,7 @@ struct FeatureModel {
         return edit.raw([1], most: network.firstLayer) + MessageWriter.field(1, layer) + edit.raw([2, 5, 6])
     }
 
-    /// All inputs behind each other.
+    /// A model that concatenates all inputs.
     private func vectorizer(dimension: Int) throws(Problem) -> [UInt8] {
         let inputs = specification.description.inputs
         var columns: [UInt8] = []

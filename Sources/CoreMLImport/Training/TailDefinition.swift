@@ -1,17 +1,17 @@
-/// A layer of the chain from the first that is trained to the loss, as the file has it: its parameters, and a way to
-/// make it for the shape of its input.
+/// A layer between the first trained layer and the loss, as read from the file: its parameters, and a function that
+/// creates it for the shape of its input.
 struct TailDefinition: Sendable {
-    /// The layer's place among the network's layers.
+    /// The index among the network's layers.
     let index: Int
     let place: String
     let isTrained: Bool
-    /// Weights and biases; empty for layers without.
+    /// Weights and biases; empty for layers without parameters.
     let parameters: [Double]
-    /// The number of parameters that are weights; biases follow.
+    /// The number of weights in `parameters`; biases follow.
     let weightCount: Int
     let make: @Sendable ([Int]) throws(Problem) -> any TailLayer
 
-    /// The layers that an update can go through, by NeuralNetworkLayer's numbers.
+    /// The layers that an update can backpropagate through, by the numbers of NeuralNetworkLayer.
     enum Kind {
         static let convolution = 100, pooling = 120, activation = 130, innerProduct = 140, batchnorm = 160
         static let softmax = 175, reshape = 300, flatten = 301
@@ -61,7 +61,7 @@ struct TailDefinition: Sendable {
 
     private static func name(_ kind: Int) -> String { LayerTable.translators[kind]?.name ?? "unknown (\(kind))" }
 
-    /// The fields of a trained layer's message that hold weights and biases.
+    /// The numbers of the fields with weights and biases in a trained layer's message.
     static func weightFields(_ kind: Int) -> (weights: Int, bias: Int) {
         kind == Kind.convolution ? (90, 91) : (20, 21)
     }
@@ -205,7 +205,7 @@ struct TailDefinition: Sendable {
         }
     }
 
-    /// The places of the elements of [N, C, H, W] in the order N, H, W, C.
+    /// The indices of the elements of [N, C, H, W] in the order N, H, W, C.
     @Sendable private static func channelsLast(_ shape: [Int]) -> [Int] {
         let axes = ChannelAxes(shape)
         return (0..<axes.outer).flatMap { outer in
@@ -240,7 +240,7 @@ struct TailDefinition: Sendable {
             }
             var places: [Int]?
             if isLast {
-                // Both are read in the order H, W, C.
+                // Input and target are in the order H, W, C.
                 var inverse = [Int](repeating: 0, count: channelsLast(Array(result)).count)
                 for (source, target) in zip(channelsLast(shape), channelsLast(Array(result))) {
                     inverse[target] = source

@@ -1,23 +1,22 @@
 internal import Glibc
 
-/// A layer between the first one that is trained and the loss, for inputs of one shape. Backpropagation in 64-bit
-/// floats.
+/// A layer between the first trained layer and the loss, for inputs of one shape. Backpropagation uses 64-bit floats.
 ///
-/// Pure. Shapes are those of one example, as the engine has them: [N, C, H, W] in networks of the old format.
+/// Pure. Shapes are those of one example, in the engine's form: [N, C, H, W] in networks of the old format.
 protocol TailLayer: Sendable {
-    /// The shape of what it gives.
+    /// The shape of the output.
     var outputShape: [Int] { get }
-    /// Factors of the multiplications, about, of one example in one direction.
+    /// Factors of the approximate number of multiplications for one example in one direction.
     var cost: [Int] { get }
-    /// The output of an input.
+    /// Computes the output.
     func forward(_ input: [Double], _ parameters: [Double]) -> [Double]
-    /// The gradient of the loss by the input from that by the output; adds that by the parameters to `sums`.
+    /// Computes the gradient of the loss by the input from that by the output; adds that by the parameters to `sums`.
     func backward(
         _ gradient: [Double], input: [Double], output: [Double], parameters: [Double], adding sums: inout [Double]
     ) -> [Double]
 }
 
-/// Channels of a shape: axis -3; with one or two axes the last one.
+/// The axis of the channels of a shape: axis -3; with one or two axes, the last.
 struct ChannelAxes: Sendable {
     let outer: Int, channels: Int, inner: Int
 
@@ -34,7 +33,7 @@ struct ChannelAxes: Sendable {
     }
 }
 
-/// innerProduct: of the last axis, or of all behind the first where there are four or five.
+/// innerProduct over the last axis, or with four or five axes over all after the first.
 struct TailInnerProduct: TailLayer {
     let rows: Int, inputs: Int, outputs: Int, hasBias: Bool
     let outputShape: [Int]
@@ -96,7 +95,7 @@ struct TailInnerProduct: TailLayer {
     }
 }
 
-/// ReLU, sigmoid, tanh: the activations that Core ML trains through.
+/// ReLU, sigmoid and tanh: the activations that Core ML can train through.
 struct TailActivation: TailLayer {
     enum Function: Sendable { case relu, sigmoid, tanh }
     let function: Function
@@ -122,7 +121,7 @@ struct TailActivation: TailLayer {
     }
 }
 
-/// softmax over the channels, in front of a mean squared error. In front of a cross-entropy it is part of the loss.
+/// softmax over the channels, before a mean squared error. Before a cross-entropy, it is part of the loss.
 struct TailSoftmax: TailLayer {
     let outputShape: [Int]
     private let axes: ChannelAxes
@@ -133,7 +132,7 @@ struct TailSoftmax: TailLayer {
         axes = ChannelAxes(shape)
     }
 
-    /// The places of the channels of each group.
+    /// The indices of the channels of each group.
     private func groups() -> [StrideTo<Int>] {
         (0..<axes.outer).flatMap { outer in
             (0..<axes.inner).map { inner in
@@ -166,7 +165,7 @@ struct TailSoftmax: TailLayer {
     }
 }
 
-/// batchnorm with the file's means and variances, which no update changes: a factor and a summand a channel.
+/// batchnorm with the file's means and variances, which updates do not change: a factor and a summand for each channel.
 struct TailNormalization: TailLayer {
     let factors: [Double], summands: [Double]
     let outputShape: [Int]
@@ -194,10 +193,10 @@ struct TailNormalization: TailLayer {
     }
 }
 
-/// flatten and reshape: the same elements in another order, or with other axes.
+/// flatten and reshape: reorders elements, or changes only the axes.
 struct TailArrangement: TailLayer {
     let outputShape: [Int]
-    /// For each element of the output its place in the input; nil: the same.
+    /// For each element of the output, its index in the input; nil if the order is the same.
     let places: [Int]?
     var cost: [Int] { outputShape }
 

@@ -6,35 +6,35 @@ package enum UpdateFailure: Error, Sendable {
     case cancelled
 }
 
-/// A class or numbers that the network should give for an example.
+/// The class or the numbers that the network should predict for an example.
 package enum UpdateTarget: Sendable, Equatable {
     case index(Int)
     case numbers([Double])
 }
 
-/// The input of the part that is trained for one example, and its target.
+/// The features of one example, which are the input of the trained part, and its target.
 struct TailExample: Sendable {
     let features: [Float]
     let target: UpdateTarget
 }
 
-/// Trains the layers of a network from the first one that is updatable to the loss.
+/// Trains the layers of a network from the first updatable one to the loss.
 ///
-/// Pure: the same examples in the same order give the same numbers on every machine that has IEEE arithmetic.
+/// Pure: the same examples in the same order give the same parameters on every machine with IEEE arithmetic.
 struct TailTraining {
     private let definitions: [TailDefinition]
     private let layers: [any TailLayer]
-    /// The loss's input is the softmax of what the last layer gives.
+    /// True if the loss takes the softmax of the last layer's output.
     private let isCrossEntropy: Bool
     private(set) var parameters: [[Double]]
     private var optimizer: TailOptimizer
 
-    /// The elements of the result of a layer, and the multiplications of a layer for one example.
+    /// The maximum number of elements of a layer's output, and of multiplications of a layer for one example.
     private static let mostElements = 1 << 26, mostCost = 1 << 34
 
     /// - Parameters:
-    ///   - definitions: in the order of computing, without the softmax in front of a cross-entropy.
-    ///   - shape: of the features of one example.
+    ///   - definitions: in the order of computation, without a softmax before a cross-entropy.
+    ///   - shape: the shape of the features of one example.
     init(_ definitions: [TailDefinition], isCrossEntropy: Bool, shape: [Int], plan: UpdatePlan) throws(Problem) {
         self.definitions = definitions
         self.isCrossEntropy = isCrossEntropy
@@ -57,12 +57,12 @@ struct TailTraining {
         optimizer = TailOptimizer(plan, counts: definitions.map { $0.isTrained ? $0.parameters.count : 0 })
     }
 
-    /// The numbers that the last layer gives.
+    /// The number of outputs of the last layer.
     var outputCount: Int { layers.last?.outputShape.reduce(1, *) ?? 0 }
 
     /// Trains all epochs.
-    /// - Parameter progress: called with each epoch's loss.
-    /// - Returns: for each epoch the mean of its mini-batches' losses, each before its step.
+    /// - Parameter progress: called after each epoch with its number and loss.
+    /// - Returns: for each epoch, the mean of the losses of its mini-batches, each measured before its step.
     mutating func run(
         _ examples: [TailExample], plan: UpdatePlan, isCancelled: () -> Bool, progress: (Int, Double) -> Void
     ) throws(UpdateFailure) -> [Double] {
@@ -90,7 +90,7 @@ struct TailTraining {
         return losses
     }
 
-    /// One step of the optimizer; returns the batch's loss before it.
+    /// Does one step of the optimizer; returns the loss of the batch before it.
     private mutating func step(_ batch: [TailExample], isCancelled: () -> Bool) throws(UpdateFailure) -> Double {
         var gradients = definitions.map { [Double](repeating: 0, count: $0.parameters.count) }
         var sum = 0.0
@@ -118,7 +118,7 @@ struct TailTraining {
     private func lossAndGradient(_ output: [Double], _ target: UpdateTarget) -> (Double, [Double]) {
         switch target {
         case .index(let index):
-            // Softmax and logarithm in one: -log p, and p less one at the right class.
+            // Softmax and cross-entropy combined: the loss is -log p, the gradient p, less 1 at the true class.
             let greatest = output.max() ?? 0
             var shares = output.map { exp($0 - greatest) }
             let sum = shares.reduce(0, +)
@@ -134,8 +134,8 @@ struct TailTraining {
     }
 }
 
-/// The order of examples: Fisher and Yates's shuffle with the numbers of SplitMix64, which carries on from epoch to
-/// epoch.
+/// The order of examples: a Fisher-Yates shuffle with random numbers of SplitMix64, whose state continues across
+/// epochs.
 struct ExampleOrder {
     private var state: UInt64
 
@@ -163,7 +163,7 @@ struct TailOptimizer {
     private var first: [[Double]], second: [[Double]]
     private var steps = 0.0
 
-    /// - Parameter counts: the parameters of each layer that is trained; 0 for others.
+    /// - Parameter counts: the number of parameters of each trained layer; 0 for others.
     init(_ plan: UpdatePlan, counts: [Int]) {
         self.plan = plan
         first = counts.map { [Double](repeating: 0, count: $0) }

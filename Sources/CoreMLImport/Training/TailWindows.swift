@@ -1,16 +1,16 @@
 /// The windows of a convolution or a pooling along one axis.
 struct WindowAxis: Sendable {
     let extent: Int, kernel: Int, stride: Int, dilation: Int
-    /// Padding in front and behind.
+    /// Padding before and after.
     let before: Int, after: Int
     let outputs: Int
 
     enum Padding: Sendable {
         case amounts(before: Int, after: Int)
-        /// The output has extent / stride elements, rounded up; what is odd goes behind, or in front.
+        /// The output has ⌈extent / stride⌉ elements; an odd element of padding goes to the end, or to the front.
         case same(isFrontHeavy: Bool)
-        /// Pooling's includeLastPixel: rounded up, without a window that begins beyond the input and its padding in
-        /// front.
+        /// Pooling's includeLastPixel: the number of windows is rounded up, without a window that begins after the
+        /// input and its padding in front.
         case rounded(amount: Int, isPadded: Bool)
     }
 
@@ -39,13 +39,13 @@ struct WindowAxis: Sendable {
         guard outputs <= 1 << 20 else { throw Problem("\(outputs) windows along an axis") }
     }
 
-    /// The place in the input of an element of a window; nil in the padding.
+    /// The index in the input of an element of a window; nil in the padding.
     func place(_ output: Int, _ element: Int) -> Int? {
         let place = output * stride + element * dilation - before
         return place >= 0 && place < extent ? place : nil
     }
 
-    /// The elements of a window that an average counts.
+    /// The number of elements of a window that an average counts.
     func counted(_ output: Int, excludesPadding: Bool) -> Int {
         let counted = excludesPadding ? 0..<extent : -before..<extent + after
         let first = output * stride - before
@@ -62,7 +62,7 @@ struct TailConvolution: TailLayer {
         [outer, outputs, rows.outputs, columns.outputs, inputs / groups, rows.kernel, columns.kernel]
     }
 
-    /// - Parameter kernelChannels: input channels of a group.
+    /// - Parameter kernelChannels: the number of input channels of a group.
     init(
         kernelChannels: Int, outputs: Int, groups: Int, hasBias: Bool, shape: [Int],
         _ window: (Int, Int) throws(Problem) -> WindowAxis
@@ -80,7 +80,7 @@ struct TailConvolution: TailLayer {
         outputShape = shape.dropLast(3) + [outputs, rows.outputs, columns.outputs]
     }
 
-    /// Calls `body` with the places of an output, a weight and an input, for all that belong together.
+    /// Calls `body` with each combination of the indices of an output, a weight and an input.
     private func visit(_ body: (_ output: Int, _ weight: Int, _ input: Int) -> Void) {
         let (perGroup, area) = (inputs / groups, rows.extent * columns.extent)
         let outputArea = rows.outputs * columns.outputs
@@ -151,7 +151,7 @@ struct TailConvolution: TailLayer {
     }
 }
 
-/// pooling: the maximum, the average or the root of the sum of squares of windows.
+/// pooling: the maximum, the average or the L2 norm of windows.
 struct TailPooling: TailLayer {
     enum Function: Int, Sendable { case maximum, average, root }
     let function: Function
@@ -168,7 +168,8 @@ struct TailPooling: TailLayer {
         outputShape = shape.dropLast(2) + [rows.outputs, columns.outputs]
     }
 
-    /// Calls `body` for each window with the place of its output, those of its inputs, and how many an average counts.
+    /// Calls `body` for each window with the index of its output, those of its inputs, and the number that an average
+    /// counts.
     private func visit(_ body: (_ output: Int, _ inputs: [Int], _ counted: Int) -> Void) {
         for plane in 0..<planes {
             for y in 0..<rows.outputs {
@@ -210,7 +211,7 @@ struct TailPooling: TailLayer {
             let slope = gradient[place]
             switch function {
             case .maximum:
-                // Of equals the first.
+                // Of equal values, the first one gets the gradient.
                 if let best = places.first(where: { input[$0] == output[place] }) { result[best] += slope }
             case .average:
                 for source in places where counted > 0 { result[source] += slope / Double(counted) }

@@ -1,19 +1,17 @@
-/// A Core ML file that can be updated (Model.proto: `isUpdatable`): nearest neighbours, or a network some of whose
-/// layers are marked; alone, or as the last model of a pipeline.
+/// An updatable Core ML file (Model.proto: `isUpdatable`): a nearest neighbors classifier, or a network with updatable
+/// layers; either as a single model or as the last model of a pipeline.
 ///
-/// Pure. The examples' features come from `featureModel`, a Core ML file that computes what is in front of the part
-/// that is updated.
+/// Pure. The features of examples come from `featureModel`, a Core ML file of the part before the one that is updated.
 package struct UpdatableModel: Sendable {
-    /// The inputs of predictions, of which examples have values.
+    /// The inputs of predictions. Examples have values for them.
     package let inputs: [FeatureSpecification]
-    /// The part of an example beside its inputs.
+    /// The target of examples.
     package let target: Target
-    /// A Core ML file of the part that stays as it is: the inputs of the file, and one output, `featureName`.
+    /// A Core ML file of the part that updates do not change: the inputs of the file, and one output, `featureName`.
     package let featureModel: [UInt8]
     package let featureName: String
     private let bytes: Bytes
-    /// Fields of models that lead to the one that is updated: pairs of the pipeline's own field and the place among its
-    /// models.
+    /// The path to the updatable model: for each pipeline its field and the index of the model in it.
     private let path: [ModelStep]
     private let updatable: Updatable
 
@@ -24,16 +22,16 @@ package struct UpdatableModel: Sendable {
         package var kind: Kind
 
         package enum Kind: Sendable, Equatable {
-            /// A class by its label.
+            /// A class, by label.
             case label(isInteger: Bool)
-            /// A class by its number, below the count.
+            /// A class, by index, less than `count`.
             case index(count: Int?)
-            /// As many numbers as the network gives.
+            /// Numbers: one for each output of the network.
             case numbers
         }
     }
 
-    /// One example: the features that `featureModel` gives for its inputs, and what the model should answer.
+    /// One example: the output of `featureModel` for its inputs, and the expected prediction.
     package struct Example: Sendable {
         package var features: [Float]
         package var target: Goal
@@ -49,7 +47,7 @@ package struct UpdatableModel: Sendable {
     /// A finished update.
     package struct Outcome: Sendable {
         package var bytes: [UInt8]
-        /// The loss of each epoch; empty for nearest neighbours.
+        /// The loss of each epoch; empty for nearest neighbors.
         package var losses: [Double]
     }
 
@@ -63,7 +61,7 @@ package struct UpdatableModel: Sendable {
         var index: Int
     }
 
-    /// Pipelines within each other, at most.
+    /// The maximum depth of nested pipelines.
     private static let deepest = 16
 
     /// Reads a file's bytes.
@@ -118,14 +116,14 @@ package struct UpdatableModel: Sendable {
         featureModel = try features.bytes(updatable)
     }
 
-    /// Model.proto: ModelDescription.trainingInput.
+    /// The training inputs of a file (Model.proto: ModelDescription.trainingInput).
     private static func trainingInputs(_ bytes: Bytes) throws(Problem) -> [FeatureSpecification] {
         let model = try Message(MessageReader(bytes))
         guard let description = try model.message(2) else { return [] }
         return try FeatureSpecification.list(description.all(50), "trainingInput")
     }
 
-    /// The bytes of a pipeline's models.
+    /// The bytes of the models of a pipeline.
     private static func models(of specification: ModelSpecification) throws(Problem) -> [Bytes] {
         var message = try Message(specification.reader)
         if specification.type != .pipeline { message = try message.message(1) ?? .empty }
@@ -134,10 +132,10 @@ package struct UpdatableModel: Sendable {
         return models
     }
 
-    /// True for networks, which have epochs and their parameters.
+    /// True for networks, which train in epochs; false for nearest neighbors.
     package var hasEpochs: Bool { if case .network = updatable { true } else { false } }
 
-    /// The plan of an update with what a request chooses; nil for nearest neighbours, which have nothing to choose.
+    /// The plan of an update with the choices of a request; nil for nearest neighbors, which have no options.
     package func plan(_ choices: UpdateChoices) throws(Problem) -> UpdatePlan? {
         if let epochs = choices.epochs, !UpdateChoices.epochRange.contains(epochs) {
             throw Problem("epochs is \(epochs): expected 1 to 1000")
@@ -146,11 +144,11 @@ package struct UpdatableModel: Sendable {
         return try located("updateParams") { () throws(Problem) in try network.parameters.plan(choices) }
     }
 
-    /// Updates the model. Computes for as long as that takes: on a thread of its own.
+    /// Updates the model. Blocks for the whole computation: call it on a thread of its own.
     /// - Parameters:
-    ///   - shape: of the features of one example, as `featureModel` gives them.
-    ///   - progress: called with each epoch, from 1, and its loss.
-    /// - Returns: the file with what has changed; all its other bytes are as they were.
+    ///   - shape: the shape of the features of one example, from `featureModel`.
+    ///   - progress: called after each epoch with its number, from 1, and its loss.
+    /// - Returns: the updated file; bytes that do not belong to the updated parameters are unchanged.
     package func updated(
         with examples: [Example], shape: [Int], plan: UpdatePlan?, isCancelled: () -> Bool,
         progress: (Int, Double) -> Void = { _, _ in }
@@ -184,7 +182,7 @@ package struct UpdatableModel: Sendable {
         }
     }
 
-    /// The file with another message in the place of the model that is updated.
+    /// The file with the message of the updatable model replaced.
     private func replacingBody(with body: (_ old: Bytes) throws(Problem) -> [UInt8]) throws(Problem) -> [UInt8] {
         try Self.replace(in: bytes, path[...], body)
     }

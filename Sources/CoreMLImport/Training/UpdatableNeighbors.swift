@@ -1,13 +1,13 @@
-/// A nearest neighbours classifier that examples are added to (NearestNeighbors.proto).
+/// A nearest neighbors classifier that grows by the examples of an update (NearestNeighbors.proto).
 struct UpdatableNeighbors: Sendable {
     let dimension: Int
     let hasIntegerLabels: Bool
     private let samples: Int
-    /// More than readers of the file take.
+    /// The maximum number of samples.
     private static let mostSamples = 200_000
 
     init(_ specification: ModelSpecification) throws(Problem) {
-        // Everything that a prediction needs is checked.
+        // Check everything that predictions need.
         let message = try Message(specification.reader)
         _ = try NearestNeighborsClassifier(message, specification.description)
         let index = try message.message(1) ?? .empty
@@ -21,7 +21,7 @@ struct UpdatableNeighbors: Sendable {
         guard !(message.has(100) && hasIntegerLabels) else { throw Problem("has labels of two types") }
     }
 
-    /// The classifier's message with samples and labels added behind those that are there.
+    /// Adds samples and labels after those of the classifier's message.
     func adding(_ examples: [UpdatableModel.Example]) throws(Problem) -> (Bytes) throws(Problem) -> [UInt8] {
         guard samples + examples.count <= Self.mostSamples else {
             throw Problem(

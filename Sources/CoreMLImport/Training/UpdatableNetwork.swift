@@ -1,12 +1,12 @@
-/// A network whose marked layers are trained: the chain from the first of them to the loss, and what the file says of
-/// training.
+/// A network with updatable layers: the chain from the first of them to the loss, and the training parameters of the
+/// file.
 struct UpdatableNetwork: Sendable {
     let parameters: UpdateParameters
-    /// In the order of computing, without the softmax in front of a cross-entropy.
+    /// In the order of computation, without a softmax before a cross-entropy.
     let tail: [TailDefinition]
-    /// The blob that the chain begins with.
+    /// The input blob of the chain.
     let featureBlob: String
-    /// The first layer of the chain: those before it are in the feature model.
+    /// The index of the first layer of the chain: earlier layers are in the feature model.
     let firstLayer: Int
     let hasExactArrays: Bool
     private let classLabels: ClassLabels?
@@ -45,13 +45,13 @@ struct UpdatableNetwork: Sendable {
         featureBlob = network.layers[chain[0]].inputs[0]
     }
 
-    /// The layers that lead to a blob, each by its first input, up to an input of the network; in the order of
-    /// computing.
+    /// The layers that compute a blob, following the first input of each back to an input of the network; in the order
+    /// of computation.
     private static func chain(to blob: String, _ network: NeuralNetwork) throws(Problem) -> [Int] {
         var (blob, end, chain): (String, Int, [Int]) = (blob, network.layers.count, [])
         while let index = network.layers[..<end].lastIndex(where: { $0.outputs.contains(blob) }) {
             chain.append(index)
-            // Layers of several inputs end the chain: what lies before them is not trained.
+            // A layer with several inputs ends the chain: layers before it are not trained.
             guard network.layers[index].inputs.count == 1, let input = network.layers[index].inputs.first else {
                 let marked = network.layers[..<index].firstIndex(where: \.isUpdatable)
                 if let marked {
@@ -69,14 +69,14 @@ struct UpdatableNetwork: Sendable {
         return chain.reversed()
     }
 
-    /// The members that examples must have.
+    /// The target that examples must have.
     func target(_ description: InterfaceSpecification, training: [FeatureSpecification]) throws(Problem)
         -> UpdatableModel.Target
     {
         let name = parameters.loss.target
         guard parameters.loss.isCrossEntropy else { return .init(name: name, kind: .numbers) }
         if let classLabels {
-            // Either the label or its number may be declared; people give the label.
+            // The training input may be the label or its index; clients always send the label.
             let isInteger = if case .integers = classLabels { true } else { false }
             let byLabel = training.contains { $0.name == description.predictedFeatureName }
             let named = byLabel || name.isEmpty ? description.predictedFeatureName : name
@@ -85,7 +85,7 @@ struct UpdatableNetwork: Sendable {
         return .init(name: name, kind: .index(count: nil))
     }
 
-    /// Trains, and gives the parameters of each layer of the chain.
+    /// Trains, and returns the parameters of each layer of the chain.
     func train(
         _ examples: [UpdatableModel.Example], shape: [Int], target: UpdatableModel.Target, plan: UpdatePlan,
         isCancelled: () -> Bool, progress: (Int, Double) -> Void
@@ -117,7 +117,7 @@ struct UpdatableNetwork: Sendable {
         return (training.parameters, losses)
     }
 
-    /// Old networks' blobs have [C, H, W]; what the engine left out is 1.
+    /// Blobs of old networks have the shape [C, H, W]; axes that the engine omitted are 1.
     private static func spatial(_ shape: [Int]) -> [Int] {
         shape.count >= 4 ? shape : [1] + shape + Array(repeating: 1, count: max(0, 3 - shape.count))
     }
@@ -165,7 +165,7 @@ struct UpdatableNetwork: Sendable {
         }
     }
 
-    /// The network's message with the trained parameters.
+    /// Replaces the parameters in the network's message by the trained ones.
     func body(with trained: [[Double]]) throws(Problem) -> (Bytes) throws(Problem) -> [UInt8] {
         let (tail, kinds) = (tail, layerKinds)
         return { (old) throws(Problem) in
@@ -193,7 +193,7 @@ struct UpdatableNetwork: Sendable {
         }
     }
 
-    /// WeightParams with other floats: as 32-bit floats, whatever they were.
+    /// WeightParams with other values, always as 32-bit floats.
     private static func weights(_ old: Bytes, _ numbers: ArraySlice<Double>) throws(Problem) -> [UInt8] {
         var edit = try MessageEdit(old)
         edit.replace([1, 2], with: MessageWriter.field(1, floats: numbers.map { Float($0) }))

@@ -1,4 +1,4 @@
-/// The choices of an update request; nil: the file's own value.
+/// The training parameters of an update request; nil uses the value of the file.
 package struct UpdateChoices: Sendable, Equatable {
     package var epochs: Int?
     package var learningRate: Double?
@@ -9,11 +9,11 @@ package struct UpdateChoices: Sendable, Equatable {
         (self.epochs, self.learningRate, self.miniBatch, self.seed) = (epochs, learningRate, miniBatch, seed)
     }
 
-    /// The epochs that an update may have.
+    /// The valid number of epochs.
     package static let epochRange = 1...1000
 }
 
-/// The numbers that a network is trained with: those of NetworkUpdateParameters, after a request has chosen.
+/// The training parameters of a network: those of NetworkUpdateParameters, with the choices of a request.
 package struct UpdatePlan: Sendable, Equatable {
     package var epochs: Int
     package var miniBatch: Int
@@ -28,7 +28,7 @@ package struct UpdatePlan: Sendable, Equatable {
     }
 }
 
-/// NetworkUpdateParameters (NeuralNetwork.proto) as a file has them: values, and those that it allows.
+/// The NetworkUpdateParameters of a file (NeuralNetwork.proto): default and allowed values.
 struct UpdateParameters: Sendable {
     let loss: Loss
     private let epochs: IntegerParameter, miniBatch: IntegerParameter, seed: IntegerParameter?
@@ -41,7 +41,7 @@ struct UpdateParameters: Sendable {
         var isCrossEntropy: Bool
     }
 
-    /// - Throws: what is wrong, without a place.
+    /// - Throws: a problem without a location.
     init(_ message: Message) throws(Problem) {
         let losses = try message.messages(1)
         guard losses.count == 1, let loss = losses.first else {
@@ -81,7 +81,7 @@ struct UpdateParameters: Sendable {
     }
 
     /// The plan of an update.
-    /// - Throws: which value the file does not allow, and which it allows.
+    /// - Throws: the choice that the file does not allow, with the allowed values.
     func plan(_ choices: UpdateChoices) throws(Problem) -> UpdatePlan {
         let epochs = try self.epochs.chosen(choices.epochs)
         guard UpdateChoices.epochRange.contains(epochs) else {
@@ -98,7 +98,7 @@ struct UpdateParameters: Sendable {
     }
 }
 
-/// Int64Parameter (Parameters.proto): a value, and the range or the set of those that are allowed.
+/// Int64Parameter (Parameters.proto): a default, and the range or set of allowed values.
 struct IntegerParameter: Sendable {
     private let name: String
     private let value: Int
@@ -120,7 +120,7 @@ struct IntegerParameter: Sendable {
         if set?.isEmpty == true { throw Problem("the file allows no value of \(name): its set is empty") }
     }
 
-    /// The value that a request chooses, or the file's.
+    /// The choice of a request, or the file's default.
     func chosen(_ choice: Int?) throws(Problem) -> Int {
         let chosen = choice ?? value
         let what = choice == nil ? "the file's own \(name), \(chosen)," : "\(name) \(chosen)"
@@ -136,7 +136,7 @@ struct IntegerParameter: Sendable {
     }
 }
 
-/// DoubleParameter (Parameters.proto): a value, and the range of those that are allowed.
+/// DoubleParameter (Parameters.proto): a default, and the range of allowed values.
 struct NumberParameter: Sendable {
     private let name: String
     private let value: Double
@@ -155,7 +155,7 @@ struct NumberParameter: Sendable {
         }
     }
 
-    /// The value that a request chooses, or the file's.
+    /// The choice of a request, or the file's default.
     func chosen(_ choice: Double?) throws(Problem) -> Double {
         let chosen = choice ?? value
         let what = choice == nil ? "the file's own \(name), \(chosen)," : "\(name) \(chosen)"

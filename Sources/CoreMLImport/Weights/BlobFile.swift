@@ -1,6 +1,6 @@
-/// The weight file of an ML Program (weights/weight.bin): records at multiples of 64 bytes, named by their offset.
+/// The weight file of an ML Program (weights/weight.bin): records aligned to 64 bytes, identified by their offset.
 ///
-/// coremltools: mlmodel/src/MILBlob/Blob/StorageFormat.hpp and BlobDataType.hpp. Everything is little-endian.
+/// Format: coremltools, mlmodel/src/MILBlob/Blob/StorageFormat.hpp and BlobDataType.hpp; little-endian.
 package struct BlobFile: Sendable {
     private let bytes: Bytes
 
@@ -9,7 +9,7 @@ package struct BlobFile: Sendable {
     private static let sentinel: UInt32 = 0xDEAD_BEEF
     private static let version: UInt32 = 2
 
-    /// Throws where the file does not begin as such a file does.
+    /// Throws if the header is invalid.
     package init(_ bytes: Bytes) throws(Problem) {
         try located("the weight file") { () throws(Problem) in try bytes.refuseForeignContent() }
         guard let header = bytes[0..<min(bytes.count, Self.headerSize)], header.count == Self.headerSize else {
@@ -23,7 +23,7 @@ package struct BlobFile: Sendable {
         self.bytes = bytes
     }
 
-    /// The elements of the record at `offset`. Throws if there is none, or where it is not of this type and size.
+    /// The elements of the record at `offset`. Throws if there is no record, or its type or size differs.
     package func elements(at offset: UInt64, type: MILDataType, count: Int) throws(Problem) -> Bytes {
         guard let start = Int(exactly: offset), start <= bytes.count - Self.recordSize,
             let record = bytes[start..<start + Self.recordSize]

@@ -1,4 +1,4 @@
-/// A tensor with its elements, as constants of an ML Program hold it.
+/// A tensor as a constant of an ML Program stores it.
 package struct BlobTensor: Sendable {
     package var element: MILDataType
     package var shape: [Int]
@@ -8,7 +8,7 @@ package struct BlobTensor: Sendable {
     /// The number of elements.
     package var count: Int { elementCount(shape) ?? 0 }
 
-    /// Throws where the bytes do not fit the shape. Elements below a byte may also take a byte each.
+    /// Throws if the number of bytes does not match the shape. Elements below a byte may also take a byte each.
     package init(_ element: MILDataType, shape: [Int], bytes: Bytes) throws(Problem) {
         guard let count = elementCount(shape), let size = element.byteCount(count) else {
             throw Problem("a constant of shape \(shape) is too large")
@@ -24,7 +24,7 @@ package struct BlobTensor: Sendable {
         }
     }
 
-    /// Elements of at most 8 bits, a byte each; signed ones as their bit pattern in 8 bits.
+    /// Elements of at most 8 bits, unpacked to a byte each; signed ones as their 8-bit pattern.
     package func codes() throws(Problem) -> [UInt8] {
         let bits = element.bits
         guard bits > 0, bits <= 8 else {
@@ -64,7 +64,7 @@ package struct BlobTensor: Sendable {
         }
     }
 
-    /// The elements as integers. Floats throw.
+    /// The elements as integers. Throws if they are floats.
     package func integers() throws(Problem) -> [Int] {
         switch element {
         case .int16: return bytes.elements(Int16.self).map { Int($0) }
@@ -81,7 +81,7 @@ package struct BlobTensor: Sendable {
         }
     }
 
-    /// The elements in the types that graphs compute with: 16-bit floats stay (the graph converts them), other floats
+    /// The elements in a type that graphs compute with: 16-bit floats stay (the graph converts them), other floats
     /// become f32, integers i32, booleans stay.
     package func graphConstant() throws(Problem) -> (type: Graph.ElementType, bytes: Bytes) {
         switch element {

@@ -1,7 +1,7 @@
-/// The groups that the elements of a tensor belong to, where each axis is cut into equal blocks: scales and lookup
-/// tables of compressed weights.
+/// The division of a tensor into groups, with each axis cut into equal blocks: each group has one scale or lookup table
+/// of compressed weights.
 struct BlockRuns {
-    /// One run of neighbouring elements of the same group.
+    /// A run of consecutive elements of one group.
     struct Run {
         var start: Int
         var count: Int
@@ -11,7 +11,7 @@ struct BlockRuns {
     private let shape: [Int]
     private let groups: [Int]
 
-    /// Throws where the extents of `groups` do not divide those of `shape`.
+    /// Throws if the extents of `groups` do not divide those of `shape`.
     init(shape: [Int], groups: [Int]) throws(Problem) {
         guard shape.count == groups.count, zip(shape, groups).allSatisfy({ $1 > 0 && $0 % $1 == 0 }) else {
             throw Problem("groups of shape \(groups) do not divide weights of shape \(shape)")
@@ -26,7 +26,7 @@ struct BlockRuns {
         let parts = groups.last ?? 1
         let rows = shape.dropLast().reduce(1, *)
         guard extent > 0, rows > 0 else { return }
-        // A run ends with the row, unless the whole row and the next are of one group.
+        // A run ends with the row, unless the whole row and the next one are in one group.
         let length = extent / parts
         var place = [Int](repeating: 0, count: max(shape.count - 1, 0))
         for row in 0..<rows {

@@ -1,12 +1,12 @@
-/// Decodes the weights that `constexpr_…` operations of ML Programs describe (coremltools:
-/// ops/defs/iOS16/constexpr_ops.py, iOS18/compression.py).
+/// Decodes the weights of the `constexpr_…` operations of ML Programs (coremltools: ops/defs/iOS16/constexpr_ops.py,
+/// iOS18/compression.py).
 ///
-/// `limit`: how many bytes the decoded weights may take.
+/// `limit`: the maximum size of the decoded weights in bytes.
 ///
-/// Decoded weights are 16-bit floats where scales or tables are, which keeps them small, 32-bit floats otherwise;
-/// tables of integers give integers.
+/// Decoded weights are 16-bit floats if scales or tables are, which saves memory, else 32-bit floats; tables of
+/// integers give integers.
 package enum CompressedWeights {
-    /// (data − zero point) · scale, one or one per place along `axis` of both.
+    /// (data − zero point) · scale. Each has one value, or one for each index along `axis`.
     package static func affine(_ data: BlobTensor, scale: BlobTensor, zeroPoint: BlobTensor?, axis: Int) throws(Problem)
         -> BlobTensor
     {
@@ -28,7 +28,7 @@ package enum CompressedWeights {
         guard let zeroPoint else { return try blockwise(data, scale: scales, offset: nil) }
         var zeros = try spread(zeroPoint, "zero points")
         if zeros.count != scales.count {
-            // One of the two is a single number, which holds for all.
+            // If one of the two has a single value, it applies to all.
             let count = max(zeros.count, scales.count)
             func repeated(_ tensor: BlobTensor, like other: BlobTensor) throws(Problem) -> BlobTensor {
                 guard tensor.count == 1 else { return tensor }
@@ -47,7 +47,7 @@ package enum CompressedWeights {
         return try blockwise(data, scale: scales, offset: zeros)
     }
 
-    /// (data − offset) · scale, where the extents of scale and offset divide those of the data.
+    /// (data − offset) · scale, if the extents of scale and offset divide those of the data.
     package static func blockwise(_ data: BlobTensor, scale: BlobTensor, offset: BlobTensor?) throws(Problem)
         -> BlobTensor
     {
@@ -85,7 +85,7 @@ package enum CompressedWeights {
         return try BlobTensor(scale.element, shape: data.shape, bytes: bytes)
     }
 
-    /// The entries of a table at packed indices: as many bits each as the table of 2, 4, 16, 64 or 256 entries needs.
+    /// The table entries at packed indices. A table of 2, 4, 16, 64 or 256 entries has indices of 1, 2, 4, 6 or 8 bits.
     package static func palette(packed indices: BlobTensor, table: BlobTensor, shape: [Int], limit: Int) throws(Problem)
         -> BlobTensor
     {
@@ -107,7 +107,7 @@ package enum CompressedWeights {
         return try palette(codes, table: table, vectorAxis: nil, limit: limit)
     }
 
-    /// The entries of tables [groups…, entries, vector] at indices; a vector's numbers follow each other along
+    /// The entries of tables [groups…, entries, vector] at indices; the numbers of a vector follow each other along
     /// `vectorAxis`.
     package static func palette(_ indices: BlobTensor, table: BlobTensor, vectorAxis: Int?, limit: Int) throws(Problem)
         -> BlobTensor
@@ -150,7 +150,7 @@ package enum CompressedWeights {
         return try BlobTensor(table.element, shape: shape, bytes: bytes)
     }
 
-    /// The values where the mask (1 bit an element) is set, zeros elsewhere.
+    /// The values where the mask (1 bit for each element) is set, zeros elsewhere.
     package static func dense(_ values: BlobTensor, mask: BlobTensor, limit: Int) throws(Problem) -> BlobTensor {
         let bits = try mask.codes()
         let set = bits.reduce(0) { $0 + ($1 != 0 ? 1 : 0) }
@@ -178,7 +178,7 @@ package enum CompressedWeights {
         return try BlobTensor(values.element, shape: mask.shape, bytes: bytes)
     }
 
-    /// The elements where the mask is set, one after the other.
+    /// The elements where the mask is set, concatenated.
     package static func sparse(_ dense: BlobTensor, mask: BlobTensor) throws(Problem) -> BlobTensor {
         let bits = try mask.codes()
         let width = dense.element.bits / 8
@@ -196,7 +196,7 @@ package enum CompressedWeights {
         return try BlobTensor(dense.element, shape: [places.count], bytes: bytes)
     }
 
-    /// Each element `count` times along an axis: the mask of weights that vectors make up.
+    /// Repeats each element `count` times along an axis: expands the mask of vector-palettized weights.
     package static func repeated(_ mask: BlobTensor, along axis: Int, count: Int, limit: Int) throws(Problem)
         -> BlobTensor
     {
@@ -215,7 +215,7 @@ package enum CompressedWeights {
         return try BlobTensor(.uint8, shape: shape, bytes: Bytes(of: result))
     }
 
-    /// Memory for floats of one of two widths.
+    /// Memory for floats of 16 or 32 bits.
     private struct FloatTarget {
         let memory: UnsafeMutableRawBufferPointer
         let isHalf: Bool

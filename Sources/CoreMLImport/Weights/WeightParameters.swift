@@ -1,15 +1,15 @@
-/// The numbers of a layer (NeuralNetwork.proto: WeightParams), decoded as far as the engine needs it.
+/// The weights of a layer (NeuralNetwork.proto: WeightParams), decoded as far as the engine needs.
 package struct WeightParameters {
     /// `f32` or `f16`; usually a slice of the file.
     let type: Graph.ElementType
     let bytes: Bytes
 
-    /// Reads as many numbers as the layer's other parameters ask for.
+    /// Reads `count` weights.
     ///
     /// - Parameters:
-    ///   - count: How many. Quantized weights do not contain it: their last byte may be padded.
-    ///   - channels: Output channels: quantized weights may have a scale for each.
-    ///   - perChannel: How many neighbors belong to the same channel. Without it the channels are the outermost axis.
+    ///   - count: the number of weights. Quantized weights do not store it: their last byte may be padded.
+    ///   - channels: the number of output channels: quantized weights may have a scale for each.
+    ///   - perChannel: the number of consecutive weights of one channel; nil if channels are the outermost axis.
     init(_ message: Message?, count: Int, channels: Int, perChannel: Int? = nil) throws(Problem) {
         guard let message else { throw Problem("\(count) numbers are missing") }
         let forms = [1, 2, 30, 31].filter { message.has($0) }
@@ -49,14 +49,14 @@ package struct WeightParameters {
     }
 }
 
-/// Numbers of 1 to 8 bits and what they stand for (NeuralNetwork.proto: QuantizationParams).
+/// Weights quantized to 1 to 8 bits (NeuralNetwork.proto: QuantizationParams).
 private struct QuantizedWeights {
     let bits: Int
     let count: Int
     let scheme: Scheme
 
     enum Scheme {
-        /// q · scale + bias, one of each or one a channel; each goes for `run` neighbors.
+        /// q · scale + bias, with one pair, or one for each channel; each applies to `run` consecutive weights.
         case linear(scale: [Float], bias: [Float], run: Int)
         case table([Float])
     }
@@ -75,7 +75,7 @@ private struct QuantizedWeights {
             var (scale, bias) = (try linear.floats(1), try linear.floats(2))
             if bias.isEmpty { bias = [0] }
             let parts = Swift.max(scale.count, bias.count)
-            // Lists may have a scale for each number.
+            // A vector may have a scale for each element.
             guard [1, channels, count].contains(parts), [1, parts].contains(scale.count),
                 [1, parts].contains(bias.count)
             else {
@@ -92,7 +92,7 @@ private struct QuantizedWeights {
         }
     }
 
-    /// Unsigned numbers, packed without gaps, the highest bit first.
+    /// Decodes unsigned numbers, packed without gaps, the highest bit first.
     func decode(_ packed: Bytes) throws(Problem) -> Bytes {
         guard let needed = checkedProduct(count, bits), packed.count == (needed + 7) / 8 else {
             throw Problem("expected \(count) numbers of \(bits) bits, found \(packed.count) bytes")
@@ -113,14 +113,14 @@ private struct QuantizedWeights {
         }
     }
 
-    /// Signed numbers of a byte each.
+    /// Decodes signed numbers of one byte each.
     func decodeSigned(_ raw: Bytes) throws(Problem) -> Bytes {
         guard raw.count == count else { throw Problem("expected \(count) numbers, found \(raw.count)") }
         guard case .linear = scheme else { throw Problem("signed 8-bit numbers cannot have a lookup table") }
         return raw.withUnsafeBytes { source in floats { Int(Int8(bitPattern: source[$0])) } }
     }
 
-    /// The numbers as 32-bit floats. `number` is asked for each in turn.
+    /// The weights as 32-bit floats. `number` returns the quantized number at an index, and is called in order.
     private func floats(_ number: (Int) -> Int) -> Bytes {
         Bytes(count: count * 4) { target in
             let floats = target.bindMemory(to: Float.self)

@@ -1,18 +1,18 @@
 internal import FileFormats
 
-/// A part of a buffer that many parts share: slicing copies nothing.
+/// A slice of a shared buffer: slicing copies nothing.
 ///
-/// Sendable: the buffer is never written after it was made.
+/// Sendable: the buffer is not written after initialization.
 package struct Bytes: Sendable {
     private let storage: Storage
     private let start: Int
     package let count: Int
 
-    /// Memory that is released with the last slice of it.
+    /// Memory that is released with its last slice.
     private final class Storage: @unchecked Sendable {
-        // Safe to share: the members never change, the memory is only read once it is here (all initializers of `Bytes`
-        // fill it before; who lends memory promises not to write to it), and `deinit`, which has the last reference,
-        // releases it once.
+        // Safe to share: the members do not change; the memory is only read after initialization (all initializers of
+        // `Bytes` fill it first, and a caller that lends memory must not write to it); `deinit`, which has the last
+        // reference, releases it once.
         let memory: UnsafeRawBufferPointer
         let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
@@ -30,15 +30,14 @@ package struct Bytes: Sendable {
         self.count = count
     }
 
-    /// Memory that the caller lends: it must not be written to until `release` is called, which may happen on any
-    /// thread.
+    /// Wraps memory of the caller, which must not write to it until `release` is called, on any thread.
     package init(
         lending memory: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) {
         self.init(Storage(memory, release: release), start: 0, count: memory.count)
     }
 
-    /// Memory of `count` bytes that `fill` writes. It is zeroed first.
+    /// Allocates `count` zeroed bytes, which `fill` writes.
     package init(count: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 64)
         memory.initializeMemory(as: UInt8.self, repeating: 0)
@@ -50,35 +49,35 @@ package struct Bytes: Sendable {
         self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
     }
 
-    /// The elements' memory, in the machine's byte order (little-endian wherever Ocelli runs, as in the files).
+    /// Copies the elements in the machine's byte order, little-endian on all supported machines, as in the files.
     package init<Element: BitwiseCopyable>(of elements: [Element]) {
         self = elements.withUnsafeBytes { source in Bytes(count: source.count) { $0.copyMemory(from: source) } }
     }
 
     package static let empty = Bytes([])
     package var isEmpty: Bool { count == 0 }
-    /// The place of its first byte in the buffer that all slices share: in the file.
+    /// The offset of the first byte in the buffer that all slices share, which is its offset in the file.
     package var offset: Int { start }
 
-    /// The bytes of `range`, which must be within `0..<count`; `nil` where it is not.
+    /// The bytes of `range`; `nil` if it is not within `0..<count`.
     package subscript(range: Range<Int>) -> Bytes? {
         guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
         return Bytes(storage, start: start + range.lowerBound, count: range.count)
     }
 
-    /// The byte at `index`; `nil` outside of `0..<count`.
+    /// The byte at `index`; `nil` if it is not within `0..<count`.
     package subscript(index: Int) -> UInt8? {
         index >= 0 && index < count ? storage.memory[start + index] : nil
     }
 
-    /// Lends the memory; it may be unaligned.
+    /// Calls `body` with the memory, which may be unaligned.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeRawBufferPointer(rebasing: storage.memory[start..<start + count]))
     }
 
-    /// A copy as elements of another type; bytes after the last whole element are left out.
+    /// Copies the bytes to elements of another type; bytes after the last whole element are ignored.
     package func elements<Element: BitwiseCopyable>(_ type: Element.Type = Element.self) -> [Element] {
         let stride = MemoryLayout<Element>.stride
         return withUnsafeBytes { bytes in
@@ -86,7 +85,7 @@ package struct Bytes: Sendable {
         }
     }
 
-    /// Both one after the other. Copies, where neither is empty.
+    /// The concatenation of both. Copies, unless one is empty.
     package func joined(with other: Bytes) -> Bytes {
         if isEmpty { return other }
         if other.isEmpty { return self }
@@ -100,7 +99,7 @@ package struct Bytes: Sendable {
 }
 
 extension Bytes {
-    /// Throws where the bytes are those of another kind of file.
+    /// Throws if the bytes look like another kind of file.
     func refuseForeignContent() throws(Problem) {
         let head = self[0..<Swift.min(count, ForeignFile.headSize)] ?? .empty
         if let reason = ForeignFile.reason(head.elements(), isBinary: true) { throw Problem(reason) }

@@ -1,9 +1,9 @@
-/// The fields of one message by number, for messages of few fields: `try layer.integer(10, default: 1)`.
+/// The fields of one message by number, for messages with few fields: `try layer.integer(10, default: 1)`.
 ///
-/// If a field that is not repeated occurs several times, the last one counts. Unknown fields are ignored.
+/// If a field that is not repeated occurs several times, the last occurrence counts. Unknown fields are ignored.
 package struct Message {
     package let fields: [Field]
-    /// Far above what any message that is read this way holds; long lists are read with `MessageReader`.
+    /// The maximum number of fields. Long lists are read with `MessageReader` instead.
     private static let maximumFields = 1 << 18
 
     package static let empty = Message(fields: [])
@@ -60,7 +60,7 @@ package struct Message {
         return values
     }
 
-    /// The memory of a repeated float or double field. Usually a slice of the file; joined where it came in parts.
+    /// The bytes of a repeated float or double field: a slice of the file, or joined if the field occurs several times.
     package func packed(_ number: Int, width: Int) throws(Problem) -> Bytes {
         let parts = all(number)
         if parts.count == 1, let part = parts.first { return try part.packed(width: width) }

@@ -1,7 +1,6 @@
 internal import FileFormats
 
-/// Changes fields of a message and leaves every other byte as it is: unknown fields, and the order and the form of the
-/// others.
+/// Changes fields of a message and keeps all other bytes, including unknown fields and the order of fields.
 struct MessageEdit {
     private let bytes: Bytes
     private let fields: [Place]
@@ -10,9 +9,9 @@ struct MessageEdit {
 
     private struct Place {
         let number: Int
-        /// Of the key and all behind it.
+        /// The range of the key and the value.
         let whole: Range<Int>
-        /// nil for numbers of fixed length and varints.
+        /// The range of a length-delimited value; nil for varints and numbers of fixed length.
         let content: Range<Int>?
     }
 
@@ -37,7 +36,7 @@ struct MessageEdit {
         self.fields = fields
     }
 
-    /// Replaces the content of the last field of a number, which is the one that readers take.
+    /// Replaces the content of the last field with a number, which is the one that readers use.
     mutating func change(_ number: Int, _ edit: (Bytes) throws(Problem) -> [UInt8]) throws(Problem) {
         guard let index = fields.lastIndex(where: { $0.number == number }) else {
             throw Problem("field \(number) is missing")
@@ -45,7 +44,7 @@ struct MessageEdit {
         try change(at: index, edit)
     }
 
-    /// Replaces the content of one of several fields of a number, counted from 0.
+    /// Replaces the content of one of several fields with a number, by its index from 0.
     mutating func change(_ number: Int, occurrence: Int, _ edit: (Bytes) throws(Problem) -> [UInt8]) throws(Problem) {
         let places = fields.indices.filter { fields[$0].number == number }
         guard places.indices.contains(occurrence) else { throw Problem("field \(number) is missing") }
@@ -60,25 +59,25 @@ struct MessageEdit {
         changes[index] = MessageWriter.field(place.number, try edit(old))
     }
 
-    /// Puts fields, as bytes, in the place of the first of those with the numbers; behind all others if there is none.
+    /// Replaces all fields with these numbers by `field`, in the position of the first one, or at the end if there was
+    /// no such field.
     mutating func replace(_ numbers: Set<Int>, with field: [UInt8]) {
         let places = fields.indices.filter { numbers.contains(fields[$0].number) }
         for place in places { changes[place] = [] }
         if let first = places.first { changes[first] = field } else { append(field) }
     }
 
-    /// Adds fields, as bytes, behind all others.
+    /// Appends encoded fields.
     mutating func append(_ field: [UInt8]) { appended += field }
 
-    /// True if there is a field of the number.
     func has(_ number: Int) -> Bool { fields.contains { $0.number == number } }
 
-    /// The content of the last field of a number.
+    /// The content of the last field with a number.
     func content(_ number: Int) -> Bytes? {
         fields.last { $0.number == number }?.content.flatMap { bytes[$0] }
     }
 
-    /// The fields of the numbers as they are, with key and length, one after the other.
+    /// The encoded fields with these numbers, concatenated.
     func raw(_ numbers: Set<Int>, most: Int = .max) -> [UInt8] {
         var result: [UInt8] = []
         for place in fields.filter({ numbers.contains($0.number) }).prefix(most) { result += copy(place.whole) }
@@ -87,7 +86,6 @@ struct MessageEdit {
 
     private func copy(_ range: Range<Int>) -> [UInt8] { bytes[range]?.elements() ?? [] }
 
-    /// The message with its changes.
     var result: [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + appended.count)
@@ -102,7 +100,7 @@ struct MessageEdit {
     }
 }
 
-/// Writes fields of messages (https://protobuf.dev/programming-guides/encoding).
+/// Encodes fields of messages (https://protobuf.dev/programming-guides/encoding).
 enum MessageWriter {
     /// A string, bytes, a message, or packed numbers.
     static func field(_ number: Int, _ content: [UInt8]) -> [UInt8] {
@@ -116,7 +114,6 @@ enum MessageWriter {
         varint(UInt64(number) << 3) + varint(UInt64(bitPattern: Int64(value)))
     }
 
-    /// A float.
     static func field(_ number: Int, float value: Float) -> [UInt8] {
         varint(UInt64(number) << 3 | 5) + Bytes(of: [value]).elements()
     }

@@ -1,16 +1,15 @@
 internal import FileFormats
 
-/// Reads the fields of one protocol buffers message in the order of the bytes
-/// (https://protobuf.dev/programming-guides/encoding).
+/// Reads the fields of one protocol buffers message in their order (https://protobuf.dev/programming-guides/encoding).
 ///
-/// Copies nothing: strings, bytes and messages are slices. Damaged bytes throw a `Problem`.
+/// Copies nothing: strings, bytes and messages are slices. Throws a `Problem` for damaged bytes.
 package struct MessageReader {
     package let bytes: Bytes
-    /// The number of messages that hold this one.
+    /// The number of enclosing messages.
     package let depth: Int
     private var position = 0
 
-    /// As deep as protocol buffers' own readers go.
+    /// The maximum depth, that of the official protocol buffers readers.
     package static let maximumDepth = 100
 
     package init(_ bytes: Bytes, depth: Int = 0) {
@@ -33,7 +32,7 @@ package struct MessageReader {
         }
         self.position = field.end - offset
         func slice(_ range: Range<Int>) -> Bytes {
-            // Within the message: `ProtobufField` has checked it.
+            // The range is within the message: `ProtobufField` has checked it.
             bytes[range.lowerBound - offset..<range.upperBound - offset] ?? .empty
         }
         let content: Field.Content =
@@ -47,8 +46,7 @@ package struct MessageReader {
     }
 }
 
-/// One field of a message. What it holds is asked for by the type that the .proto file declares; another wire type
-/// throws.
+/// A field of a message. Read the value with the method for the type in the .proto file; other wire types throw.
 package struct Field {
     package let number: Int
     let content: Content
@@ -92,7 +90,7 @@ package struct Field {
 
     package func string() throws(Problem) -> String { try data().text }
 
-    /// The message in this field, one level deeper.
+    /// A reader of the message in this field, one level deeper.
     package func reader() throws(Problem) -> MessageReader {
         guard depth < MessageReader.maximumDepth else {
             throw Problem("messages are nested deeper than \(MessageReader.maximumDepth) levels")
@@ -102,7 +100,7 @@ package struct Field {
 
     package func message() throws(Problem) -> Message { try Message(reader()) }
 
-    /// The numbers of a repeated int64, int32, uint64, bool or enum field: packed, or one.
+    /// The numbers of a repeated int64, int32, uint64, bool or enum field: packed, or a single one.
     package func integers(limit: Int = 1 << 20) throws(Problem) -> [Int] {
         guard case .length(let bytes) = content else { return [try signed()] }
         var values: [Int] = []
@@ -118,7 +116,7 @@ package struct Field {
         return values
     }
 
-    /// The memory of a repeated float (`width` 4) or double (`width` 8) field: packed, or one.
+    /// The bytes of a repeated float (`width` 4) or double (`width` 8) field: packed, or a single one.
     package func packed(width: Int) throws(Problem) -> Bytes {
         switch content {
         case .fixed32(let bytes) where width == 4: return bytes

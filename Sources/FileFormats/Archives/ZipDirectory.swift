@@ -1,25 +1,25 @@
 internal import CInflate
 
-/// The files of a zip archive, which may stand at the end of another file (APPNOTE.TXT of PKWARE, 4.3): TensorFlow Lite
-/// keeps labels there.
+/// The files of a zip archive, which may be appended to another file (PKWARE APPNOTE.TXT, 4.3), as TensorFlow Lite does
+/// with labels.
 package struct ZipDirectory {
     package struct Entry {
         package let name: String
         let compressedSize: Int, size: Int
-        /// 0 stored, 8 deflated.
+        /// 0: stored, 8: deflated.
         let method: Int
         let isEncrypted: Bool
         let headerOffset: Int
     }
 
     package let entries: [Entry]
-    /// The number that is added to the archive's own offsets.
+    /// The offset of the archive in the source, added to the archive's own offsets.
     private let shift: Int
 
     private static let mostEntries = 1_000
     private static let endBytes = 22
 
-    /// Nil if the source does not end in an archive.
+    /// Nil if the source does not end with an archive.
     package init?(_ source: ByteSource) throws(FormatError) {
         guard source.count >= Self.endBytes else { return nil }
         let tail = min(source.count, Self.endBytes + 65_535)
@@ -38,7 +38,7 @@ package struct ZipDirectory {
         guard count <= Self.mostEntries else {
             throw FormatError("ends in a zip archive of \(count) files: the limit is \(Self.mostEntries)")
         }
-        // The directory stands right before its end record; its own offset counts from the archive's beginning,
+        // The directory immediately precedes its end record. Its recorded offset counts from the start of the archive,
         // wherever that is.
         guard size <= place else {
             throw FormatError("ends in a zip archive whose directory has \(size) bytes: the file is smaller")
@@ -67,8 +67,8 @@ package struct ZipDirectory {
         self.entries = entries
     }
 
-    /// A file's contents.
-    /// - Parameter most: bytes of the largest that is read, compressed or not.
+    /// The contents of a file.
+    /// - Parameter most: the maximum size in bytes, compressed or not.
     package func contents(_ entry: Entry, _ source: ByteSource, most: Int) throws(FormatError) -> [UInt8] {
         guard !entry.isEncrypted else { throw FormatError("has \"\(entry.name)\" encrypted in its zip archive") }
         guard entry.size <= most, entry.compressedSize <= most else {
@@ -87,7 +87,7 @@ package struct ZipDirectory {
         switch entry.method {
         case 0: return packed
         case 8:
-            // One byte more than it says it has: data that continues is found.
+            // Room for one byte more than the declared size, to detect longer data.
             var unpacked = [UInt8](repeating: 0, count: entry.size + 1)
             let size = packed.withUnsafeBufferPointer { packed in
                 unpacked.withUnsafeMutableBufferPointer { unpacked in

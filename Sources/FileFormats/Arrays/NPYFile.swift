@@ -1,8 +1,8 @@
-/// An array of numbers as NumPy saves it (format 1.0 to 3.0 of numpy.lib.format), rows first.
+/// An array of numbers in NumPy's format (1.0 to 3.0 of numpy.lib.format), in row-major order.
 package struct NPYFile: Sendable {
     package let shape: [Int]
     package let type: NumberType
-    /// The place of the numbers: as many as the shape has.
+    /// The range of the numbers in the file; its size matches the shape.
     package let data: Range<Int>
 
     private static let types: [String: NumberType] = [
@@ -10,7 +10,6 @@ package struct NPYFile: Sendable {
     ]
     private static let longestHeader = 65_536, mostAxes = 32
 
-    /// Reads the header of a file.
     package init(_ bytes: [UInt8]) throws(FormatError) {
         guard bytes.starts(with: [0x93, 0x4E, 0x55, 0x4D, 0x50, 0x59]), bytes.count >= 12 else {
             throw FormatError("is not an NPY file: it does not begin with \"\\x93NUMPY\"")
@@ -55,7 +54,7 @@ package struct NPYFile: Sendable {
         self.data = start + length..<bytes.count
     }
 
-    /// The text after a key of the header, up to where the next begins.
+    /// The text after a key of the header, up to the next key.
     private static func value(of key: String, in header: String) -> String? {
         let parts = header.split(separator: "'\(key)':", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

@@ -1,4 +1,4 @@
-/// The types of numbers in files of arrays. All are little-endian.
+/// The types of numbers in array files. All are little-endian.
 package enum NumberType: Sendable {
     case float16, bfloat16, float32, float64, uint8, int8
 

@@ -1,15 +1,15 @@
 internal import JSON
 
-/// A file of tensors in the safetensors format: 8 bytes with the header's length, a header in JSON, the tensors' bytes.
+/// A file in the safetensors format: 8 bytes with the length of the header, a header in JSON, the bytes of the tensors.
 package struct SafeTensorsFile: Sendable {
     package struct Tensor: Sendable {
         package let shape: [Int]
-        /// The type's name in the file, such as `F32`.
+        /// The name of the type in the file, such as `F32`.
         package let typeName: String
-        /// The place of its bytes in the file.
+        /// The range of its bytes in the file.
         package let data: Range<Int>
 
-        /// The type of its numbers; nil for one that is not read here.
+        /// The type of its numbers; nil if it is not supported.
         package var type: NumberType? {
             switch typeName {
             case "F16": .float16
@@ -21,17 +21,16 @@ package struct SafeTensorsFile: Sendable {
         }
     }
 
-    /// The descriptions of the tensors by name, not yet checked.
+    /// The descriptions of the tensors by name, not validated yet.
     private let entries: [String: JSONValue]
-    /// The texts that the file has beside its tensors.
+    /// The text metadata of the file.
     package let metadata: [String: String]
-    /// The place of the first tensor's bytes, and the file's end.
+    /// The offset of the first tensor's bytes, and the size of the file.
     private let start: Int, end: Int
 
-    /// The largest header.
+    /// The maximum size of the header in bytes.
     package static let largestHeader = 16 << 20
 
-    /// Reads the header of a file.
     package init(_ bytes: [UInt8]) throws(FormatError) {
         guard bytes.count >= 8 else { throw FormatError("is not a safetensors file: it has \(bytes.count) bytes") }
         let length = (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[$1]) << (8 * UInt64($1)) }
@@ -51,11 +50,10 @@ package struct SafeTensorsFile: Sendable {
         end = bytes.count
     }
 
-    /// The names of the tensors.
     package var names: [String] { entries.keys.sorted() }
 
-    /// A tensor; nil where there is none of this name.
-    /// - Throws: where its description is not whole, or its bytes are not in the file.
+    /// A tensor; nil if there is no tensor with this name.
+    /// - Throws: if its description is invalid, or its bytes are not within the file.
     package func tensor(_ name: String) throws(FormatError) -> Tensor? {
         guard case .object(let entry)? = entries[name] else { return nil }
         let shape = Self.numbers(entry["shape"])

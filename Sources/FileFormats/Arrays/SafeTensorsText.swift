@@ -1,27 +1,27 @@
 internal import JSON
 
-/// A tensor to be written into a safetensors file.
+/// A tensor to write to a safetensors file.
 package struct NamedTensor: Sendable {
     package let name: String
-    /// The type's name in the file, such as `F32`.
+    /// The name of the type in the file, such as `F32`.
     package let typeName: String
     package let shape: [Int]
-    /// The numbers, little-endian, rows first.
+    /// The numbers, little-endian, in row-major order.
     package let bytes: [UInt8]
 
-    /// 32-bit floats.
+    /// A tensor of 32-bit floats.
     package init(_ name: String, _ shape: [Int], _ values: [Float]) {
         (self.name, typeName, self.shape) = (name, "F32", shape)
         bytes = Self.bytes(values.count) { values[$0].bitPattern }
     }
 
-    /// 32-bit integers.
+    /// A tensor of 32-bit integers.
     package init(_ name: String, _ shape: [Int], _ values: [Int32]) {
         (self.name, typeName, self.shape) = (name, "I32", shape)
         bytes = Self.bytes(values.count) { UInt32(bitPattern: values[$0]) }
     }
 
-    /// Words, little-endian: there may be a hundred million.
+    /// Little-endian words, without intermediate arrays: there may be a hundred million.
     private static func bytes(_ count: Int, _ word: (Int) -> UInt32) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 4 * count) { buffer, filled in
             for index in 0..<count {
@@ -37,7 +37,7 @@ package struct NamedTensor: Sendable {
 }
 
 extension SafeTensorsFile {
-    /// The bytes of a file with these tensors, and with texts beside them.
+    /// The bytes of a file with these tensors and metadata.
     package static func bytes(_ tensors: [NamedTensor], metadata: [(name: String, text: String)]) -> [UInt8] {
         var header = JSONWriter()
         header.object { header in
@@ -59,7 +59,7 @@ extension SafeTensorsFile {
                 start += tensor.bytes.count
             }
         }
-        // The numbers begin at a multiple of 8.
+        // The numbers are aligned to 8 bytes.
         let spaces = [UInt8](repeating: UInt8(ascii: " "), count: (8 - header.bytes.count % 8) % 8)
         let length = UInt64(header.bytes.count + spaces.count)
         return withUnsafeBytes(of: length.littleEndian, Array.init) + header.bytes + spaces + tensors.flatMap(\.bytes)

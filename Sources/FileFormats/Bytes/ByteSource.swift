@@ -1,12 +1,12 @@
-/// A file's bytes, in memory or fetched piece by piece: model files are large, and what they say of themselves is
-/// small.
+/// The bytes of a file, in memory or fetched in pieces: model files are large, but their descriptions are small.
 ///
-/// Keeps the last piece, so that reading on costs no further fetch. Counts the fetches: a file whose parts refer to
-/// each other over and over is refused rather than read for hours. To be used by one thread at a time.
+/// Caches the last piece, so that sequential reads need no further fetch. Counts the fetches: a file with parts that
+/// refer to each other endlessly is refused. Not thread-safe.
 package final class ByteSource {
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     package let count: Int
-    /// The bytes of a range within the file; fewer where the file has become shorter, none where it cannot be read.
+    /// Fetches a range within the file; returns fewer bytes if the file was truncated, and no bytes if it cannot be
+    /// read.
     private let fetch: (Range<Int>) -> [UInt8]
     private var window: [UInt8] = []
     private var windowStart = 0
@@ -21,16 +21,16 @@ package final class ByteSource {
         self.fetch = fetch
     }
 
-    /// A source of bytes that are in memory. They are not copied.
+    /// A source of bytes in memory, which are not copied.
     package init(_ bytes: [UInt8]) {
         count = bytes.count
-        // The one piece is all there is: nothing is fetched.
+        // The window holds the whole file: nothing is fetched.
         fetch = { _ in [] }
         window = bytes
     }
 
-    /// Exactly the bytes of a range.
-    /// - Throws: where the file ends before, or has been read too often.
+    /// Reads exactly the bytes of a range.
+    /// - Throws: if the file ends before, or the number of fetches is exceeded.
     package func bytes(
         at start: Int, count wanted: Int, most: Int = 1 << 20
     ) throws(FormatError) -> ArraySlice<UInt8> {
@@ -52,7 +52,7 @@ package final class ByteSource {
         return window[offset..<offset + wanted]
     }
 
-    /// A little-endian integer.
+    /// Reads a little-endian integer.
     package func integer<T: FixedWidthInteger>(_: T.Type, at start: Int) throws(FormatError) -> T {
         let slice = try bytes(at: start, count: MemoryLayout<T>.size)
         var value: T = 0

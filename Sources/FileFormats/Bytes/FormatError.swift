@@ -1,4 +1,4 @@
-/// The reason why a file cannot be read: what follows its name in a sentence.
+/// The reason why a file cannot be read. In messages it follows the name of the file.
 package struct FormatError: Error, Sendable, Hashable {
     package let reason: String
 

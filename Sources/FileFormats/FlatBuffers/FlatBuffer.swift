@@ -1,16 +1,16 @@
-/// Reads tables of FlatBuffers (internals.md of the format's documentation), in memory or piece by piece: every offset
-/// is checked, and tables are reached from the root through a bounded number of steps only.
+/// Reads FlatBuffers tables (the format's internals.md), in memory or in pieces. Every offset is checked, and the
+/// number of tables read is bounded.
 package final class FlatBuffer {
     package let source: ByteSource
-    /// The place of the buffer in the source.
+    /// The range of the buffer in the source.
     package let range: Range<Int>
     private var tables = 0
 
     package static let mostTables = 200_000
 
     /// - Parameters:
-    ///   - range: the place of the buffer; nil where it is the whole source.
-    ///   - identifier: the four letters behind the root's offset.
+    ///   - range: the range of the buffer; nil for the whole source.
+    ///   - identifier: the four letters after the root's offset.
     package init(_ source: ByteSource, range: Range<Int>? = nil, identifier: String) throws(FormatError) {
         let range = range ?? 0..<source.count
         self.source = source
@@ -24,7 +24,7 @@ package final class FlatBuffer {
 
     package func root() throws(FormatError) -> Table { try table(at: follow(range.lowerBound)) }
 
-    /// The place that an offset at a place leads to.
+    /// Follows the offset at a position.
     package func follow(_ place: Int) throws(FormatError) -> Int {
         let offset = Int(try source.integer(UInt32.self, at: try check(place, 4)))
         guard offset > 0 else { throw FormatError("has an offset of 0 at byte \(place)") }
@@ -53,17 +53,17 @@ package final class FlatBuffer {
 }
 
 extension FlatBuffer {
-    /// A table: its place, and that of its fields' offsets. A field with its default value is nil.
+    /// A table: its position, and that of its field offsets. A field with its default value is nil.
     package struct Table {
         package let buffer: FlatBuffer
         package let place: Int
         fileprivate let fields: Int
         fileprivate let fieldBytes: Int
 
-        /// The number of its fields, those with their default value included.
+        /// The number of its fields, including those with default values.
         package var fieldCount: Int { (fieldBytes - 4) / 2 }
 
-        /// The place of a field's value.
+        /// The position of a field's value.
         package func field(_ index: Int) throws(FormatError) -> Int? {
             guard index >= 0, index < fieldCount else { return nil }
             let offset = Int(try buffer.source.integer(UInt16.self, at: fields + 4 + index * 2))
@@ -85,9 +85,9 @@ extension FlatBuffer {
         }
     }
 
-    /// A list in a buffer: all of its elements are inside.
+    /// A vector in a buffer. All of its elements are inside the buffer.
     package struct Vector {
-        /// The place of the first element.
+        /// The position of the first element.
         package let start: Int
         package let count: Int
         package let elementBytes: Int
@@ -97,8 +97,8 @@ extension FlatBuffer {
 }
 
 extension FlatBuffer.Table {
-    /// A list.
-    /// - Parameter most: the elements of the longest that is read.
+    /// Reads a vector.
+    /// - Parameter most: the maximum number of elements.
     package func vector(
         _ index: Int, elementBytes: Int, most: Int = .max
     ) throws(FormatError) -> FlatBuffer.Vector? {
@@ -112,19 +112,19 @@ extension FlatBuffer.Table {
         return FlatBuffer.Vector(start: start + 4, count: count, elementBytes: elementBytes)
     }
 
-    /// Text of at most a megabyte. What is not UTF-8 in it is replaced.
+    /// Reads text of at most one megabyte. Bytes that are not UTF-8 are replaced.
     package func text(_ index: Int, most: Int = 1 << 20) throws(FormatError) -> String? {
         guard let vector = try vector(index, elementBytes: 1, most: most) else { return nil }
         return String(decoding: try buffer.source.bytes(at: vector.start, count: vector.count), as: UTF8.self)
     }
 
-    /// A list of bytes. Of a buffer in memory it is a part, and not a copy.
+    /// Reads a vector of bytes. For a buffer in memory, the result is a slice without a copy.
     package func bytes(_ index: Int) throws(FormatError) -> ArraySlice<UInt8>? {
         guard let vector = try vector(index, elementBytes: 1) else { return nil }
         return try buffer.source.bytes(at: vector.start, count: vector.count, most: vector.count)
     }
 
-    /// A list of numbers.
+    /// Reads a vector of numbers.
     package func numbers<T: FixedWidthInteger>(
         _ index: Int, _ type: T.Type, most: Int = 65_536
     ) throws(FormatError) -> [T]? {
@@ -142,17 +142,16 @@ extension FlatBuffer.Table {
         try numbers(index, UInt32.self, most: 4_096)?.map { Float(bitPattern: $0) }
     }
 
-    /// A list of signed 32-bit numbers.
+    /// Reads a vector of signed 32-bit numbers.
     package func integers(_ index: Int, most: Int = 65_536) throws(FormatError) -> [Int]? {
         try numbers(index, Int32.self, most: most)?.map(Int.init)
     }
 
-    /// The number of tables in a list.
     package func count(_ index: Int, most: Int = 65_536) throws(FormatError) -> Int {
         try vector(index, elementBytes: 4, most: most)?.count ?? 0
     }
 
-    /// One table of a list; nil where the list is shorter.
+    /// One table of a vector; nil if the vector is shorter.
     package func element(_ index: Int, _ place: Int, most: Int = 65_536) throws(FormatError) -> FlatBuffer.Table? {
         guard let vector = try vector(index, elementBytes: 4, most: most), place >= 0, place < vector.count else {
             return nil
@@ -160,7 +159,7 @@ extension FlatBuffer.Table {
         return try buffer.table(at: try buffer.follow(vector.start + place * 4))
     }
 
-    /// All tables of a list; nil where there is no list.
+    /// All tables of a vector; nil if the vector is missing.
     package func tables(_ index: Int, most: Int = 4_096) throws(FormatError) -> [FlatBuffer.Table]? {
         guard let vector = try vector(index, elementBytes: 4, most: most) else { return nil }
         var tables: [FlatBuffer.Table] = []

@@ -1,14 +1,14 @@
-/// Writes new tables in front of a FlatBuffer, which is kept whole behind them: offsets lead forward only, so the new
-/// tables may refer to each other and to everything old, and the old part needs no change.
+/// Writes new tables before a FlatBuffer, which is kept unchanged after them. Offsets only point forward, so the new
+/// tables may refer to each other and to the old part.
 ///
 /// The format's "Internals" page: a table begins with the distance back to its list of fields; references are forward
 /// distances of 32 bits.
 package struct FlatBufferFront {
-    /// Something that an offset leads to.
+    /// The target of an offset.
     package indirect enum Node {
-        /// The node at this place of the old file.
+        /// The node at this position in the old file.
         case old(Int)
-        /// A vector of numbers that begin at multiples of `alignment`.
+        /// A vector of numbers aligned to `alignment` bytes.
         case numbers(count: Int, alignment: Int, [UInt8])
         case string(String)
         /// A vector of offsets.
@@ -23,27 +23,27 @@ package struct FlatBufferFront {
         case offset(Node)
     }
 
-    /// The form of a table's field, by its number in the schema.
+    /// The type of a field, by its number in the schema.
     package enum Kind {
         /// A number of the given size in bytes.
         case number(Int)
         case offset
     }
 
-    /// A file that cannot be rewritten: damaged, too large, or with fields that are not known here.
+    /// The file cannot be rewritten: it is damaged, too large, or has unknown fields.
     package struct Unsuitable: Error {
         package init() {}
     }
 
     private var bytes: [UInt8] = []
-    /// Offsets that lead nowhere yet.
+    /// The offsets in the new part and their target nodes, in the order in which the nodes are written.
     private var open: [(place: Int, node: Node)] = []
     /// Offsets into the old file.
     private var old: [(place: Int, target: Int)] = []
     private let limit: Int
 
-    /// The new tables and the old file in one.
-    /// - Parameter limit: the most bytes of the new part.
+    /// The new tables followed by the old file.
+    /// - Parameter limit: the maximum size of the new part in bytes.
     package static func writing(_ root: Node, identifier: String, before file: [UInt8], limit: Int) throws(Unsuitable)
         -> [UInt8]
     {
@@ -71,7 +71,7 @@ package struct FlatBufferFront {
         case .old(let target):
             old.append((place, target))
         case .numbers(let count, let alignment, let content):
-            // The count stands before the first element.
+            // The count precedes the first element.
             align(alignment, before: 4)
             patch(place, target: bytes.count)
             append(UInt32(truncatingIfNeeded: count))
@@ -158,8 +158,8 @@ extension FlatBufferFront.Value {
 }
 
 extension FlatBuffer.Table {
-    /// Its fields as they are. Of a buffer that is a whole source.
-    /// - Throws: where it is damaged, or has a field that `kinds` does not name.
+    /// The fields of the table unchanged. The buffer must be the whole source.
+    /// - Throws: if the table is damaged, or has a field that `kinds` does not include.
     package func fields(
         _ kinds: [FlatBufferFront.Kind]
     ) throws(FlatBufferFront.Unsuitable) -> [Int: FlatBufferFront.Value] {

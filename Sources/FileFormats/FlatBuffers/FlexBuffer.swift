@@ -1,11 +1,11 @@
-/// Reads the numbers of a FlexBuffer's map (the format's specification), as TensorFlow Lite's custom operators keep
-/// their options. Every read is checked; a value that is not a number, or is outside the bytes, counts as missing.
+/// Reads the numbers of a FlexBuffer's map (the format's specification), which holds the options of TensorFlow Lite's
+/// custom operators. Every read is checked; a value that is not a number, or is outside the bytes, counts as missing.
 package struct FlexBuffer {
     private let bytes: [UInt8]
-    /// The map's numbers by their names.
+    /// The numbers of the map by key.
     package private(set) var numbers: [String: Double] = [:]
 
-    /// Nil if the bytes do not hold a map.
+    /// Nil if the bytes are not a map.
     package init?(_ bytes: ArraySlice<UInt8>) {
         self.bytes = Array(bytes)
         guard let width = self.bytes.last, self.bytes.count >= 3 else { return nil }
@@ -30,10 +30,10 @@ package struct FlexBuffer {
         return (0..<width).reduce(UInt64(0)) { $0 | UInt64(bytes[place + $1]) << (8 * UInt64($1)) }
     }
 
-    /// A count or a distance.
+    /// Reads a count or a distance.
     private func unsigned(_ place: Int, _ width: Int) -> Int? { bits(place, width).flatMap { Int(exactly: $0) } }
 
-    /// A map is a vector of values with the vector of its keys, and how wide that is, before it.
+    /// A map is a vector of values; before it are the offset of its vector of keys and the width of their offsets.
     private mutating func readMap(_ start: Int, width: Int) {
         guard let count = unsigned(start - width, width), count <= 256,
             let keyWidth = unsigned(start - 2 * width, width), [1, 2, 4, 8].contains(keyWidth),

@@ -1,27 +1,27 @@
 /// A field of a protocol buffers message (https://protobuf.dev/programming-guides/encoding): its number, and its value
-/// or where that lies. The grammar of all readers of messages, in memory or piece by piece.
+/// or the range of it. All readers of messages use this grammar, in memory or in pieces.
 package struct ProtobufField: Sendable, Hashable {
     package enum Value: Sendable, Hashable {
         case varint(UInt64)
-        /// The places of 4 and 8 bytes.
+        /// The ranges of 4 and 8 bytes.
         case fixed32(Range<Int>), fixed64(Range<Int>)
-        /// The place of a string, of bytes, of a message, or of packed numbers.
+        /// The range of a string, of bytes, of a message, or of packed numbers.
         case bytes(Range<Int>)
     }
 
     package let number: Int
     package let value: Value
-    /// The place of the next field.
+    /// The offset of the next field.
     package let end: Int
 
-    /// The most bytes of a key and the number behind it.
+    /// The maximum size of a key and the number after it, in bytes.
     package static let mostHeadBytes = 20
 
-    /// Reads the field at a place.
+    /// Reads the field at an offset.
     /// - Parameters:
-    ///   - head: the bytes from `place` on: `mostHeadBytes` of them, or all that the message has.
-    ///   - place: where the field begins. The places in the field are counted as this one.
-    ///   - end: the message's end.
+    ///   - head: the bytes from `place` on: `mostHeadBytes` of them, or fewer at the end of the message.
+    ///   - place: the offset of the field. Offsets in the result have the same origin.
+    ///   - end: the end of the message.
     package static func read(
         _ head: UnsafeRawBufferPointer, at place: Int, end: Int
     ) -> Result<ProtobufField, FormatError> {
@@ -64,7 +64,8 @@ package struct ProtobufField: Sendable, Hashable {
         }
     }
 
-    /// A base-128 number of up to ten bytes; `nil` where it has no end. Bits above the 64th are dropped, as everywhere.
+    /// Reads a varint of up to ten bytes; `nil` if it is not terminated. Bits above the 64th are dropped, as by all
+    /// protobuf readers.
     package static func varint(_ bytes: UnsafeRawBufferPointer, at start: Int) -> (value: UInt64, length: Int)? {
         var value: UInt64 = 0
         for length in 0..<10 {

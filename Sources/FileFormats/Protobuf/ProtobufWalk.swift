@@ -1,18 +1,18 @@
-/// Goes through the fields of one protocol buffers message, without a schema and without holding what it passes over.
+/// Iterates over the fields of one protocol buffers message, without a schema and without loading skipped values.
 package struct ProtobufWalk {
     private let source: ByteSource
-    /// The end of the message, and the next field's place.
+    /// The end of the message, and the offset of the next field.
     private let end: Int
     private var position: Int
 
-    /// - Parameter range: the message's place in the source.
+    /// - Parameter range: the range of the message in the source.
     package init(_ source: ByteSource, _ range: Range<Int>) {
         self.source = source
         position = range.lowerBound
         end = range.upperBound
     }
 
-    /// The next field, or nil at the message's end.
+    /// The next field; nil at the end of the message.
     package mutating func next() throws(FormatError) -> ProtobufField? {
         guard position < end else { return nil }
         let (place, end) = (position, end)

@@ -1,10 +1,10 @@
-/// Files that are no model of a format that is read here, and what to do about each: the files of training frameworks
-/// and of other engines, known by their names, and what a repository, a download or an archive left in a model's place,
-/// known by its first bytes.
+/// Files that are not supported models, and a remedy for each: files of training frameworks and of other engines,
+/// recognized by name; and files left in place of a model by a repository, a download or an archive, recognized by
+/// their first bytes.
 package enum ForeignFile {
     // MARK: Names
 
-    /// The format of a file of this name, and what to do with it; nil where the name does not tell.
+    /// The format of a file with this name, and a remedy; nil if the name does not identify it.
     package static func advice(for name: String) -> String? {
         formats.first { $0.endings.contains { name.hasEnding($0) } }?.advice
     }
@@ -37,14 +37,13 @@ package enum ForeignFile {
 
     // MARK: First bytes
 
-    /// As many bytes from the beginning of a file tell.
+    /// The number of bytes from the start of a file that suffice.
     package static let headSize = 512
 
-    /// The kind of such a file and its remedy, as what follows its name in a sentence. nil where its beginning may be a
-    /// model's.
+    /// The kind of file and a remedy, as text to follow its name in a message; nil if the file may be a model.
     /// - Parameters:
     ///   - head: the first bytes of the file.
-    ///   - isBinary: whether no model of the file's format is text.
+    ///   - isBinary: true if models of the file's format are never text.
     package static func reason(_ head: [UInt8], isBinary: Bool) -> String? {
         if head.isEmpty { return "is empty: copy or download it again" }
         func has(_ text: String, at place: Int = 0) -> Bool { head.dropFirst(place).starts(with: text.utf8) }
@@ -68,7 +67,7 @@ package enum ForeignFile {
         return isBinary && isText(head) ? "is a text file, and not a model: copy or download the model again" : nil
     }
 
-    /// True if there are no control characters but those of lines of text; a character may be cut off at the end.
+    /// True if the only control characters are those of lines of text; a character may be cut off at the end.
     private static func isText(_ head: [UInt8]) -> Bool {
         let isPlain = head.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
         return isPlain && (0..<4).contains { String(validating: head.dropLast($0), as: UTF8.self) != nil }

@@ -1,8 +1,8 @@
-/// The format of a model file, which the ending of its name tells. Upper and lower case are the same.
+/// The format of a model file, derived from the extension of its name, ignoring case.
 package enum ModelFormat: String, Sendable, CaseIterable {
     case onnx, tflite, openvino, paddle, tensorflow, coreml
 
-    /// The endings of model files. The first of a format is the one that the engine knows.
+    /// The extensions of model files. The first one is that which the engine recognizes.
     package var fileEndings: [String] {
         switch self {
         case .onnx: [".onnx"]
@@ -14,13 +14,13 @@ package enum ModelFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// Core ML's packages, and its compiled models: model files in the form of a folder.
+    /// Core ML's packages and compiled models, which are folders.
     package static let package = ".mlpackage", compiled = ".mlmodelc"
 
-    /// The endings of folders that are model files.
+    /// The extensions of folders that are model files.
     package static let folderEndings = [package, compiled]
 
-    /// The endings of the weight files that lie beside a model file under its name.
+    /// The extensions of weight files, which are next to a model file and have its name.
     package var weightEndings: [String] {
         switch self {
         case .onnx: [".onnx.data", ".onnx_data"]
@@ -30,8 +30,7 @@ package enum ModelFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// True if files of the format may be text: OpenVINO's own are XML, Paddle's may be JSON, TensorFlow's protobuf
-    /// text.
+    /// True if files of the format may be text: OpenVINO's are XML, Paddle's may be JSON, TensorFlow's protobuf text.
     package var mayBeText: Bool {
         switch self {
         case .openvino, .paddle, .tensorflow: true
@@ -39,21 +38,21 @@ package enum ModelFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// The format of a file, by its name; nil for names that no model file has.
+    /// The format of a file, by its name; nil if the name is not that of a model file.
     package init?(file name: some StringProtocol) {
         let format = Self.allCases.first { format in format.fileEndings.contains { name.hasEnding($0) } }
         guard let format else { return nil }
         self = format
     }
 
-    /// The format of a file or of a folder. A SavedModel is a folder of any name.
+    /// The format of a file or folder. A SavedModel is a folder of any name.
     package init(path: some StringProtocol) {
         self = Self.folderEndings.contains { path.hasEnding($0) } ? .coreml : Self(file: path) ?? .tensorflow
     }
 }
 
 extension StringProtocol {
-    /// True if it ends with `ending`, an ASCII text in lower case; its own letters may be of either case.
+    /// True if it ends with `ending`, a lower-case ASCII text, ignoring case.
     package func hasEnding(_ ending: String) -> Bool {
         utf8.count >= ending.utf8.count
             && utf8.suffix(ending.utf8.count).elementsEqual(ending.utf8) { byte, lower in

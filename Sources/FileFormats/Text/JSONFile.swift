@@ -1,6 +1,6 @@
 package import JSON
 
-/// Reads JSON files that programs write, and whose mistakes are facts among others.
+/// Reads JSON files written by other programs. A syntax error is thrown as a `FormatError`.
 package enum JSONFile {
     package static func read(_ text: [UInt8]) throws(FormatError) -> JSONValue {
         do throws(JSONTextError) {

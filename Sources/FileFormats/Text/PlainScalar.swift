@@ -1,8 +1,8 @@
 package import JSON
 
-/// Words without quotes, of YAML (core schema) and Python.
+/// Unquoted words of YAML (core schema) and Python.
 package enum PlainScalar {
-    /// The value of a word that is more than text; nil for text.
+    /// The value of a word; nil if it is text.
     package static func value(_ word: String, isPython: Bool = false) -> JSONValue? {
         switch word {
         case "None" where isPython, "~" where !isPython, "null" where !isPython, "Null" where !isPython: return .null
@@ -14,14 +14,14 @@ package enum PlainScalar {
         }
         guard let first = word.utf8.first, (48...57).contains(first) || "+-.".utf8.contains(first) else { return nil }
         if let integer = Int(word) { return .integer(integer) }
-        // Double's own reader would take "0x1p3" and "nan".
+        // Double's initializer would accept "0x1p3" and "nan".
         guard word.utf8.allSatisfy({ (48...57).contains($0) || "+-.eE".utf8.contains($0) }), let number = Double(word),
             number.isFinite
         else { return nil }
         return .number(number)
     }
 
-    /// A scalar as text, as it would be as a key; nil for lists and objects.
+    /// A scalar as text, in its form as a key; nil for lists and objects.
     package static func text(_ value: JSONValue) -> String? {
         switch value {
         case .null: "null"

@@ -1,12 +1,12 @@
 package import JSON
 
-/// Reads a literal as Python's `repr` writes it, and YAML's flow style, which looks nearly the same: dictionaries,
-/// lists, tuples, strings, numbers, `True`, `False`, `None`. Ultralytics writes its names so. Keys become text.
+/// Reads a literal in the format of Python's `repr`, or YAML's flow style, which is nearly the same: dictionaries,
+/// lists, tuples, strings, numbers, `True`, `False`, `None`. Ultralytics writes class names so. Keys become text.
 package struct PythonLiteral {
     private let text: [UInt8]
     private var position = 0
     private var left = 1_000_000
-    /// YAML's flow style has words without quotes.
+    /// True for YAML's flow style, which has unquoted words.
     private let takesWords: Bool
 
     private static let mostDepth = 16
@@ -144,7 +144,7 @@ enum Escapes {
                 guard end - index == digits,
                     let code = UInt32(String(decoding: text[index..<end], as: UTF8.self), radix: 16)
                 else { throw FormatError("has an escape \"\\\(letter)\" without \(digits) hexadecimal digits") }
-                // Half of a surrogate pair is not a character.
+                // A lone surrogate is not a character.
                 out += Array(String(Unicode.Scalar(code) ?? "\u{FFFD}").utf8)
                 index = end
             default: out += Array(String(letter).utf8)

@@ -1,5 +1,5 @@
-/// Goes through the tags of an XML text as OpenVINO writes it: elements and attributes. Declarations of entities are
-/// refused, so that nothing grows beyond the text.
+/// Iterates over the tags of an XML text in OpenVINO's form: elements and attributes. Refuses entity declarations, so
+/// that the text cannot expand.
 package struct XMLWalk {
     package enum Event {
         case open(name: String, attributes: [String: String], isEmpty: Bool)
@@ -11,7 +11,7 @@ package struct XMLWalk {
 
     package init(_ text: [UInt8]) { self.text = text }
 
-    /// The byte that was reached, for messages.
+    /// The current byte offset, for messages.
     package var place: Int { position }
 
     package mutating func next() throws(FormatError) -> Event? {
@@ -108,7 +108,7 @@ package struct XMLWalk {
         }
     }
 
-    /// The five entities that XML knows of itself, and characters by number.
+    /// Resolves the five predefined entities of XML, and numeric character references.
     private static func resolve(_ bytes: ArraySlice<UInt8>) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }

@@ -1,8 +1,8 @@
 package import JSON
 
-/// Reads the part of YAML that exporters write by machine: block mappings and sequences, plain and quoted scalars
-/// (which may continue in the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars
-/// (`|`, `>`) and several documents are refused with their line: nothing here grows beyond the text.
+/// Reads the subset of YAML that exporters write: block mappings and sequences, plain and quoted scalars (which may
+/// continue on the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars (`|`, `>`) and
+/// multiple documents are refused with their line, so that the text cannot expand.
 package struct YAMLSubset {
     private struct Line {
         let number: Int
@@ -103,7 +103,7 @@ package struct YAMLSubset {
         return key
     }
 
-    /// The key and what follows it, where a line is `key: value` or `key:`.
+    /// The key and the rest of a line `key: value` or `key:`.
     private static func keyEnd(_ text: String) -> (key: String, rest: String)? {
         let bytes = Array(text.utf8)
         guard let first = bytes.first else { return nil }
@@ -125,7 +125,7 @@ package struct YAMLSubset {
         return nil
     }
 
-    /// Reads the value after a key or a dash; takes the lines that belong to it.
+    /// Reads the value after a key or a dash, with the lines that belong to it.
     private mutating func value(
         _ rest: String, indent: Int, depth: Int, inSequence: Bool
     ) throws(FormatError) -> JSONValue {
@@ -133,7 +133,7 @@ package struct YAMLSubset {
             index += 1
             guard let next = line else { return .null }
             if next.indent > indent { return try block(indent: next.indent, depth: depth + 1) }
-            // A mapping's list may stand at its own indentation.
+            // The list of a mapping may have the indentation of its key.
             if !inSequence, next.indent == indent, Self.isItem(next.text) { return try sequence(indent, depth + 1) }
             return .null
         }
@@ -146,7 +146,7 @@ package struct YAMLSubset {
         let start = index
         var text = rest
         var pieces = [rest]
-        // A scalar or a flow list continues in lines that are indented deeper.
+        // A scalar or a flow list continues on lines with deeper indentation.
         index += 1
         if var end = Delimiter(first) {
             end.feed(rest)
@@ -192,7 +192,7 @@ package struct YAMLSubset {
         return String(text[..<place]).trimmed
     }
 
-    /// The place of the closing quote of a quoted text, counted in bytes.
+    /// The byte offset of the closing quote of a quoted text.
     private static func quoteEnd(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         let quote = bytes[0]
@@ -213,14 +213,14 @@ package struct YAMLSubset {
         return nil
     }
 
-    /// Finds the end of a value in quotes or brackets: fed piece by piece, so that each byte is looked at once.
+    /// Finds the end of a value in quotes or brackets. Lines are fed one by one, so that each byte is read once.
     private struct Delimiter {
         private(set) var isClosed = false
         private let isFlow: Bool
         private var open = 0
         private var quote: UInt8?
 
-        /// Nil for a value that is not delimited.
+        /// Nil for a value without a delimiter.
         init?(_ first: UInt8) {
             switch first {
             case UInt8(ascii: "["), UInt8(ascii: "{"): isFlow = true
@@ -239,7 +239,7 @@ package struct YAMLSubset {
                     if inside == UInt8(ascii: "\""), byte == UInt8(ascii: "\\") {
                         place += 1
                     } else if byte == inside {
-                        // A single quote twice is one that belongs to the text.
+                        // Two single quotes stand for one in the text.
                         if inside == UInt8(ascii: "'"), place < bytes.count, bytes[place] == inside {
                             place += 1
                             continue
@@ -279,7 +279,7 @@ package struct YAMLSubset {
 }
 
 extension String {
-    /// Without white space at both ends.
+    /// The text without white space at both ends.
     package var trimmed: String {
         var view = Substring(self)
         while let first = view.utf8.first, first <= 0x20 { view = view.dropFirst() }
@@ -287,7 +287,7 @@ extension String {
         return String(view)
     }
 
-    /// The first place of a text of ASCII characters.
+    /// The first occurrence of an ASCII text.
     fileprivate func range(of wanted: String) -> String.Index? {
         let needle = Array(wanted.utf8)
         var place = utf8.startIndex

@@ -8,10 +8,10 @@ public enum AdmissionError: Error, Sendable, Hashable {
 
     /// Requests arrive faster than they are answered, and the answer to this one was not predicted within
     /// `LimiterConfiguration.overloadTarget`. `retryAfter`, in whole seconds, varies between requests, so that clients
-    /// that were refused together do not return together.
+    /// refused together do not return together.
     case overloaded(predictedWait: Duration, retryAfter: Duration)
 
-    /// It waited for the maximum time. The associated value is the time that it waited.
+    /// It waited for the maximum time. The associated value is its wait.
     case waitTimedOut(Duration)
 
     /// Its deadline passed before it arrived, or while it waited.
@@ -20,17 +20,17 @@ public enum AdmissionError: Error, Sendable, Hashable {
     /// By the predicted wait and the recent service time, its deadline would pass before its answer.
     case deadlineUnreachable(predictedWait: Duration)
 
-    /// A newer request replaced it in the queue (`drop_oldest`, or a queue that was made smaller).
+    /// A newer request replaced it in the queue (`drop_oldest`), or the queue was shortened.
     case displaced(predictedWait: Duration)
 
-    /// The limiter accepts nothing more: the daemon or the model is shutting down.
+    /// The limiter accepts no more requests: the daemon or the model is shutting down.
     case draining
 
     /// The calling task was cancelled.
     case cancelled
 
-    /// The predicted wait of a new request, if it is the reason for the refusal: the minimum time that a client
-    /// should wait before it tries again.
+    /// The predicted wait of a new request, if it is the reason for the refusal: the minimum time that a client should
+    /// wait before it retries.
     public var predictedWait: Duration? {
         switch self {
         case .queueFull(let wait), .overloaded(let wait, _), .deadlineUnreachable(let wait), .displaced(let wait): wait
@@ -78,7 +78,7 @@ public enum AdmissionError: Error, Sendable, Hashable {
 }
 
 extension Duration {
-    /// "12 ms", "3.4 s": enough for a sentence.
+    /// A duration for messages: "12 ms", "3.4 s".
     fileprivate var rounded: String {
         let milliseconds = saturatedNanoseconds / 1_000_000
         guard milliseconds >= 1000 else { return "\(milliseconds) ms" }

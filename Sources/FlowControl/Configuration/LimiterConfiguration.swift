@@ -14,8 +14,8 @@ public struct LimiterConfiguration: Sendable, Hashable {
     /// The policy for a request that arrives while all slots are taken.
     public let policy: OverloadPolicy
 
-    /// The expected time for which a slot is held, used until it has been measured: for example the time of a warm-up.
-    /// 0: unknown; the first predictions of waits are then too short.
+    /// The expected time for which a slot is held, used until it is measured: for example the time of a warm-up. 0:
+    /// unknown; the first predicted waits are then too short.
     public let expectedServiceTime: Duration
 
     /// While overloaded, a request is admitted only if its answer is predicted within this time; 0: only the capacity
@@ -41,7 +41,7 @@ public struct LimiterConfiguration: Sendable, Hashable {
 
     private static let mostSlots = 1_000_000
 
-    /// The number of requests that may wait once the policy and the wait are considered.
+    /// The number of requests that may wait, given the policy and the maximum wait.
     package var effectiveCapacity: Int {
         policy == .dropNewest || maxWait == .zero ? 0 : queueCapacity
     }

@@ -1,10 +1,11 @@
 /// The outcomes of all requests since the limiter was created. The counts only grow.
 ///
-/// They add up at any moment: `arrived == admitted + refused + left + waiting`, and `admitted == released + inFlight`.
+/// The counts are consistent at any moment: `arrived == admitted + refused + left + waiting`, and
+/// `admitted == released + inFlight`.
 public struct LimiterCounters: Sendable, Hashable {
-    // First those that each request changes.
+    // The counts that every request changes come first.
 
-    /// Requests for a slot (not a `tryAcquire` that got none).
+    /// Requests for a slot (without failed calls of `tryAcquire`).
     public package(set) var arrived: UInt64 = 0
 
     /// Given a slot on arrival.
@@ -23,7 +24,7 @@ public struct LimiterCounters: Sendable, Hashable {
     /// The largest number of requests in the queue at one time.
     public package(set) var mostWaiting = 0
 
-    /// Refused on arrival: the queue was full, or the predicted wait longer than the maximum.
+    /// Refused on arrival: the queue was full, or the predicted wait exceeded the maximum.
     public package(set) var refusedQueueFull: UInt64 = 0
     /// Refused on arrival: overloaded, and no answer was predicted within the target.
     public package(set) var refusedOverloaded: UInt64 = 0
@@ -34,13 +35,13 @@ public struct LimiterCounters: Sendable, Hashable {
     /// Refused on arrival: draining.
     public package(set) var refusedDraining: UInt64 = 0
 
-    /// Left the queue: the maximum wait was over.
+    /// Left the queue: the maximum wait expired.
     public package(set) var leftTimedOut: UInt64 = 0
     /// Left the queue: the deadline passed.
     public package(set) var leftDeadlineExceeded: UInt64 = 0
-    /// Removed from the queue: a newer request replaced it, or the queue was made smaller.
+    /// Removed from the queue: a newer request replaced it, or the queue was shortened.
     public package(set) var leftDisplaced: UInt64 = 0
-    /// Left the queue: waiters were refused too when draining.
+    /// Removed from the queue: draining refused the waiters, too.
     public package(set) var leftDraining: UInt64 = 0
     /// The task was cancelled, in the queue or before.
     public package(set) var leftCancelled: UInt64 = 0

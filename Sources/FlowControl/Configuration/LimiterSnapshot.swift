@@ -1,19 +1,18 @@
 /// A consistent view of an `InFlightLimiter` at one moment.
 public struct LimiterSnapshot: Sendable, Hashable {
-    /// Slots in use. More than `limit` only for a while after the limit was lowered.
+    /// Slots in use. More than `limit` only temporarily, after the limit was lowered.
     public let inFlight: Int
     /// Requests waiting.
     public let waiting: Int
-    /// The bounds in force.
+    /// The current limits.
     public let configuration: LimiterConfiguration
     /// True if new requests are refused because of a drain.
     public let isDraining: Bool
-    /// True if the queue is now bounded by time and not by its capacity, because more requests arrive than are
-    /// answered.
+    /// True if the queue is bounded by time instead of capacity, because more requests arrive than are answered.
     public let isOverloaded: Bool
-    /// The outcome of every request so far.
+    /// The outcomes of all requests so far.
     public let counters: LimiterCounters
-    /// The smoothed time for which slots are held; nil before the first was released.
+    /// The smoothed time for which slots are held; nil until a slot was released.
     public let serviceTime: Duration?
     /// The predicted wait of a new request: 0 while a slot is free, at most an hour.
     public let predictedWait: Duration

@@ -9,31 +9,31 @@ public import SystemSupport
 /// ```
 ///
 /// A request takes a slot before it uses resources (before its picture is decoded) and releases it when it no longer
-/// uses any. All methods may be called from any thread; none blocks except for the lock, which is held for well
-/// under a microsecond and never while other code runs.
+/// uses any. All methods may be called from any thread. They block only for the lock, which is held for well under a
+/// microsecond and never while other code runs.
 ///
-/// `LimiterStateMachine` makes every decision. This class has the lock, the suspended tasks, which are
-/// resumed outside the lock, and one timer.
+/// `LimiterStateMachine` makes all decisions. This class has the lock, the suspended tasks, which are resumed outside
+/// the lock, and one timer.
 ///
-/// The timer is one task that sleeps until the earliest expiry of any waiter, and not one task per waiter: a request
-/// that waits costs its continuation and nothing else. It holds the limiter weakly and is cancelled with it.
+/// The timer is a single task that sleeps until the earliest expiry of any waiter, so a waiting request costs only its
+/// continuation. It holds the limiter weakly and is cancelled with it.
 public final class InFlightLimiter: Sendable {
     private typealias Waiter = CheckedContinuation<WaitOutcome, Never>
 
     private struct State {
         var machine: LimiterStateMachine<Waiter>
         var timer: Task<Void, Never>?
-        /// The epoch that `timer` was requested with.
+        /// The epoch of the request for `timer`.
         var timerEpoch: UInt64 = 0
         var drainWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var drainWaiterCount: UInt64 = 0
     }
 
-    /// Not a `Mutex`: where threads meet, that one is handed to who waits longest, who has to be woken first, and all
-    /// others find it taken meanwhile (Benchmarks/contention).
+    /// Not a `Mutex`: under contention, that one is handed to the thread that waited longest, which must be woken
+    /// first, and meanwhile all others find it taken (Benchmarks/contention).
     private let state: Guarded<State>
     private let clock: MonotonicClock
-    /// True if any request would get a slot now. Written with the lock held, and read without it.
+    /// True if any request would get a slot now. Written with the lock held, read without it.
     private let isOpen = Atomic(true)
 
     /// A limiter with these limits.
@@ -51,11 +51,12 @@ public final class InFlightLimiter: Sendable {
     /// Returns a slot: at once if one is free, otherwise after a wait, according to the policy.
     ///
     /// - Parameters:
-    ///   - deadline: the time of the answer. The wait ends at this time. It does not begin if the predicted wait and
-    ///     the recent time for which slots are held do not fit before it.
-    ///   - claim: who asks, and for how much work: slots are shared among clients by the time that they hold them.
-    /// - Throws: the reason for the refusal. Cancelling the calling task ends the wait, in O(1); a task that is
-    ///   cancelled in the moment in which it gets a slot may get it.
+    ///   - deadline: the time of the answer. The wait ends at this time. It does not begin if the predicted wait plus
+    ///     the recent time for which slots are held would exceed it.
+    ///   - claim: the client and the expected work: slots are shared among clients by the time for which they hold
+    ///     them.
+    /// - Throws: the reason for the refusal. Cancelling the calling task ends the wait, in O(1); a task cancelled at
+    ///   the moment when it gets a slot may get it.
     public nonisolated(nonsending) func acquire(
         deadline: MonotonicInstant? = nil, claim: Claim = .usual
     ) async throws(AdmissionError) -> Slot {
@@ -87,11 +88,11 @@ public final class InFlightLimiter: Sendable {
         return Slot(limiter: self, grant: grant)
     }
 
-    /// To be called when the head of a request has arrived: the reason to refuse it before its body is sent, or nil if
+    /// Checks a request whose head has arrived: returns the reason to refuse it before its body is sent, or nil if
     /// `acquire` would return a slot or wait. A refusal is counted; otherwise `acquire` counts the request later.
     public func announce(deadline: MonotonicInstant? = nil, claim: Claim = .usual) -> AdmissionError? {
-        // While there are slots for all, nobody waits: there is nothing to decide or to change, and the lock is left
-        // to those who take slots and give them back.
+        // While slots are free, no request waits and there is no decision to make: leave the lock to requests that take
+        // or release slots.
         if isOpen.load(ordering: .relaxed), deadline.map({ clock.now() < $0 }) ?? true { return nil }
         let now = clock.now()
         let (refusal, effects) = state.withLock { $0.machine.announce(at: now, deadline: deadline, claim: claim) }
@@ -99,7 +100,8 @@ public final class InFlightLimiter: Sendable {
         return refusal
     }
 
-    /// Counts work that a client had done without a slot of this limiter: its turn comes so much later.
+    /// Charges a client for work that it had done without a slot of this limiter: its next turn comes later by that
+    /// time.
     package func charge(_ claim: Claim, nanoseconds: UInt64) {
         state.withLock { $0.machine.charge(claim, nanoseconds: nanoseconds) }
     }
@@ -107,8 +109,8 @@ public final class InFlightLimiter: Sendable {
     private nonisolated(nonsending) func wait(_ ticket: WaiterTicket) async -> WaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The slot, a refusal or the cancellation may have come since the lock was released: then there is an
-                // outcome, and no other code has seen the continuation.
+                // A slot, a refusal or a cancellation may have occurred since the lock was released: then there is an
+                // outcome, and no other code has the continuation.
                 if let outcome = state.withLock({ $0.machine.suspend(ticket, as: continuation) }) {
                     continuation.resume(returning: outcome)
                 }
@@ -119,7 +121,7 @@ public final class InFlightLimiter: Sendable {
         }
     }
 
-    /// A slot comes back.
+    /// Releases a slot.
     func finish(_ grant: Grant) {
         let now = clock.now()
         let effects = state.withLock { state in
@@ -129,15 +131,16 @@ public final class InFlightLimiter: Sendable {
         perform(effects)
     }
 
-    /// To be called with the lock held, after each event that takes slots, gives them back or changes who gets them.
+    /// Publishes `isOpen`. Call it with the lock held, after each event that takes or releases slots, or changes which
+    /// requests get them.
     private func publish(_ isOpen: Bool) {
         if self.isOpen.load(ordering: .relaxed) != isOpen { self.isOpen.store(isOpen, ordering: .relaxed) }
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
-    /// Changes the given limits. Additional slots go to waiters at once; a lower limit takes effect when slots are
-    /// released. Waiters beyond a smaller queue are displaced; a new maximum wait applies to later requests.
+    /// Changes the given limits. Additional slots go to waiters at once; a lower limit takes effect as slots are
+    /// released. Waiters beyond a shorter queue are displaced; a new maximum wait applies to later requests.
     public func resize(
         limit: Int? = nil, queueCapacity: Int? = nil, maxWait: Duration? = nil, policy: OverloadPolicy? = nil,
         overloadTarget: Duration? = nil
@@ -158,7 +161,7 @@ public final class InFlightLimiter: Sendable {
         perform(effects)
     }
 
-    /// The limiter at this moment.
+    /// The current state of the limiter.
     public var snapshot: LimiterSnapshot {
         let now = clock.now()
         return state.withLock { state in
@@ -176,8 +179,8 @@ public final class InFlightLimiter: Sendable {
 
     // MARK: Draining
 
-    /// Refuses new requests from now on. Waiting requests get their slots, unless `refusingWaiters` is true;
-    /// a second call may set it later.
+    /// Refuses new requests from now on. Waiting requests still get slots, unless `refusingWaiters` is true; a second
+    /// call may set it later.
     public func beginDraining(refusingWaiters: Bool = false) {
         let now = clock.now()
         let effects = state.withLock { state in
@@ -196,7 +199,7 @@ public final class InFlightLimiter: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    // Looked at under the lock: a cancellation before this line shows here, one after it finds the
+                    // Checked under the lock: a cancellation before this line is visible here, a later one finds the
                     // continuation in the dictionary.
                     if state.machine.isDrained || Task.isCancelled { return true }
                     state.drainWaiters[id] = continuation
@@ -223,14 +226,14 @@ public final class InFlightLimiter: Sendable {
         }
     }
 
-    /// Starts the timer asked for, and stops the one before it.
+    /// Starts the requested timer, and stops the previous one.
     private func start(_ request: TimerRequest) {
-        // Detached, so that it keeps nothing of the request alive that happened to ask for it (its task-local values).
+        // Detached, so that it retains nothing of the request that happened to start it (its task-local values).
         let task = Task.detached(priority: .high) { [weak self, clock] in
             guard (try? await clock.sleep(request.at)) != nil else { return }
             self?.timerFired(request.epoch)
         }
-        // The epochs of two requests may get here in the wrong order: the later one stays.
+        // Two requests may arrive here out of order: keep the one with the later epoch.
         let obsolete: Task<Void, Never>? = state.withLock { state in
             guard request.epoch > state.timerEpoch else { return task }
             defer { state.timer = task }

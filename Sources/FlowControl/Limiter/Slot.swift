@@ -1,11 +1,11 @@
 internal import Synchronization
 public import SystemSupport
 
-/// One slot of an `InFlightLimiter`.
+/// A slot of an `InFlightLimiter`.
 ///
-/// Hold it for as long as the work costs anything, which may be longer than the caller's interest in it: a cancelled
-/// inference keeps its slot until the engine's callback has come. It may be handed from task to task; the slot comes
-/// back at `release()` or with the last reference, whichever is first, and only once.
+/// Hold it for as long as the work uses resources, which may be longer than the caller waits for the result: a
+/// cancelled inference keeps its slot until the engine's callback. It may be passed between tasks; it is released once,
+/// by `release()` or with its last reference, whichever comes first.
 public final class Slot: Sendable {
     private let limiter: InFlightLimiter
     private let grant: Grant
@@ -20,8 +20,7 @@ public final class Slot: Sendable {
         release()
     }
 
-    /// Releases the slot, to the oldest waiter if there is one. Calls after the first do nothing. Callable from any
-    /// thread.
+    /// Releases the slot, to the next waiter if there is one. Further calls have no effect. Callable from any thread.
     public func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         limiter.finish(grant)
@@ -30,7 +29,7 @@ public final class Slot: Sendable {
     /// The time for which the request waited for this slot.
     public var waited: Duration { .nanoseconds(clamping: grant.waitedNanoseconds) }
 
-    /// The same in nanoseconds.
+    /// The time for which the request waited for this slot, in nanoseconds.
     package var waitedNanoseconds: UInt64 { grant.waitedNanoseconds }
 
     /// The time when the slot was taken.

@@ -5,7 +5,7 @@ enum CPUList {
         ranges.reduce(0) { $0 + $1.count }
     }
 
-    /// The CPUs that the list names, in ascending order; nil if it names none or is not such a list.
+    /// The CPUs in the list, in ascending order; nil if it is empty or malformed.
     static func ranges(_ text: String) -> [ClosedRange<Int>]? {
         var ranges: [ClosedRange<Int>] = []
         var next = 0
@@ -20,21 +20,21 @@ enum CPUList {
         return ranges.isEmpty ? nil : ranges
     }
 
-    /// The CPUs that are in both.
+    /// The CPUs in both lists.
     static func common(_ one: [ClosedRange<Int>], _ other: [ClosedRange<Int>]) -> [ClosedRange<Int>] {
         one.flatMap { range in
             other.filter { range.overlaps($0) }.map { range.clamped(to: $0) }
         }
     }
 
-    /// The same as the kernel writes it.
+    /// The CPUs in the kernel's list format.
     static func text(_ ranges: [ClosedRange<Int>]) -> String {
         ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
     }
 }
 
 extension StringProtocol {
-    /// Without the white space at both ends: the files of the kernel end with a newline.
+    /// The text without white space at both ends: files of the kernel end with a newline.
     var trimmedASCII: String {
         let isSpace = { (character: Character) in character.isWhitespace }
         guard let start = firstIndex(where: { !isSpace($0) }), let end = lastIndex(where: { !isSpace($0) }) else {

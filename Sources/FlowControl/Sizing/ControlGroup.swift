@@ -1,9 +1,8 @@
-/// The control group of this process: where its files are, and those of the groups that contain it.
+/// The control group of this process: the location of its files, and of those of its ancestors.
 ///
-/// A limit may be set on any group on the way to the root (a slice above a service, a pod above a container), and the
-/// lowest of them binds.
+/// Any ancestor may have a limit (a slice above a service, a pod above a container), and the lowest one applies.
 struct ControlGroup {
-    /// The group and those above it, the innermost first: `/system.slice/ocelli.service`, `/system.slice`, `/`.
+    /// The group and its ancestors, the innermost first: `/system.slice/ocelli.service`, `/system.slice`, `/`.
     private let levels: [String]
     private let mountPoint: String
     private let files: HostFiles
@@ -11,14 +10,14 @@ struct ControlGroup {
     fileprivate init(path: String, mount: ControlGroups.Mount?, default point: String, _ files: HostFiles) {
         self.files = files
         mountPoint = mount?.point ?? point
-        // A container that sees the host's names of groups has only its own part of the tree mounted: the mount's root
-        // is then a prefix of the path. Where it is not one, all that can be seen is the mount's root itself.
+        // A container that sees the host's group names has only its own part of the tree mounted: the root of the mount
+        // is then a prefix of the path. If it is not a prefix, only the root of the mount is visible.
         var path = path
         if let root = mount?.root, root != "/" {
             path = path == root || path.hasPrefix(root + "/") ? String(path.dropFirst(root.count)) : "/"
         }
         var names = path.split(separator: "/")
-        // Outside of the process's cgroup namespace: not to be seen from here.
+        // Outside the cgroup namespace of the process, and not visible from here.
         if names.contains("..") { names = [] }
         var levels: [String] = []
         while !names.isEmpty {
@@ -28,7 +27,7 @@ struct ControlGroup {
         self.levels = levels + ["/"]
     }
 
-    /// The file of this name in each group that has it, the innermost first.
+    /// The contents of the file with this name in each group that has it, the innermost first.
     func texts(of file: String) -> [(group: String, text: String)] {
         levels.compactMap { group in
             let folder = group == "/" ? mountPoint : mountPoint + group
@@ -38,12 +37,12 @@ struct ControlGroup {
 
 }
 
-/// The control groups of this process, one for each hierarchy. Of the files in `/proc` each is read once.
+/// The control groups of this process, one for each hierarchy. Reads each file in `/proc` once.
 struct ControlGroups {
     private let files: HostFiles
     private let memberships: [Membership]
     private let mounts: [Mount]
-    /// The group of version 2's one hierarchy; nil on a host without it.
+    /// The group in the single hierarchy of version 2; nil on a host without it.
     let unified: ControlGroup?
 
     init(_ files: HostFiles) {
@@ -55,7 +54,7 @@ struct ControlGroups {
         unified = line.map { ControlGroup(path: $0.path, mount: mount, default: "/sys/fs/cgroup", files) }
     }
 
-    /// The group of version 1's hierarchy for a controller; nil if that controller has none.
+    /// The group in version 1's hierarchy for a controller; nil if the controller has no hierarchy.
     func legacy(_ controller: String) -> ControlGroup? {
         let line = memberships.first { $0.controllers.split(separator: ",").contains(Substring(controller)) }
         guard let line else { return nil }
@@ -73,7 +72,7 @@ struct ControlGroups {
         let path: String
     }
 
-    /// `/proc/self/cgroup`: `hierarchy:controllers:path` a line; the path may contain colons.
+    /// Parses `/proc/self/cgroup`: lines `hierarchy:controllers:path`; the path may contain colons.
     private static func memberships(_ files: HostFiles) -> [Membership] {
         (files.text("/proc/self/cgroup") ?? "").split(separator: "\n").compactMap { line in
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
@@ -89,11 +88,11 @@ struct ControlGroups {
         let options: Substring
     }
 
-    /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)):
+    /// Parses `/proc/self/mountinfo` (proc_pid_mountinfo(5)):
     /// `id parent dev root point options fields... - type source super`.
     ///
-    /// The mount at the usual place comes first: a second mount elsewhere belongs to something else (the host's `/sys`
-    /// shown to a container that watches the host, the root of a container below a folder).
+    /// The mount at the standard location comes first: a second mount elsewhere belongs to something else (the host's
+    /// `/sys` in a monitoring container, or the root of a container below a folder).
     private static func mounts(_ files: HostFiles) -> [Mount] {
         let all: [Mount] = (files.text("/proc/self/mountinfo") ?? "").split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -105,7 +104,7 @@ struct ControlGroups {
         return usual + all.filter { !$0.point.hasPrefix("/sys/fs/cgroup") }
     }
 
-    /// Blanks in paths are written as `\040`, and three other characters likewise.
+    /// Decodes octal escapes in paths: blanks are written as `\040`, and three other characters likewise.
     private static func unescaped(_ text: Substring) -> String {
         guard text.contains("\\") else { return String(text) }
         var bytes: [UInt8] = []

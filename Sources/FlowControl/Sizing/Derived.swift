@@ -1,11 +1,11 @@
-/// A number that is not configured, and the reason for its value.
+/// A value that is derived instead of configured, with the reason for it.
 public struct Derived<Value: Sendable & Hashable>: Sendable, Hashable {
-    /// The number.
+    /// The value.
     public let value: Value
-    /// One sentence that explains it to an operator, without a full stop.
+    /// A sentence for operators, without a full stop.
     public let reason: String
 
-    /// A number and its reason.
+    /// A value and its reason.
     public init(_ value: Value, because reason: String) {
         self.value = value
         self.reason = reason

@@ -1,15 +1,15 @@
 import Glibc
 internal import SystemSupport
 
-/// Data of the host: the texts of files under `/proc` and `/sys`, and the limit of open files. A struct of
-/// closures, so that tests give texts instead.
+/// Data of the host: the contents of files under `/proc` and `/sys`, and the limit of open files. A struct of closures,
+/// so that tests can replace them.
 public struct HostFiles: Sendable {
-    /// The text of a file; nil if there is none, or it cannot be read.
+    /// Returns the contents of a file; nil if it is missing or unreadable.
     public var text: @Sendable (_ path: String) -> String?
-    /// The number of file descriptors that this process may have open; nil if there is no bound.
+    /// The maximum number of open file descriptors of this process; nil if it is unlimited.
     public var openFiles: @Sendable () -> Int?
 
-    /// A host of these texts and numbers.
+    /// A host with these contents and limits.
     public init(
         text: @escaping @Sendable (_ path: String) -> String?,
         openFiles: @escaping @Sendable () -> Int?
@@ -18,11 +18,11 @@ public struct HostFiles: Sendable {
         self.openFiles = openFiles
     }
 
-    /// The host that this process runs on.
+    /// The host on which this process runs.
     public static let live = HostFiles(text: readText, openFiles: { Process.openFileLimit })
 }
 
-/// The first MiB of a file: longer than any of those that are read here.
+/// The first MiB of a file, longer than any file read here.
 private func readText(_ path: String) -> String? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

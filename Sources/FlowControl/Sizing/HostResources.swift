@@ -1,15 +1,15 @@
-/// The resources that this process may use, often less than those of the host: an engine that starts a thread for each
+/// The resources available to this process, often less than those of the host: an engine that starts a thread for each
 /// CPU of the host collapses under a quota of two.
 public struct HostResources: Sendable, Hashable {
-    /// CPU time per time: 1.5 is three of every four milliseconds on two CPUs. More than 0.
+    /// CPU time per time: 1.5 means three of every four milliseconds on two CPUs. More than 0.
     public let cpus: Derived<Double>
-    /// Threads that can run all the time within `cpus`: at least 1.
+    /// The number of threads that can run continuously within `cpus`: at least 1.
     public let wholeCPUs: Derived<Int>
-    /// Bytes of memory before the kernel reclaims or kills. More than 0.
+    /// The amount of memory, in bytes, beyond which the kernel reclaims or kills. More than 0.
     public let memoryBytes: Derived<UInt64>
-    /// File descriptors that may be open at once.
+    /// The maximum number of open file descriptors.
     public let openFiles: Derived<Int>
-    /// Threads that there may be: of the control group, the user or the host, whichever has fewest.
+    /// The maximum number of threads: the lowest limit of the control group, the user and the host.
     public let threads: Derived<Int>
     /// The NUMA nodes of the processors.
     public let topology: ProcessorTopology
@@ -55,8 +55,8 @@ public struct HostResources: Sendable, Hashable {
         ]
     }
 
-    /// The CPUs that `sched_getaffinity` would give, read as text: `Cpus_allowed_list:  0-1`, without those that are
-    /// offline. The kernel lists them too: a virtual machine of 4 that may grow to 128 has `0-127` there.
+    /// The CPUs of `sched_getaffinity`, from the text `Cpus_allowed_list:  0-1`, without those that are offline. The
+    /// kernel lists offline CPUs, too: a virtual machine with 4 CPUs that may grow to 128 has `0-127`.
     private static func scheduled(
         _ files: HostFiles
     ) -> (list: String, allowed: [ClosedRange<Int>], usable: [ClosedRange<Int>])? {
@@ -65,7 +65,7 @@ public struct HostResources: Sendable, Hashable {
         else { return nil }
         let online = files.text("/sys/devices/system/cpu/online").flatMap { CPUList.ranges($0) } ?? []
         let usable = CPUList.common(allowed, online)
-        // All where that is not known, or makes no sense.
+        // All of them, if the online CPUs are unknown or contradictory.
         return (list, allowed, usable.isEmpty ? allowed : usable)
     }
 
@@ -76,11 +76,11 @@ public struct HostResources: Sendable, Hashable {
         }
     }
 
-    /// The cpusets of this process, one for each hierarchy that has any.
+    /// The cpusets of this process, one for each hierarchy with cpusets.
     private static func effectiveSets(
         _ groups: ControlGroups
     ) -> [(group: String, text: String, ranges: [ClosedRange<Int>])] {
-        // The effective set of a group is contained in those above it: the innermost that there is will do.
+        // The effective set of a group is a subset of its ancestors': the innermost one suffices.
         let unified = groups.unified?.texts(of: "cpuset.cpus.effective") ?? []
         let legacy = groups.legacy("cpuset")?.texts(of: "cpuset.effective_cpus") ?? []
         return [unified, legacy].compactMap { texts in
@@ -92,7 +92,7 @@ public struct HostResources: Sendable, Hashable {
         }
     }
 
-    /// The CPUs that are online, and both the scheduler and the cpuset allow; nil if they are not known.
+    /// The CPUs that are online and allowed by both the scheduler and the cpuset; nil if they are not known.
     static func usableProcessors(_ files: HostFiles, _ groups: ControlGroups) -> [ClosedRange<Int>]? {
         guard let scheduled = scheduled(files)?.usable else { return nil }
         return effectiveSets(groups).reduce(scheduled) { usable, set in
@@ -104,7 +104,7 @@ public struct HostResources: Sendable, Hashable {
     private static func quotas(_ groups: ControlGroups) -> [Derived<Double>] {
         let unified = (groups.unified?.texts(of: "cpu.max") ?? []).compactMap { group, text in
             let words = text.split(separator: " ")
-            // The period is left out where a file was written by hand; the kernel's default is 100 ms.
+            // The period may be missing in a file written by hand; the kernel's default is 100 ms.
             let period = words.count > 1 ? UInt64(words[1]) : 100_000
             return quota(words.first.flatMap { UInt64($0) }, period, "cpu.max of \(group)")
         }
@@ -115,7 +115,7 @@ public struct HostResources: Sendable, Hashable {
         }
     }
 
-    /// "max" is not a number, and version 1 writes -1 for it.
+    /// "max" is not a number; version 1 writes -1 for no limit.
     private static func quota(_ quota: UInt64?, _ period: UInt64?, _ name: String) -> Derived<Double>? {
         guard let quota, let period, quota > 0, period > 0 else { return nil }
         let cpus = Double(quota) / Double(period)
@@ -132,7 +132,7 @@ public struct HostResources: Sendable, Hashable {
             candidates.append(Derived(total, because: "the host has \(describe(bytes: total))"))
         }
         let legacy = groups.legacy("memory")
-        // Above memory.high the kernel throttles the process: it is a limit too.
+        // Above memory.high the kernel throttles the process, so it is a limit, too.
         let limits = [
             (groups.unified, "memory.max"), (groups.unified, "memory.high"), (legacy, "memory.limit_in_bytes"),
         ]
@@ -146,7 +146,7 @@ public struct HostResources: Sendable, Hashable {
             ?? Derived(1 << 30, because: "the amount of memory is unknown: assuming 1 GiB")
     }
 
-    /// `MemTotal:       24684084 kB`
+    /// Reads `MemTotal:       24684084 kB`, in bytes.
     private static func totalMemory(_ files: HostFiles) -> UInt64? {
         let text = value(of: "MemTotal", in: files.text("/proc/meminfo"))
         guard let kilobytes = text?.split(separator: " ").first.flatMap({ UInt64($0) }) else { return nil }
@@ -154,7 +154,7 @@ public struct HostResources: Sendable, Hashable {
         return overflow || bytes == 0 ? nil : bytes
     }
 
-    /// The value that follows `name:` in a text of such lines.
+    /// The value of the line `name:` in a text.
     private static func value(of name: String, in text: String?) -> String? {
         let line = text?.split(separator: "\n").first { $0.hasPrefix(name + ":") }
         return line.map { $0.dropFirst(name.count + 1).trimmedASCII }

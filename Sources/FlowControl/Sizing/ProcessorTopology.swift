@@ -1,21 +1,21 @@
-/// The NUMA nodes of the processors that this process may use. Memory is near to the processors of its node, and far
-/// from all others.
+/// The NUMA nodes of the processors available to this process. Memory is close to the processors of its node and remote
+/// for all others.
 ///
-/// OpenVINO reads the same files and places its streams by them. They are read here to ask it for streams that fit.
+/// OpenVINO reads the same files to place its streams. They are read here to request streams that fit.
 public struct ProcessorTopology: Sendable, Hashable {
-    /// A node with processors that this process may use.
+    /// A node with processors available to this process.
     public struct Node: Sendable, Hashable {
-        /// The kernel's number.
+        /// The number of the node in the kernel.
         public let number: Int
-        /// Those of its processors that this process may use, as the kernel writes them: `0-31,64-95`.
+        /// The available processors of the node, in the kernel's format: `0-31,64-95`.
         public let processors: String
-        /// Their cores: processors that share one (SMT) count once.
+        /// The number of their cores: processors that share a core (SMT) count once.
         public let cores: Int
     }
 
-    /// The nodes where there are several; empty on one node, and where the files make no sense.
+    /// The nodes, if there are several; empty on one node, and if the files are invalid.
     public let nodes: [Node]
-    /// The reason why a machine of several nodes is treated as one; nil if it is not.
+    /// The reason why a machine with several nodes is treated as one; nil if it is not.
     public let problem: String?
 
     init(_ files: HostFiles, _ groups: ControlGroups) {
@@ -28,16 +28,16 @@ public struct ProcessorTopology: Sendable, Hashable {
         }
     }
 
-    /// The cores of the largest node; nil on one node.
+    /// The number of cores of the largest node; nil on one node.
     var largestNode: Int? { nodes.map(\.cores).max() }
 
-    /// The threads of a prediction that fit into the node where the engine happens to begin; nil on one node. A node
-    /// with less than half of the largest one's cores does not count.
+    /// The number of threads of a prediction that fit into the node where the engine begins, whichever it is; nil on
+    /// one node. Nodes with less than half of the cores of the largest one are ignored.
     var threadsOfOne: Int? {
         largestNode.flatMap { largest in nodes.map(\.cores).filter { $0 * 2 >= largest }.min() }
     }
 
-    /// A sentence, without a full stop, about what was found; nil on one node.
+    /// A sentence about the topology, without a full stop; nil on one node.
     public var summary: String? {
         if let problem { return "taken for one: \(problem)" }
         let texts = nodes.map { "node \($0.number) has \(plural($0.cores, "core")) (\($0.processors))" }
@@ -51,7 +51,7 @@ public struct ProcessorTopology: Sendable, Hashable {
     }
 
     private static let folder = "/sys/devices/system/node"
-    /// The kernel has no more.
+    /// The kernel's maximum.
     private static let mostNodes = 1024
 
     private static func nodes(_ files: HostFiles, _ groups: ControlGroups) throws(Mistake) -> [Node] {
@@ -69,7 +69,7 @@ public struct ProcessorTopology: Sendable, Hashable {
         for number in numbers.joined() {
             let path = "\(folder)/node\(number)/cpulist"
             guard let text = files.text(path) else { throw Mistake(text: "\(path) cannot be read") }
-            // Some nodes have memory alone (CXL).
+            // Some nodes have only memory (CXL).
             if text.trimmedASCII.isEmpty { continue }
             guard let all = CPUList.ranges(text) else {
                 throw Mistake(text: "\(path) is no list of processors: \"\(text.trimmedASCII.prefix(40))\"")
@@ -88,8 +88,7 @@ public struct ProcessorTopology: Sendable, Hashable {
         return nodes.count > 1 ? nodes : []
     }
 
-    /// A core counts by the first of its processors that is among these. A processor whose file makes no sense is a
-    /// core of its own.
+    /// A core is counted by the first of its processors in the set. A processor with an invalid file counts as a core.
     private static func cores(of processors: Set<Int>, _ files: HostFiles) -> Int {
         processors.count { processor in
             let text = files.text("/sys/devices/system/cpu/cpu\(processor)/topology/thread_siblings_list") ?? ""

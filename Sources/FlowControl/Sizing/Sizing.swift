@@ -1,17 +1,17 @@
-/// The limits that follow from the resources of the process, each with its reason: for `ocelli limits`, for the log at
-/// the start, and as defaults of the settings. None exceeds the documented default (`Ceilings`), but a setting may.
+/// The limits derived from the resources of the process, each with its reason: for `ocelli limits`, for the log at the
+/// start, and as defaults of the settings. They do not exceed the documented defaults (`Ceilings`), but a setting may.
 public struct Sizing: Sendable, Hashable {
-    /// The documented defaults, which are upper bounds of the derived numbers.
+    /// The documented defaults, which are the maxima of derived values.
     public struct Ceilings: Sendable, Hashable {
-        /// One request's body: 20 MiB.
+        /// The body of one request: 20 MiB.
         public var bodyBytes = 20 << 20
-        /// All bodies that are being received or wait: 256 MiB.
+        /// All bodies being received or waiting: 256 MiB.
         public var bodyBudgetBytes = 256 << 20
-        /// One picture, in pixels: 64 million.
+        /// The pixels of one picture: 64 million.
         public var pixels = 64_000_000
-        /// Requests that wait: 256.
+        /// The number of waiting requests: 256.
         public var queueCapacity = 256
-        /// Connections: 4,096.
+        /// The number of connections: 4,096.
         public var connections = 4096
 
         /// The documented defaults.
@@ -20,41 +20,41 @@ public struct Sizing: Sendable, Hashable {
 
     /// Configured values, which override derived ones.
     public struct Given: Sendable, Hashable {
-        /// Threads, parallel predictions, infer requests and slots of a model; nil if they are derived.
+        /// Threads, parallel predictions, infer requests and slots of a model; nil to derive the value.
         public var threads: Int?, streams: Int?, inferRequests: Int?, slots: Int?
         /// True if all threads work on one prediction.
         public var isForLatency = false
 
-        /// Nothing is configured.
+        /// No value is configured.
         public init() {}
     }
 
-    /// Threads that compute, all models together.
+    /// Threads for computation, for all models together.
     public let inferenceThreads: Derived<Int>
-    /// Predictions that the engine computes in parallel, each on its share of the threads.
+    /// Parallel predictions of the engine, each with its share of the threads.
     public let streams: Derived<Int>
-    /// Parallel predictions of an engine that computes each on one thread; nil if they are as many as `streams`.
+    /// Parallel predictions of an engine that computes each on a single thread; nil if equal to `streams`.
     public let streamsOfOneThread: Int?
-    /// Threads of a prediction that runs alone.
+    /// Threads of a single prediction when no other runs.
     public let loneThreads: Derived<Int>
     /// Infer requests in a model's pool.
     public let inferRequests: Derived<Int>
-    /// Requests that hold decoded inputs at once: the limiter's limit.
+    /// Requests that hold decoded inputs at the same time: the limit of the limiter.
     public let slots: Derived<Int>
     /// Requests that wait for a slot.
     public let queueCapacity: Derived<Int>
-    /// One request's body, in bytes.
+    /// The body of one request, in bytes.
     public let bodyBytes: Derived<Int>
     /// All bodies together, in bytes.
     public let bodyBudgetBytes: Derived<Int>
-    /// One picture, in pixels.
+    /// The pixels of one picture.
     public let pixels: Derived<Int>
     /// Open connections.
     public let connections: Derived<Int>
     /// Threads that accept connections, read requests and write answers.
     public let eventLoops: Derived<Int>
 
-    /// The limits for `resources`.
+    /// Derives the limits from `resources`.
     public init(_ resources: HostResources, ceilings: Ceilings = Ceilings(), given: Given = Given()) {
         let cpus = resources.wholeCPUs
         let memory = resources.memoryBytes.value
@@ -63,7 +63,7 @@ public struct Sizing: Sendable, Hashable {
         let asConfigured = "as configured"
         let topology = resources.topology
         let hasOneStream = given.streams.map { $0 == 1 } ?? given.isForLatency
-        // A number that is configured is used as it is.
+        // A configured number is used unchanged.
         let isFree = given.threads == nil && given.streams == nil && !hasOneStream
         let placement = isFree ? StreamPlacement(topology, threads: cpus.value) : nil
         let oneNode = topology.threadsOfOne.flatMap { cores in
@@ -99,8 +99,8 @@ public struct Sizing: Sendable, Hashable {
             bodyBudgetBytes.value / 2, at: ceilings.bodyBytes, atLeast: 1 << 19, in: { Self.text(bytes: $0) },
             because: "half of the budget of all bodies")
 
-        // A picture of a usual size is a few hundred KiB. More requests may wait than the budget has room for: then
-        // sockets are not read, and nothing is lost but time.
+        // A typical picture has a few hundred KiB. More requests may wait than fit into the budget: then their sockets
+        // are not read, which costs only time.
         queueCapacity = Self.capped(
             bodyBudgetBytes.value / (256 << 10), at: ceilings.queueCapacity, atLeast: slots.value, in: { "\($0)" },
             because: "what the budget of all bodies holds at 256 KiB each")
@@ -114,7 +114,7 @@ public struct Sizing: Sendable, Hashable {
         eventLoops = Self.eventLoops(processors: cpus.value)
     }
 
-    /// The limits for this process.
+    /// Derives the limits for this process.
     public init() {
         self.init(HostResources())
     }
@@ -152,7 +152,7 @@ public struct Sizing: Sendable, Hashable {
                 + "several wait for far memory")
     }
 
-    /// The slots of a model by its number of infer requests.
+    /// The slots of a model, from its number of infer requests.
     public static func slots(requests: Int) -> Derived<Int> {
         let more = max(1, (requests + 1) / 2)
         return Derived(
@@ -161,9 +161,9 @@ public struct Sizing: Sendable, Hashable {
     }
 
     private static func connections(_ resources: HostResources, _ memoryText: String, ceiling: Int) -> Derived<Int> {
-        // Beside connections there are models, caches, the engine's files: they get a quarter of the descriptors.
+        // A quarter of the descriptors is reserved for models, caches and the engine's files.
         let byFiles = resources.openFiles.value / 4 * 3
-        // A connection whose header block is full holds 16 KiB, and as much again in the kernel.
+        // A connection with a full header block takes 16 KiB, and as much again in the kernel.
         let byMemory = Int(clamping: resources.memoryBytes.value / 16 / (32 << 10))
         return byFiles < byMemory
             ? capped(
@@ -175,12 +175,12 @@ public struct Sizing: Sendable, Hashable {
     }
 
     private static func eventLoops(processors: Int) -> Derived<Int> {
-        // A loop takes about 0.1 ms for a picture of 105 KB, and decoder and engine several milliseconds.
+        // A loop takes about 0.1 ms for a picture of 105 KB; decoder and engine take several milliseconds.
         let each = 16
         return Derived(min(max(1, processors / each), 16), because: "one for every \(each) processors, from 1 to 16")
     }
 
-    /// The derived value between its bounds, and which of the three it is.
+    /// Clamps a derived value to its bounds; the reason tells which of the three applies.
     private static func capped(
         _ derived: Int, at ceiling: Int, atLeast floor: Int, in text: (Int) -> String, because reason: String
     ) -> Derived<Int> {

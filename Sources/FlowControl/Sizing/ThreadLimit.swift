@@ -1,8 +1,7 @@
-/// The number of threads (tasks, as the kernel counts them) that this process may have, and the number that count
-/// against it.
+/// The maximum number of threads (tasks in the kernel's terms) of this process, and the number in use.
 extension HostResources {
-    /// The lowest of the control groups' `pids.max` (systemd's `TasksMax`), the user's limit of processes and the
-    /// host's own limits.
+    /// The lowest of the control groups' `pids.max` (systemd's `TasksMax`), the user's limit on processes and the
+    /// host's limits.
     static func threads(_ files: HostFiles, _ groups: ControlGroups) -> Derived<Int> {
         var candidates: [Derived<Int>] = []
         for path in ["kernel/threads-max", "kernel/pid_max"] {
@@ -24,7 +23,8 @@ extension HostResources {
             ?? Derived(32_768, because: "the limit of threads is unknown: assuming 32768")
     }
 
-    /// `Max processes             95863                95863                processes`; root is not bound by it.
+    /// Reads `Max processes             95863                95863                processes`; the limit does not apply
+    /// to root.
     private static func processes(_ files: HostFiles) -> Int? {
         let status = files.text("/proc/self/status") ?? ""
         let user = status.split(separator: "\n").first { $0.hasPrefix("Uid:") }?.split(whereSeparator: \.isWhitespace)
@@ -36,7 +36,7 @@ extension HostResources {
         return words.count > 2 ? Int(words[2]).flatMap { $0 > 0 ? $0 : nil } : nil
     }
 
-    /// The message when a thread or a process could not be started (EAGAIN): the limit, and what to do.
+    /// The message for a failure to start a thread or a process (EAGAIN): the limit, and a remedy.
     public static func threadsUsedUp(_ files: HostFiles = .live) -> String {
         let limit = threads(files, ControlGroups(files))
         return

@@ -1,40 +1,40 @@
-/// The time that clients have had, in virtual time: start-time fair queueing (Goyal, Vin, Cheng, 1996).
+/// The shares of clients in virtual time: start-time fair queueing (Goyal, Vin, Cheng, 1996).
 ///
-/// The client whose next request starts first in virtual time is served next. A request moves its client's start by
-/// what it is expected to cost; when its slot comes back, by the difference to the time for which it was held. So
-/// clients share time, however many requests or connections they have, and one that was idle is neither paid nor
-/// punished for it.
+/// The client whose next request starts first in virtual time is served next. A request advances its client's start by
+/// its expected cost; when its slot is released, the start is corrected by the difference to the time for which it was
+/// held. So clients share time, regardless of their number of requests or connections, and an idle client is neither
+/// credited nor penalized.
 ///
-/// Clients are numbers below ``count``, to which their names are hashed: memory is bounded whatever addresses clients
-/// make up, and the few that share a number share its time (stochastic fairness queueing, McKenney, 1990).
+/// Clients are numbers below ``count``, to which their names are hashed: memory is bounded for any number of addresses,
+/// and the few clients with the same number share its time (stochastic fairness queueing, McKenney, 1990).
 package struct ClientShares: Sendable {
-    /// Numbers that clients may have: 0 up to, and without, this one.
+    /// The number of client numbers: 0 up to, but not including, this one.
     package static let count = 1024
 
     private struct Client: Sendable {
-        /// The time when its next request starts, in nanoseconds of virtual time.
+        /// The virtual time at which its next request starts, in nanoseconds.
         var start: Int64 = 0
-        /// Requests that wait or hold a slot.
+        /// The number of requests that wait or hold a slot.
         var requests = 0
     }
 
-    /// Grows with the greatest number in use.
+    /// Grows to the greatest number in use.
     private var clients: [Client] = []
-    /// The latest start of a request that was served.
+    /// The latest start of any request that was served.
     private var now: Int64 = 0
 
     package init() {}
 
-    /// The time when the client's next request starts.
+    /// The virtual time at which the client's next request starts.
     package func start(of client: Int) -> Int64 { client < clients.count ? clients[client].start : now }
 
-    /// The most nanoseconds that a client whose requests found slots free may be ahead of the others when there is a
-    /// queue: about as much as requests under way account for, so that one whose last waiter has just been served loses
+    /// The maximum time, in nanoseconds, by which a client without waiters may be ahead of the others when a queue
+    /// begins: about the cost of its requests in flight, so that a client whose last waiter was just served loses
     /// nothing.
     private static let mostSaved: Int64 = 200_000_000
 
-    /// A request of the client comes. A client has no claim to time that it did not ask for: one without requests
-    /// begins now, one whose requests all have slots a little before.
+    /// A request of the client arrives. Unused time is not credited: a client without requests starts now, one without
+    /// waiters at most `mostSaved` before.
     package mutating func begin(_ client: Int, hasWaiters: Bool) {
         if client >= clients.count {
             clients.append(contentsOf: repeatElement(Client(), count: client + 1 - clients.count))
@@ -44,32 +44,32 @@ package struct ClientShares: Sendable {
         clients[client].requests += 1
     }
 
-    /// A request of the client is given a slot.
+    /// A request of the client gets a slot.
     package mutating func serve(_ client: Int, cost: UInt64) {
         guard client < clients.count else { return }
         now = max(now, clients[client].start)
         clients[client].start &+= Self.clamped(cost)
     }
 
-    /// A slot comes back that was expected to be held for `cost` nanoseconds, and was for `spent`.
+    /// A slot is released that was expected to be held for `cost` nanoseconds, and was held for `spent`.
     package mutating func correct(_ client: Int, cost: UInt64, spent: UInt64) {
         guard client < clients.count else { return }
         clients[client].start &+= Self.clamped(spent) &- Self.clamped(cost)
     }
 
-    /// The client had work done for so many nanoseconds without a request here.
+    /// Work took `spent` nanoseconds for the client without a request here.
     package mutating func charge(_ client: Int, _ spent: UInt64) {
         begin(client, hasWaiters: true)
         clients[client].start &+= Self.clamped(spent)
         end(client)
     }
 
-    /// A request of the client is over: its slot has come back, or it left without one.
+    /// A request of the client ends: its slot is released, or it left without one.
     package mutating func end(_ client: Int) {
         guard client < clients.count else { return }
         clients[client].requests -= 1
     }
 
-    /// An hour at most: sums of a thousand years do not overflow.
+    /// At most an hour, so that sums over a thousand years do not overflow.
     private static func clamped(_ nanoseconds: UInt64) -> Int64 { Int64(min(nanoseconds, 3_600_000_000_000)) }
 }

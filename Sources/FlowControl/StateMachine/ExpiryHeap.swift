@@ -1,11 +1,11 @@
 package import SystemSupport
 
-/// The waiters by the instant at which they must leave: a binary heap, with lazy deletion.
+/// The waiters by their expiry: a binary heap with lazy deletion.
 ///
-/// Waiters that got a slot or were cancelled stay behind as stale entries, which are dropped when they come to the top,
-/// or all at once when they are more than half. So leaving costs nothing here, and needs no index from a waiter back
-/// into the heap. Coming costs O(log n) at worst, and O(1) where later comers expire later, which is so unless their
-/// own deadlines say otherwise; a sweep of n entries is paid for by the n/2 that left before it.
+/// Entries of waiters that got a slot or were cancelled become stale. They are dropped when they reach the top, or all
+/// together when they are more than half. So removal costs nothing here, and waiters need no index into the heap.
+/// Insertion costs O(log n) at worst, and O(1) if later waiters expire later, which holds unless their own deadlines
+/// differ; a sweep of n entries is amortized over the n/2 that left before it.
 package struct ExpiryHeap: Sendable {
     package struct Entry: Sendable {
         package let at: MonotonicInstant
@@ -21,7 +21,7 @@ package struct ExpiryHeap: Sendable {
 
     package init() {}
 
-    /// Entries held, stale ones too.
+    /// The number of entries, including stale ones.
     package var count: Int { entries.count }
 
     /// The earliest entry, which may be stale.
@@ -38,7 +38,7 @@ package struct ExpiryHeap: Sendable {
         siftDown(from: 0)
     }
 
-    /// Drops the stale entries if they are more than half of all, given how many live ones there are.
+    /// Drops the stale entries if they are more than half of all, given the number of live ones.
     package mutating func sweep(live: Int, isLive: (WaiterTicket) -> Bool) {
         guard entries.count > 2 * live + 32 else { return }
         entries.removeAll { !isLive($0.ticket) }

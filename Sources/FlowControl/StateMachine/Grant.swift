@@ -1,10 +1,10 @@
 package import SystemSupport
 
-/// A slot given: what `Slot` must remember to release it.
+/// The data that a `Slot` needs to release itself.
 package struct Grant: Sendable, Hashable {
     /// The time when the slot was taken.
     package let since: MonotonicInstant
-    /// The time for which the request had waited for it.
+    /// The time for which the request waited for it.
     package let waitedNanoseconds: UInt64
     /// The client that holds it, and its work.
     package let claim: Claim
@@ -19,5 +19,4 @@ package struct Grant: Sendable, Hashable {
     }
 }
 
-/// The outcome of a wait.
 package typealias WaitOutcome = Result<Grant, AdmissionError>

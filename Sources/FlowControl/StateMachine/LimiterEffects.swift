@@ -1,19 +1,19 @@
 package import SystemSupport
 
-/// The effects that the shell carries out after an event, once it has released the lock.
+/// The actions for the caller after an event, once it has released the lock.
 package struct LimiterEffects<Waiter> {
-    /// Waiters whose wait has ended, in the order in which it ended.
+    /// Waiters to resume, in the order in which their waits ended.
     package var resume: [(waiter: Waiter, outcome: WaitOutcome)] = []
-    /// Wake the state machine at an instant, instead of at the one asked for before.
+    /// Set this timer instead of the previous one.
     package var timer: TimerRequest?
-    /// The drain is complete: nothing is in flight or waiting, and nothing will be.
+    /// The drain is complete: no request is in flight or waiting, and no other will be accepted.
     package var drained = false
 
     package init() {}
 }
 
-/// A wish to be called back with `timerFired(epoch:)`. A later wish replaces it: the state machine ignores the epochs
-/// before the last, so that a timer which could not be stopped in time does no harm.
+/// A request to be called back with `timerFired(epoch:)`. A later request replaces it: the state machine ignores
+/// earlier epochs, so a timer that was not stopped in time does no harm.
 package struct TimerRequest: Sendable, Hashable {
     package let at: MonotonicInstant
     package let epoch: UInt64

@@ -1,7 +1,7 @@
 package import SystemSupport
 
 extension LimiterStateMachine {
-    /// The invariant that this state violates, or nil. To be called after an event, with its instant. For tests: O(n).
+    /// The invariant that this state violates, or nil. Call it after an event, with its instant. For tests: O(n).
     package func invariantViolation(at now: MonotonicInstant) -> String? {
         guard inFlight >= 0 else { return "\(inFlight) in flight" }
         if inFlight < configuration.limit {

@@ -1,9 +1,9 @@
 package import SystemSupport
 
-/// The decisions of `InFlightLimiter`, without waiting, locks or a clock: each event has the current time, and
+/// The decisions of `InFlightLimiter`, without waiting, locks or a clock: each event takes the current time, and
 /// returns the actions.
 ///
-/// The states follow from three numbers and a phase; each event moves along these edges only:
+/// The states follow from three numbers and a phase. Events move only along these edges:
 ///
 ///                arrive                  arrive                   arrive (policy allows)
 ///     ┌──────┐ ─────────▶ ┌─────────┐ ─────────▶ ┌──────────┐ ─────────▶ ┌──────────┐ ──┐ arrive
@@ -18,16 +18,16 @@ package import SystemSupport
 ///     └─────────┘                                          │ the rest continues as before     │
 ///                                                          └────────────────────────────────┘
 ///
-/// The invariants, which hold after every event (`invariantViolation` checks them):
-/// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the client's
-///   whose turn it is (``ClientShares``), and of its waiters to the oldest (while more come than are done and the
-///   oldest is late, to the oldest that is not: see ``OverloadDetector``);
-/// - long requests (``Claim/isLong``) hold at most two thirds of the slots: there is soon a slot for those who are done
-///   quickly;
-/// - a slot is given only while fewer than `limit` are out (a lowered limit takes none back);
-/// - no more wait than the queue's capacity, in order of arrival, and none past its expiry;
-/// - the timer is set for the earliest expiry or before it;
-/// - the counters add up.
+/// The invariants after every event (`invariantViolation` checks them):
+/// - A request waits only while no slot is free: the same event gives a free slot to a waiter of the client with the
+///   next turn (``ClientShares``), usually to its oldest one (if more requests arrive than complete and the oldest is
+///   late, to the oldest that is not: see ``OverloadDetector``).
+/// - Long requests (``Claim/isLong``) hold at most two thirds of the slots, so that short requests soon get one.
+/// - A slot is given only while fewer than `limit` are in use (a lowered limit revokes none).
+/// - The number of waiters does not exceed the queue's capacity; they are in order of arrival, and none is past its
+///   expiry.
+/// - The timer is set for the earliest expiry, or earlier.
+/// - The counters are consistent.
 package struct LimiterStateMachine<Waiter> {
     enum Phase {
         case accepting
@@ -35,11 +35,12 @@ package struct LimiterStateMachine<Waiter> {
         case drained
     }
 
-    // First what each request changes, side by side: another processor has to fetch each line of it.
+    // The fields that every request changes come first, next to each other, because another processor must fetch each
+    // cache line.
     package private(set) var inFlight = 0
-    /// Of those, the long ones.
+    /// The number of long requests in flight.
     package private(set) var longInFlight = 0
-    /// The time when a slot was last taken or given back: every slot that is out has been so for at least as long.
+    /// The time of the last acquisition or release of a slot: every slot in use was taken at that time or before.
     private var lastChange = MonotonicInstant(nanoseconds: 0)
     private var service: ServiceTimeEstimate
     private var shares = ClientShares()
@@ -52,9 +53,9 @@ package struct LimiterStateMachine<Waiter> {
     var expiries = ExpiryHeap()
     var armed: TimerRequest?
     private var timerEpoch: UInt64 = 0
-    /// Slots given since one of those set aside got one.
+    /// The number of slots given since a waiter that was set aside got one.
     private var passedOver = 0
-    /// One slot in so many goes to a waiter that was set aside, while others have turns.
+    /// While others have turns, one slot in this many goes to a waiter that was set aside.
     private static var slotsPerAside: Int { 8 }
 
     package init(configuration: LimiterConfiguration) {
@@ -65,17 +66,17 @@ package struct LimiterStateMachine<Waiter> {
 
     package var waiting: Int { queue.count }
     package var isDraining: Bool { phase != .accepting }
-    /// True if a request that comes now gets a slot, a long one too.
+    /// True if a request that arrives now gets a slot, even a long one.
     package var isOpen: Bool { phase == .accepting && inFlight < configuration.limit && longInFlight < mostLong }
     package var isDrained: Bool { phase == .drained }
-    /// The most slots that long requests hold.
+    /// The maximum number of slots held by long requests.
     var mostLong: Int { max(1, configuration.limit * 2 / 3) }
-    /// True if the queue is now bounded by time and not by its capacity.
+    /// True if the queue is bounded by time instead of capacity.
     package var isOverloaded: Bool { overload.isOverloaded }
 
     // MARK: Events
 
-    /// A request asks for a slot.
+    /// A request arrives.
     package mutating func arrive(
         at now: MonotonicInstant, deadline: MonotonicInstant?, claim: Claim = .usual
     ) -> (Arrival, LimiterEffects<Waiter>) {
@@ -98,14 +99,14 @@ package struct LimiterStateMachine<Waiter> {
         }
     }
 
-    /// A request whose task is cancelled already asks for a slot: it only counts.
+    /// A request of a cancelled task arrives: it is only counted.
     package mutating func arriveCancelled() {
         counters.arrived &+= 1
         counters.leftCancelled &+= 1
     }
 
-    /// A request comes whose body is not here yet. Where `arrive` would refuse it, it is refused and counted now; else
-    /// it will arrive later, and nothing is counted.
+    /// The head of a request arrives. If `arrive` would refuse the request, it is refused and counted now; otherwise
+    /// nothing is counted until it arrives.
     package mutating func announce(
         at now: MonotonicInstant, deadline: MonotonicInstant?, claim: Claim = .usual
     ) -> (AdmissionError?, LimiterEffects<Waiter>) {
@@ -116,7 +117,7 @@ package struct LimiterStateMachine<Waiter> {
         return (refuse(error, at: now, &effects), effects)
     }
 
-    /// A free slot, or nil: never waits, and a refusal is not counted.
+    /// Takes a free slot, or returns nil: never waits, and a refusal is not counted.
     package mutating func tryArrive(at now: MonotonicInstant) -> Grant? {
         guard phase == .accepting, inFlight < configuration.limit else { return nil }
         counters.arrived &+= 1
@@ -125,14 +126,14 @@ package struct LimiterStateMachine<Waiter> {
         return takeSlot(at: now, waited: 0, .usual)
     }
 
-    /// The task behind a ticket goes to sleep, to be resumed through `waiter`. An outcome: it must not, its wait is
-    /// over.
+    /// The task of a ticket is about to suspend, to be resumed through `waiter`. If this returns an outcome, the wait
+    /// is over and the task must not suspend.
     package mutating func suspend(_ ticket: WaiterTicket, as waiter: Waiter) -> WaitOutcome? {
         queue.attach(waiter, to: ticket)
     }
 
-    /// The task behind a ticket was cancelled. Nothing happens where its wait is over already: a slot that was given is
-    /// then the task's to give back.
+    /// The task of a ticket was cancelled. No effect if its wait is over already: if it got a slot, the task must
+    /// release it.
     package mutating func cancel(_ ticket: WaiterTicket, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = LimiterEffects<Waiter>()
         guard queue.contains(ticket) else { return effects }
@@ -142,7 +143,7 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// A slot comes back.
+    /// A slot is released.
     package mutating func finish(_ grant: Grant, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = expireDue(at: now)
         guard inFlight > 0 else {
@@ -166,13 +167,13 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// A client had work done without a slot: its next turn comes so much later.
+    /// A client had work done without a slot: its next turn comes later by that time.
     package mutating func charge(_ claim: Claim, nanoseconds: UInt64) {
         shares.charge(claim.client, nanoseconds)
         queue.move(claim.client, to: shares.start(of: claim.client))
     }
 
-    /// The timer of this epoch went off, perhaps too early.
+    /// The timer of this epoch fired, perhaps too early.
     package mutating func timerFired(epoch: UInt64, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         guard epoch == timerEpoch else { return LimiterEffects() }
         armed = nil
@@ -181,9 +182,9 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// Other bounds. More slots go to waiters at once; slots over a lower limit are not taken back but not given again.
-    /// Waiters over a smaller capacity are displaced: the oldest under `drop_oldest`, else the newest. A new longest
-    /// wait is for those who come from now on.
+    /// The limits change. Additional slots go to waiters at once; slots over a lower limit are not revoked, but not
+    /// given again. Waiters over a smaller capacity are displaced: the oldest under `drop_oldest`, else the newest. A
+    /// new maximum wait applies to later requests.
     package mutating func resize(
         to configuration: LimiterConfiguration, at now: MonotonicInstant
     ) -> LimiterEffects<Waiter> {
@@ -201,7 +202,7 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// From now on arrivals are refused. Waiters get their slot, unless they are refused too.
+    /// New requests are refused from now on. Waiters still get slots, unless they are refused, too.
     package mutating func beginDraining(
         refusingWaiters: Bool, at now: MonotonicInstant
     ) -> LimiterEffects<Waiter> {
@@ -212,14 +213,14 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    // MARK: Looks
+    // MARK: Queries
 
-    /// The predicted wait of a request that came now.
+    /// The predicted wait of a request that arrives now.
     package func predictedWait(at now: MonotonicInstant) -> Duration {
         .nanoseconds(clamping: predictedWaitNanoseconds(ahead: queue.count, at: now))
     }
 
-    /// The time for which a slot is held, smoothed; nil before the first came back.
+    /// The smoothed time for which a slot is held; nil until a slot was released.
     package var serviceTime: Duration? {
         service.isMeasured ? .nanoseconds(clamping: Self.clamped(service.nanoseconds)) : nil
     }
@@ -235,7 +236,7 @@ package struct LimiterStateMachine<Waiter> {
     private func decide(at now: MonotonicInstant, deadline: MonotonicInstant?, _ claim: Claim) -> Decision {
         guard phase == .accepting else { return .refuse(.draining) }
         if let deadline, deadline <= now { return .refuse(.deadlineExceeded) }
-        // A free slot is given whatever the prediction says: else a wrong prediction would never be put right.
+        // Grant a free slot even if the prediction says late; otherwise a wrong estimate is never corrected.
         if inFlight < configuration.limit, !claim.isLong || longInFlight < mostLong { return .admit }
 
         let capacity = configuration.effectiveCapacity
@@ -256,22 +257,21 @@ package struct LimiterStateMachine<Waiter> {
         return .enqueue(displacing: displaced)
     }
 
-    /// The waiter that leaves a full queue for a new request of a client: under `drop_oldest` the oldest; else the
-    /// newest of the client with the most waiters, if that is more than the new one's has: one client does not fill the
-    /// queue for the others.
+    /// The waiter that leaves a full queue for a new request of `client`: under `drop_oldest` the oldest; otherwise the
+    /// newest of the client with the most waiters, if it still has more than `client` then: no client fills the queue
+    /// for the others.
     private func displaceable(by client: Int) -> WaiterTicket? {
         if configuration.policy == .dropOldest { return queue.oldest }
         let own = queue.waiting(of: client)
-        // It may be the only one in the queue: the most usual reason for a full one.
+        // A single client in the queue is the most common reason for a full one.
         guard queue.clients > 1 || own == 0, let longest = queue.longestList, longest.count > own + 1 else {
             return nil
         }
         return queue.newest(of: longest.turn)
     }
 
-    /// The slots that are given before that of a client's next request: to those of its own that wait, and to as many
-    /// of each other client's, in the order of their turns; and those that are given meanwhile to waiters that were set
-    /// aside.
+    /// The number of slots given before that of a client's next request: one to each of its own waiters, to as many of
+    /// each other client, in turn, and those given meanwhile to waiters that were set aside.
     private func turnsBefore(_ client: Int) -> Int {
         let own = queue.waiting(of: client)
         let clients = queue.clients + (own == 0 ? 1 : 0)
@@ -279,14 +279,14 @@ package struct LimiterStateMachine<Waiter> {
         return withTurns + min(queue.aside, withTurns / (Self.slotsPerAside - 1))
     }
 
-    /// The time until the slot comes free for which `ahead` others wait.
+    /// The time until a slot becomes free for a request with `ahead` others before it.
     ///
-    /// With `limit` slots, each held for a mean of s, one comes back every s/limit, and the request needs `ahead + 1`
-    /// of them (and those above a lowered limit). The first of them is due s/limit after the last change. Where it is
-    /// overdue, it may come at any moment; but once none has come for longer than s, every slot that is out has been
-    /// held for too long, and is expected to be held for about as long again as it is overdue. So a hung engine shows
-    /// as a growing wait, and not as the cheerful one of its last good minute; a hiccup is not taken for the new
-    /// normal. With nothing measured and nothing expected, nothing is predicted, and no request refused for it.
+    /// With `limit` slots, each held for a mean time s, one is released every s/limit, and the request needs
+    /// `ahead + 1` of them (and those above a lowered limit). The first is due s/limit after the last change. If it is
+    /// overdue, it may come at any moment; but once none was released for longer than s, every slot in use is overdue,
+    /// and is expected to be held for about as long again as it is overdue. The predicted wait then grows while the
+    /// engine hangs, instead of staying at the last measured value, and a short stall does not become the new mean.
+    /// Without a measured or expected time, no wait is predicted, and no request is refused for it.
     private func predictedWaitNanoseconds(ahead: Int, at now: MonotonicInstant) -> UInt64 {
         guard inFlight >= configuration.limit, service.nanoseconds > 0 else { return 0 }
         let slots = Double(configuration.limit)
@@ -297,13 +297,13 @@ package struct LimiterStateMachine<Waiter> {
         return Self.clamped(wait)
     }
 
-    /// The mean time between two slots that come back while all are taken, in nanoseconds.
+    /// The mean time between two releases while all slots are taken, in nanoseconds.
     private var interval: Double { service.nanoseconds / Double(configuration.limit) }
 
-    /// The longest predicted wait with which a request is admitted while overloaded, in nanoseconds.
+    /// The maximum predicted wait of requests admitted while overloaded, in nanoseconds.
     private var longestWait: Double { overload.longestWait(service: service.nanoseconds, interval: interval) }
 
-    /// Nanoseconds between 0 and an hour: longer is as good as never, and sums of two cannot overflow.
+    /// Nanoseconds clamped to an hour: longer is equivalent to never, and the sum of two cannot overflow.
     private static func clamped(_ nanoseconds: Double) -> UInt64 {
         UInt64(min(max(nanoseconds, 0), 3_600_000_000_000))
     }
@@ -348,7 +348,7 @@ package struct LimiterStateMachine<Waiter> {
         }
     }
 
-    /// The waiter that gets the slot that is free.
+    /// The waiter that gets the free slot.
     private mutating func next(at now: MonotonicInstant) -> WaiterTicket? {
         let allowsLong = longInFlight < mostLong
         let turn = queue.next(allowingLong: allowsLong)
@@ -364,8 +364,8 @@ package struct LimiterStateMachine<Waiter> {
             return oldest
         }
         let timeToWait = overload.timeToWait(service: service.nanoseconds)
-        // Of all, where its client's turn is as early: clients that send one request each share the time as those of
-        // one client do.
+        // The oldest of all that is in time, if its client's turn is as early: then clients with one request each share
+        // time like the requests of one client.
         if let young = queue.oldest(since: now.advanced(by: .zero - timeToWait)) ?? queue.newest,
             let other = queue.turn(of: young), other.start <= turn.start,
             allowsLong || !queue.arrival(of: young).claim.isLong
@@ -375,7 +375,7 @@ package struct LimiterStateMachine<Waiter> {
         return queue.newest(of: turn)
     }
 
-    /// Tells the detector of overload what a request that comes now finds.
+    /// Reports the queue that an arriving request finds to the overload detector.
     private mutating func showQueue(at now: MonotonicInstant) {
         let withTurns = queue.count - queue.aside, capacity = configuration.effectiveCapacity
         overload.foundQueue(
@@ -383,7 +383,7 @@ package struct LimiterStateMachine<Waiter> {
             isNearlyFull: withTurns >= capacity - capacity / 5, at: now)
     }
 
-    /// Refuses an arrival. A refusal because the queue is full may be the sign of overload.
+    /// Refuses an arrival. A refusal for a full queue may indicate overload.
     private mutating func refuse(
         _ error: AdmissionError, at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>
     ) -> AdmissionError {
@@ -395,8 +395,8 @@ package struct LimiterStateMachine<Waiter> {
         return .overloaded(predictedWait: wait, retryAfter: overload.retryAfter())
     }
 
-    /// Overload begins: of those who wait, the youngest whose answers are predicted within the target keep their turns.
-    /// The others were accepted and are answered too, but no longer keep the others from being answered in time.
+    /// Overload begins: the youngest waiters whose answers are predicted within the target keep their turns. The others
+    /// were accepted and are answered, too, but no longer make them late.
     private mutating func setAsideLate(at now: MonotonicInstant) {
         guard configuration.policy == .defer else { return }
         while let oldest = queue.oldest,
@@ -406,8 +406,8 @@ package struct LimiterStateMachine<Waiter> {
         }
     }
 
-    /// Waiters whose time is up leave. Before any other decision, so that none is given a slot, keeps a place from an
-    /// arrival, or has its fate hang on how punctual a timer is.
+    /// Removes waiters whose time is up. This precedes every other decision, so that none of them gets a slot or keeps
+    /// a place from an arrival, and the result does not depend on the punctuality of a timer.
     private mutating func expireDue(at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = LimiterEffects<Waiter>()
         while let first = expiries.first, first.at <= now {
@@ -438,9 +438,9 @@ package struct LimiterStateMachine<Waiter> {
         effects.resume.append((waiter, outcome))
     }
 
-    /// Asks for a timer if the earliest expiry comes before the one asked for. A timer that is set too early is left
-    /// alone and asks again when it goes off: as waiters mostly leave for a slot, and later comers expire later, that
-    /// is one timer per longest wait, not one per request.
+    /// Requests a timer if the earliest expiry is before the pending one. A timer that is too early is kept and renewed
+    /// when it fires: since most waiters leave for a slot, and later ones expire later, that is one timer for each
+    /// maximum wait, not one for each request.
     private mutating func arm(_ effects: inout LimiterEffects<Waiter>) {
         while let first = expiries.first, !queue.contains(first.ticket) { expiries.removeFirst() }
         guard let next = expiries.first?.at, armed.map({ next < $0.at }) ?? true else { return }

@@ -1,26 +1,26 @@
 internal import Glibc
 package import SystemSupport
 
-/// Tells load from overload: how many requests came and how many were done lately, as counts that fade.
+/// Distinguishes load from overload: counts recent arrivals and completions, with exponential decay.
 ///
-/// Each event adds 1; a count falls to 1/e of itself in ``window``. In a closed loop (a bulk job with 200 connections)
-/// each request follows an answer, so the two counts agree however long the queue is. Under overload more come than are
-/// done, and continue doing so. The length of the queue alone cannot tell the two apart.
+/// Each event adds 1; a count decays to 1/e in ``window``. In a closed loop (a bulk job with 200 connections) each
+/// request follows an answer, so the two counts agree for any length of the queue. Under overload, arrivals keep
+/// exceeding completions. The length of the queue is not sufficient to distinguish the two.
 package struct LoadMeter: Sendable {
-    /// Requests that came: those that were refused too, for they are load as well.
+    /// Arrivals, including requests that were refused, which are load as well.
     package private(set) var arrivals = 0.0
-    /// Slots that came back.
+    /// Releases of slots.
     package private(set) var completions = 0.0
-    /// Waiters whose client left, or whose time was up, after more than the target.
+    /// Waiters that left after more than the target: the client disconnected, or their time was up.
     package private(set) var departures = 0.0
     private var countedAt = MonotonicInstant(nanoseconds: 0)
     private let shortestWindow: Double
     private var window: Double
 
-    /// In the time of this many completions, the noise of single requests is small beside the counts.
+    /// Within the time of this many completions, the noise of single requests is small relative to the counts.
     private static let completionsInWindow = 8.0
 
-    /// - Parameter window: the shortest window in nanoseconds; it is longer where completions are rare.
+    /// - Parameter window: the minimum window in nanoseconds; it grows if completions are rare.
     package init(window: Double) {
         shortestWindow = window
         self.window = window
@@ -31,8 +31,8 @@ package struct LoadMeter: Sendable {
         arrivals += 1
     }
 
-    /// A slot came back.
-    /// - Parameter interval: the mean time between two of them while all are taken, in nanoseconds.
+    /// A slot was released.
+    /// - Parameter interval: the mean time between two releases while all slots are taken, in nanoseconds.
     package mutating func completed(at now: MonotonicInstant, interval: Double) {
         fade(to: now)
         completions += 1
@@ -44,25 +44,25 @@ package struct LoadMeter: Sendable {
         departures += 1
     }
 
-    /// True if clearly more requests come than are done: more than `part` of those that are done.
+    /// True if arrivals clearly exceed completions: by more than the fraction `part`.
     package func isGrowing(by part: Double = 0.05, at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return arrivals * left > completions * left * (1 + part) + 2
     }
 
-    /// True if no more requests come than are done.
+    /// True if arrivals do not exceed completions.
     package func isSettled(at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return arrivals * left <= completions * left * 1.02 + 1
     }
 
-    /// True if many of those who come leave again before they get a slot.
+    /// True if many arrivals leave again before they get a slot.
     package func losesPatience(at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return departures * left > max(3, arrivals * left / 30)
     }
 
-    /// The number of requests that come for each that is done; 1 where that is not known.
+    /// The ratio of arrivals to completions, at least 1.
     package var pressure: Double {
         completions > 0.5 ? max(arrivals / completions, 1) : max(arrivals, 1)
     }

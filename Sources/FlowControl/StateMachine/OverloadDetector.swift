@@ -1,5 +1,5 @@
 package import SystemSupport
-/// Decides when the queue is bounded by its capacity and when by time.
+/// Decides whether the queue is bounded by its capacity or by time.
 ///
 ///            the queue is nearly full after more than a second of growth,
 ///            or requests are refused for 250 ms because it is full,
@@ -11,49 +11,50 @@ package import SystemSupport
 ///                  or nobody has held a slot for 100 ms
 ///
 /// Normal: the queue is bounded by its capacity, first come, first served; a closed loop of 200 clients is never
-/// refused. While more arrive than are answered and the oldest waiter is late already, the oldest goes first that can
-/// still be answered in time. Overloaded: a request is admitted only if its answer is predicted within the target. All
-/// waiters are then answered in time, and the others are refused at once. Those who wait when overload begins are
-/// answered too, in between.
+/// refused. If more requests arrive than are answered and the oldest waiter is late already, the oldest that can still
+/// be answered in time goes first. Overloaded: a request is admitted only if its answer is predicted within the target.
+/// All waiters are then answered in time, and other requests are refused at once. Requests that were waiting when
+/// overload began are answered in between.
 package struct OverloadDetector: Sendable {
-    /// The time that a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
+    /// The maximum time of wait and service together while overloaded, in nanoseconds; 0: never overloaded.
     package let target: UInt64
     package private(set) var isOverloaded = false
-    /// Since when nobody holds a slot.
+    /// The time since which no slot is in use.
     private var idleSince: MonotonicInstant?
     private var meter = LoadMeter(window: 5e8)
-    /// The same over a shorter time, so that it recovers quickly from a burst.
+    /// Measures over a shorter time, to recover quickly from a burst.
     private var recent = LoadMeter(window: 1.5e8)
-    /// The same over a longer time: finds a load that is only a little too high, which the noise of single requests
-    /// hides over a shorter one.
+    /// Measures over a longer time, to find a load only slightly too high, which the noise of single requests hides
+    /// over a shorter time.
     private var steady = LoadMeter(window: 2e9)
-    /// Since when requests have been refused because the queue is full, and the last time.
+    /// The time since which requests are refused because the queue is full, and the time of the last refusal.
     private var fullSince: MonotonicInstant?
     private var lastFull = MonotonicInstant(nanoseconds: 0)
-    /// Since when each request that comes has had to wait for a while.
+    /// The time since which every arriving request must wait for more than a short time.
     private var queuedSince: MonotonicInstant?
-    /// Since when no more requests arrive than are answered.
+    /// The time since which no more requests arrive than are answered.
     private var settledSince: MonotonicInstant?
     private var refusals: UInt64 = 0
-    /// The number of times a younger one went before a waiter that has waited for far too long, since the last time
-    /// that none did.
+    /// The number of times, modulo `turnsOfTheYoung`, that a younger waiter went before one with a far too long wait.
     private var passedOver = 0
 
-    /// A single burst fills the queue for a moment; overload keeps it full.
+    /// The minimum time, in nanoseconds, for which the queue must be full: a single burst fills it only briefly.
     private static let fullLongEnough: UInt64 = 250_000_000
-    /// A burst is over within a second; a queue that still grows then is fed by more requests than are answered.
+    /// The minimum time, in nanoseconds, for which a queue must exist: a burst is over within a second, so a queue that
+    /// still grows has more arrivals than answers.
     private static let queuedLongEnough: UInt64 = 1_200_000_000
-    /// A queue begins with a wait of this part of the target: shorter ones come and go under any load.
+    /// A queue begins at a wait of the target divided by this: shorter ones come and go under any load.
     private static let shortPart: UInt64 = 8
-    /// With a longer wait than this many targets, most of those who wait are late whatever is done.
+    /// If the wait exceeds this many targets, most waiters are late in any case.
     private static let savable: UInt64 = 2
     private static let settledLongEnough: UInt64 = 1_000_000_000
-    /// Nobody holds a slot for that long under overload, where the next request waits already.
+    /// The minimum time, in nanoseconds, without a slot in use that ends overload: under overload, the next request
+    /// waits already.
     private static let idleLongEnough: UInt64 = 100_000_000
     /// A wait of this many targets is far too long.
     private static let farTooLong: UInt64 = 5
     private static let turnsOfTheYoung = 4
-    /// The share of the target that predictions aim at, so that slower requests are still within the target.
+    /// The fraction of the target that predictions aim at, so that slower requests are still within the target.
     private static let share = 0.8
 
     package init(target: Duration) {
@@ -65,7 +66,7 @@ package struct OverloadDetector: Sendable {
         self.refusals = refusals
     }
 
-    /// The same load under another target.
+    /// A detector with another target, for the same load.
     package func retargeted(to target: Duration) -> OverloadDetector {
         var other = OverloadDetector(target: target)
         other.meter = meter
@@ -82,7 +83,7 @@ package struct OverloadDetector: Sendable {
         guard isOn else { return }
         if let since = idleSince {
             idleSince = nil
-            // What came before the silence tells nothing of what comes after it.
+            // Events before an idle period say nothing about the load after it.
             if now.nanoseconds(since: since) >= Self.idleLongEnough {
                 self = OverloadDetector(target: target, refusals: refusals)
             }
@@ -101,7 +102,7 @@ package struct OverloadDetector: Sendable {
         settle(at: now)
     }
 
-    /// A request was refused because the queue is full. True: from now on this is overload.
+    /// A request was refused because the queue is full. Returns true if overload begins.
     package mutating func foundFull(at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded else { return false }
         if now.nanoseconds(since: lastFull) > Self.fullLongEnough { fullSince = now }
@@ -111,10 +112,9 @@ package struct OverloadDetector: Sendable {
         return now.nanoseconds(since: since) >= Self.fullLongEnough && enter(at: now)
     }
 
-    /// A request comes that would wait for `wait` nanoseconds. If the queue has grown for more than a second, is nearly
-    /// full, and its wait is over the target, it is overload from now on: those who wait can still be answered nearly
-    /// in time, if no more join them. Bursts are over by then, and fewer clients than the queue has places cannot fill
-    /// it.
+    /// A request arrives that would wait for `wait` nanoseconds. Overload begins if the queue has grown for more than a
+    /// second, is nearly full, and its wait exceeds the target: the waiters can still be answered nearly in time if no
+    /// more join them. Bursts are over by then, and fewer clients than places in the queue cannot fill it.
     package mutating func foundQueue(wait: UInt64, isNearlyFull: Bool, at now: MonotonicInstant) {
         guard isOn, wait > target / Self.shortPart else {
             queuedSince = nil
@@ -129,12 +129,12 @@ package struct OverloadDetector: Sendable {
         _ = enter(at: now)
     }
 
-    /// The last slot came back, and nobody waits.
+    /// The last slot was released, and no request waits.
     package mutating func becameIdle(at now: MonotonicInstant) {
         idleSince = now
     }
 
-    /// A waiter left without a slot after `waited` nanoseconds. True: from now on it is overload.
+    /// A waiter left without a slot after `waited` nanoseconds. Returns true if overload begins.
     package mutating func departed(after waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, waited > target else { return false }
         meter.departed(at: now)
@@ -162,11 +162,11 @@ package struct OverloadDetector: Sendable {
         settledSince = nil
     }
 
-    // MARK: Answers
+    // MARK: Queries
 
     /// True if a waiter that can still be answered in time should go before one that has waited `waited` nanoseconds.
-    /// Each fourth time not, where that is far too long: patient clients whose number only grows are not passed over
-    /// without end.
+    /// If that wait is far too long, every fourth call returns false, so that patient clients whose number only grows
+    /// are not starved.
     package mutating func prefersYoung(over waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded, waited > target else { return false }
         guard recent.isGrowing(at: now) || !meter.isSettled(at: now) && steady.isGrowing(by: 0.03, at: now) else {
@@ -177,22 +177,23 @@ package struct OverloadDetector: Sendable {
         return passedOver > 0
     }
 
-    /// The longest wait after which a request that takes `service` nanoseconds is still answered within the target.
+    /// The maximum wait after which a request with `service` nanoseconds of service is still answered within the
+    /// target.
     package func timeToWait(service: Double) -> Duration {
         .nanoseconds(Int64(min(max(Double(target) - service, 0), 3.6e12)))
     }
 
-    /// The longest predicted wait with which a request is admitted while overloaded, given the mean time that a slot is
-    /// held and the mean time between two that come back. One may always wait: else slots would stand empty.
+    /// The maximum predicted wait of requests admitted while overloaded, given the mean time for which a slot is held
+    /// and the mean time between two releases. At least one request may always wait; otherwise slots would stay unused.
     package func longestWait(service: Double, interval: Double) -> Double {
         max(Double(target) * Self.share - service, interval)
     }
 
-    /// The time when a client that is refused should come again: in 1 s at least, and later the more requests come for
-    /// each that is done, spread so that those who are refused together do not return together.
+    /// The time after which a refused client should retry: at least 1 s, and longer the more arrivals exceed
+    /// completions; spread, so that clients refused together do not return together.
     package mutating func retryAfter() -> Duration {
         refusals &+= 1
-        // The golden ratio's multiples are spread evenly, however many there are.
+        // Multiples of the golden ratio are spread evenly, for any number of them.
         let spread = (Double(refusals % 1_000_003) * 0.618_033_988_749_895).truncatingRemainder(dividingBy: 1)
         let range = min(max(meter.pressure, 1), 30)
         return .seconds(1 + Int(spread * range))

@@ -1,8 +1,8 @@
-/// The time for which a slot is held, as an exponentially weighted mean of the times it was held lately.
+/// The time for which a slot is held: an exponentially weighted mean of recent times.
 ///
-/// The gain is 1/8, as for TCP's smoothed round-trip time: a change of level shows after about eight requests, and one
-/// outlier moves the mean by an eighth. The first eight are a plain mean, so that a slow first prediction does not
-/// colour the next dozen.
+/// The gain is 1/8, as for TCP's smoothed round-trip time: a new level shows after about eight requests, and one
+/// outlier moves the mean by an eighth. The first eight are averaged evenly, so that a slow first prediction does not
+/// dominate the next dozen.
 package struct ServiceTimeEstimate: Sendable {
     private var mean: Double
     private var samples = 0
@@ -15,10 +15,10 @@ package struct ServiceTimeEstimate: Sendable {
     /// The mean in nanoseconds: finite and not negative.
     package var nanoseconds: Double { mean }
 
-    /// True if anything was measured yet.
+    /// True once a time was recorded.
     package var isMeasured: Bool { samples > 0 }
 
-    /// A slot was held for this long.
+    /// Records the time for which a slot was held.
     package mutating func record(_ nanoseconds: UInt64) {
         if samples < 8 { samples &+= 1 }
         mean += (Double(nanoseconds) - mean) / Double(samples)

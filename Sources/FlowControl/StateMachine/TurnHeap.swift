@@ -1,17 +1,17 @@
-/// The lists of waiters by the time at which their turn comes: a binary heap that knows where each list is.
+/// The lists of waiters by their next turn: a binary heap with an index from each list to its place.
 package struct TurnHeap: Sendable {
     package struct Turn: Sendable {
         package let list: Int
         /// In virtual time.
         package var start: Int64
-        /// Of lists with the same start, the first that was inserted goes first.
+        /// Of lists with equal starts, the one inserted first precedes.
         let order: UInt64
 
         package func precedes(_ other: Turn) -> Bool { (start, order) < (other.start, other.order) }
     }
 
     package private(set) var turns: [Turn] = []
-    /// By list; -1 for those that are not here.
+    /// By list; -1 for lists that are not in the heap.
     private var places: [Int] = []
     private var inserted: UInt64 = 0
 
@@ -19,10 +19,10 @@ package struct TurnHeap: Sendable {
 
     package var first: Turn? { turns.first }
 
-    /// The turn of a list, if it is here.
+    /// The turn of a list; nil if it is not in the heap.
     package func turn(of list: Int) -> Turn? { place(of: list).map { turns[$0] } }
 
-    /// Inserts a list that is not here.
+    /// Inserts a list, which must not be in the heap.
     package mutating func insert(_ list: Int, start: Int64) {
         if list >= places.count { places.append(contentsOf: repeatElement(-1, count: list + 1 - places.count)) }
         inserted &+= 1
@@ -31,7 +31,6 @@ package struct TurnHeap: Sendable {
         siftUp(from: turns.count - 1)
     }
 
-    /// Its turn comes at another time.
     package mutating func move(_ list: Int, to start: Int64) {
         guard let place = place(of: list) else { return }
         turns[place].start = start

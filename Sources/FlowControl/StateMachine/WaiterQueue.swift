@@ -1,27 +1,25 @@
 package import SystemSupport
 
-/// Names one waiter for as long as it waits: an entry in the queue's array and how often that entry was used before, so
-/// that a ticket which outlives its waiter names nothing instead of a stranger.
+/// Identifies a waiter while it waits: the index of its entry, and the number of earlier uses of that entry, so that a
+/// ticket which outlives its waiter is invalid instead of identifying another one.
 package struct WaiterTicket: Sendable, Hashable {
     fileprivate let index: Int
     fileprivate let generation: UInt64
 }
 
-/// The waiters: in order of arrival, and of each client in order of arrival; doubly linked lists threaded through an
-/// array.
+/// The waiters, in order of arrival overall and for each client: doubly linked lists threaded through an array.
 ///
-/// Each client has a list for its usual requests and one for its long ones, and a heap for each kind has the lists by
-/// their turns. When overload begins, those who came too early to be answered in time are set aside, in two further
-/// lists without turns.
+/// Per client two FIFO lists (normal, long); per kind one heap of lists ordered by virtual start time. When overload
+/// begins, waiters that arrived too early to be answered in time are set aside, in two further lists without turns.
 ///
-/// Leaving from the middle is O(1), or O(log n) for a client's last; entries are reused, and nothing is allocated once
-/// the array has grown to the longest queue so far. A waiter goes through these stages:
+/// Removal from the middle is O(1), or O(log n) for the last waiter of a client; entries are reused, and nothing is
+/// allocated once the array has grown to the maximum length of the queue. A waiter passes through these stages:
 ///
 ///     free ──append──▶ arriving ──attach──▶ suspended ──resolve──▶ free     (its `Waiter` is handed out to be resumed)
 ///      ▲                  └──resolve──▶ resolved ──attach──┐
 ///      └───────────────────────────────────────────────────┘                (the outcome is handed to `attach`)
 ///
-/// The second way is the race that must not lose a wake-up: a waiter gets its slot before it went to sleep.
+/// The second path is a race that must not lose a wake-up: a waiter gets its slot before it is suspended.
 package struct WaiterQueue<Waiter> {
     private enum Stage {
         case free
@@ -30,10 +28,10 @@ package struct WaiterQueue<Waiter> {
         case resolved(WaitOutcome)
     }
 
-    /// The properties of a waiter that the queue keeps.
+    /// The properties of a waiter that the queue stores.
     package struct Arrival {
         package let at: MonotonicInstant
-        /// True if it is its deadline that ends its wait.
+        /// True if the deadline ends its wait, false if the maximum wait does.
         package let expiresByDeadline: Bool
         package let claim: Claim
 
@@ -49,7 +47,7 @@ package struct WaiterQueue<Waiter> {
         var stage = Stage.free
         var arrival: Arrival
         var list: Int
-        /// Beside it in order of arrival; in a free entry, `next` is the next free entry.
+        /// Neighbors in order of arrival; in a free entry, `next` is the next free entry.
         var inOrder = Links()
         var inList = Links()
     }
@@ -66,26 +64,26 @@ package struct WaiterQueue<Waiter> {
     private static var none: Int { -1 }
     private var entries: [Entry] = []
     private var firstFree = none
-    /// All that are not set aside.
+    /// All waiters that are not set aside.
     private var all = Ends()
-    /// The two of those set aside, then two of each client: usual, long.
+    /// The two lists of waiters set aside, then two lists for each client: normal, long.
     private var lists: [Ends] = [Ends(), Ends()]
     private var usual = TurnHeap(), long = TurnHeap()
-    /// The last answer of ``oldest(since:)``, where the next search begins.
+    /// The last result of ``oldest(since:)``, where the next search begins.
     private var young = none
 
     package init() {}
 
-    /// The number of waiters; the number of them that were set aside.
+    /// The number of waiters; the number of those set aside.
     package var count: Int { all.count + aside }
     package var aside: Int { lists[0].count + lists[1].count }
 
-    /// The first and the last waiter that is not set aside.
+    /// The oldest and the newest waiter that is not set aside.
     package var oldest: WaiterTicket? { ticket(at: all.head) }
     package var newest: WaiterTicket? { ticket(at: all.tail) }
 
-    /// The first waiter that came at `instant` or later, of those that are not set aside. Searched from the last answer
-    /// on: in all, a step for each waiter, where instants that are asked for grow.
+    /// The first waiter that arrived at or after `instant` and is not set aside. The search begins at the last result:
+    /// if the instants increase, it takes one step for each waiter in total.
     package mutating func oldest(since instant: MonotonicInstant) -> WaiterTicket? {
         var index = young == Self.none ? all.tail : young
         while index != Self.none, entries[index].arrival.at < instant { index = entries[index].inOrder.next }
@@ -100,7 +98,7 @@ package struct WaiterQueue<Waiter> {
 
     // MARK: Turns
 
-    /// The list whose turn is next.
+    /// The list with the next turn.
     package func next(allowingLong: Bool) -> TurnHeap.Turn? {
         guard allowingLong, let longs = long.first else { return usual.first }
         guard let usuals = usual.first else { return longs }
@@ -110,24 +108,24 @@ package struct WaiterQueue<Waiter> {
     package func oldest(of turn: TurnHeap.Turn) -> WaiterTicket? { ticket(at: lists[turn.list].head) }
     package func newest(of turn: TurnHeap.Turn) -> WaiterTicket? { ticket(at: lists[turn.list].tail) }
 
-    /// The turn of the list that a waiter is in; nil where it was set aside. Only for one that `contains` affirms.
+    /// The turn of a waiter's list; nil if the waiter was set aside. The queue must contain it.
     package func turn(of ticket: WaiterTicket) -> TurnHeap.Turn? {
         let list = entries[ticket.index].list
         return usual.turn(of: list) ?? long.turn(of: list)
     }
 
-    /// The one that was set aside first.
+    /// The first waiter that was set aside.
     package func oldestAside(allowingLong: Bool) -> WaiterTicket? {
         guard allowingLong, let long = ticket(at: lists[1].head) else { return ticket(at: lists[0].head) }
         guard let usual = ticket(at: lists[0].head) else { return long }
         return arrival(of: long).at < arrival(of: usual).at ? long : usual
     }
 
-    /// The last of those set aside.
+    /// The last waiter that was set aside.
     package var newestAside: WaiterTicket? { ticket(at: lists[0].tail) ?? ticket(at: lists[1].tail) }
 
-    /// Waiters of a client that are not set aside, and how many clients have any (one with long and usual ones counts
-    /// twice).
+    /// The number of a client's waiters that are not set aside, and the number of clients with such waiters (a client
+    /// with normal and long ones counts twice).
     package func waiting(of client: Int) -> Int {
         let first = Self.list(client, isLong: false)
         return first + 1 < lists.count ? lists[first].count + lists[first + 1].count : 0
@@ -145,7 +143,6 @@ package struct WaiterQueue<Waiter> {
         return longest
     }
 
-    /// The client's turn comes at another time.
     package mutating func move(_ client: Int, to start: Int64) {
         usual.move(Self.list(client, isLong: false), to: start)
         long.move(Self.list(client, isLong: true), to: start)
@@ -164,11 +161,11 @@ package struct WaiterQueue<Waiter> {
         }
     }
 
-    /// The arrival of a waiter. Only for one that `contains` affirms.
+    /// The arrival of a waiter. The queue must contain it.
     package func arrival(of ticket: WaiterTicket) -> Arrival { entries[ticket.index].arrival }
 
-    /// A new waiter at the end, in stage arriving: `attach` must follow, exactly once.
-    /// - Parameter start: when its client's turn is.
+    /// Appends a waiter in stage arriving: `attach` must follow, exactly once.
+    /// - Parameter start: the turn of its client.
     package mutating func append(_ arrival: Arrival, start: Int64) -> WaiterTicket {
         let list = Self.list(arrival.claim.client, isLong: arrival.claim.isLong)
         let index = takeEntry(Entry(arrival: arrival, list: list))
@@ -182,13 +179,13 @@ package struct WaiterQueue<Waiter> {
         return WaiterTicket(index: index, generation: entries[index].generation)
     }
 
-    /// The waiter no longer has a turn. Only for one that `contains` affirms, and once.
+    /// Removes the turn of a waiter. The queue must contain it, and this must be called only once for it.
     package mutating func setAside(_ ticket: WaiterTicket) {
         unlink(ticket.index)
         append(ticket.index, toList: entries[ticket.index].arrival.claim.isLong ? 1 : 0)
     }
 
-    /// The waiter goes to sleep: nil, or what its wait has ended with before it could.
+    /// Suspends a waiter: returns nil, or the outcome if its wait has ended already.
     package mutating func attach(_ waiter: Waiter, to ticket: WaiterTicket) -> WaitOutcome? {
         switch entries[ticket.index].stage {
         case .arriving:
@@ -203,8 +200,8 @@ package struct WaiterQueue<Waiter> {
         }
     }
 
-    /// The wait ends: takes the waiter out of the queue. Returns whom to resume, or nil for one that is not asleep yet
-    /// and finds the outcome at `attach`. Only for one that `contains` affirms.
+    /// Ends the wait and removes the waiter from the queue. Returns the waiter to resume; nil if it is not suspended
+    /// yet and will get the outcome from `attach`. The queue must contain it.
     package mutating func resolve(_ ticket: WaiterTicket, with outcome: WaitOutcome) -> Waiter? {
         unlink(ticket.index)
         guard case .suspended(let waiter) = entries[ticket.index].stage else {
@@ -215,8 +212,8 @@ package struct WaiterQueue<Waiter> {
         return waiter
     }
 
-    /// The waiters, found by walking the lists both ways: those set aside, then the others from the oldest to the
-    /// newest; nil if the ways differ, or the lists do not have the members that they count. For tests: O(n).
+    /// The waiters from walking the lists in both directions: those set aside, then the others from the oldest to the
+    /// newest; nil if the directions disagree, or a count is wrong. For tests: O(n).
     package var tickets: [WaiterTicket]? {
         guard let inOrder = walk(all, \.inOrder) else { return nil }
         var inLists: [[WaiterTicket]] = []
@@ -230,7 +227,7 @@ package struct WaiterQueue<Waiter> {
         return inLists[0] + inLists[1] + inOrder
     }
 
-    /// The waiters that have turns, of one kind. For tests: O(n).
+    /// The number of waiters of one kind that have turns. For tests: O(n).
     package func waiting(isLong: Bool) -> Int {
         lists.enumerated().reduce(0) { $0 + ($1.offset % 2 == (isLong ? 1 : 0) ? $1.element.count : 0) }
     }
@@ -287,7 +284,7 @@ package struct WaiterQueue<Waiter> {
         lists[list].count += 1
     }
 
-    /// Takes a waiter out of its list, and out of the order unless it was set aside.
+    /// Removes a waiter from its list and, unless it was set aside, from the order of arrival.
     private mutating func unlink(_ index: Int) {
         let list = entries[index].list
         let (previous, next) = (entries[index].inList.previous, entries[index].inList.next)

@@ -1,9 +1,9 @@
-/// Decodes the chunked coding of a request body (RFC 9112 section 7.1), in place: the data is returned as slices of the
-/// input bytes.
+/// Decodes the chunked coding of a request body (RFC 9112 section 7.1) in place: data is returned as slices of the
+/// input.
 ///
-/// A state machine of single bytes outside the data, so it stops and continues anywhere, keeps nothing of what it was
-/// fed, and consumes all of it until the body is done. Trailer fields are checked and bounded, and dropped: a sender
-/// may not put anything there that matters to framing or routing (RFC 9110 section 6.5.1), and nothing here reads them.
+/// Outside the data, a state machine of single bytes: it can stop and continue anywhere, keeps none of its input, and
+/// consumes all input until the body is complete. Trailer fields are validated, limited and discarded: a sender may not
+/// put fields there that matter to framing or routing (RFC 9110 section 6.5.1), and Ocelli reads none.
 public struct ChunkedDecoder: Sendable {
     private enum Phase: Sendable {
         case sizeStart, size, extensionBlank, sizeFeed
@@ -14,10 +14,10 @@ public struct ChunkedDecoder: Sendable {
         case done
     }
 
-    // The three that it needs, and not all: the smaller the value, the cheaper it is moved.
+    // Only the three limits it needs: a smaller value is cheaper to move.
     private let limits: (extensionBytes: Int, trailerBytes: Int, trailerFields: Int)
     private var phase = Phase.sizeStart
-    /// The size as far as its digits have come, then what is missing of the chunk's data.
+    /// The chunk size as far as its digits were read, then the missing bytes of the chunk's data.
     private var remaining: UInt64 = 0
     private var isLastChunk = false
     private var digits = 0
@@ -32,11 +32,11 @@ public struct ChunkedDecoder: Sendable {
         self.limits = (limits.chunkExtensionBytes, limits.trailerBytes, limits.fieldCount)
     }
 
-    /// True when the last chunk and the trailer section have been read.
+    /// True after the last chunk and the trailer section were read.
     public var isDone: Bool { phase == .done }
 
-    /// Bytes of data that the current chunk has still to bring, as far as its size has come: it can only become more
-    /// until the data begins. The limit of the body is checked with this, before the data comes.
+    /// The missing bytes of the current chunk, as far as its size was read; the number can only grow until the data
+    /// begins. The caller checks the body limit with it before the data arrives.
     public var announced: UInt64 {
         switch phase {
         case .data, .size, .sizeFeed, .extensionBlank, .extensionNameStart, .extensionName, .extensionNameEnd,
@@ -46,14 +46,14 @@ public struct ChunkedDecoder: Sendable {
         }
     }
 
-    /// Goes on with the body.
+    /// Continues with the body.
     ///
     /// - Parameters:
-    ///   - bytes: what follows the bytes consumed so far.
-    ///   - body: called with each run of data, in order, never an empty one; valid only during the call. What it throws
-    ///     ends the decoding.
-    /// - Returns: how many bytes belong to this body (all, unless it is done), and whether it is done.
-    /// - Throws: what is wrong, and the same again at every later call.
+    ///   - bytes: the input after the bytes consumed so far.
+    ///   - body: called with each run of data, in order, never empty; valid only during the call. An error that it
+    ///     throws ends the decoding.
+    /// - Returns: the number of bytes that belong to this body (all, unless it is done), and whether it is done.
+    /// - Throws: the error in the input, and the same error again at every later call.
     public mutating func decode(
         _ bytes: UnsafeRawBufferPointer, body: (UnsafeRawBufferPointer) throws(WireError) -> Void
     ) throws(WireError) -> (consumed: Int, done: Bool) {
@@ -107,7 +107,8 @@ public struct ChunkedDecoder: Sendable {
                 digits = 0
             }
             digits &+= 1
-            // At most Int64.max, and no more digits than that has: endless zeros are not a number.
+            // The size is at most Int64.max. The number of digits is limited as well, so that zeros cannot continue
+            // forever.
             guard remaining < 1 << 59 else { throw WireError(.chunkSizeTooLarge) }
             guard digits <= 16 else { throw WireError(.chunkSize, "it has more than 16 digits") }
             remaining = remaining &<< 4 | UInt64(digit)
@@ -127,8 +128,8 @@ public struct ChunkedDecoder: Sendable {
         }
     }
 
-    /// `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`, RFC 9112 section 7.1.1. All are ignored; the
-    /// grammar is held to, because a reader that skips to any line end sees other chunks than this one.
+    /// `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`, RFC 9112 section 7.1.1. Extensions are
+    /// ignored, but their grammar is enforced: a parser that skips to any line end could see other chunks.
     private mutating func takeExtension(_ byte: UInt8) throws(WireError) {
         if byte == ASCII.carriageReturn {
             switch phase {
@@ -172,7 +173,7 @@ public struct ChunkedDecoder: Sendable {
         byte == ASCII.lineFeed ? WireError(.bareLF) : WireError(.chunkExtension, "\(ASCII.describe(byte)) came")
     }
 
-    /// Field lines as in a head (RFC 9112 section 7.1.2).
+    /// Takes a byte of the trailer section, field lines as in a head (RFC 9112 section 7.1.2).
     private mutating func takeTrailer(_ byte: UInt8) throws(WireError) {
         trailerBytes &+= 1
         guard trailerBytes <= limits.trailerBytes else {

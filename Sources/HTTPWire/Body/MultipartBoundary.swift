@@ -1,9 +1,9 @@
 extension MultipartDecoder {
-    /// The boundary that a Content-Type names.
+    /// The boundary in a Content-Type.
     ///
-    /// - Parameter contentType: the field's value.
-    /// - Returns: nil when the type is not `multipart/form-data`.
-    /// - Throws: when it is, and the boundary is missing, malformed or given twice (RFC 2046 section 5.1.1).
+    /// - Parameter contentType: the value of the field.
+    /// - Returns: nil if the type is not `multipart/form-data`.
+    /// - Throws: if the boundary of a `multipart/form-data` is missing, malformed or repeated (RFC 2046 section 5.1.1).
     public static func boundary(contentType: String) throws(WireError) -> [UInt8]? {
         var contentType = contentType
         let found: Result<[UInt8]?, WireError> = contentType.withUTF8 { utf8 in
@@ -28,7 +28,7 @@ extension MultipartDecoder {
         return boundary
     }
 
-    /// 1 to 70 `bchars`, the last one no space (RFC 2046 section 5.1.1).
+    /// 1 to 70 `bchars`, of which the last one is not a space (RFC 2046 section 5.1.1).
     static func isValid(_ boundary: [UInt8]) -> Bool {
         (1...70).contains(boundary.count) && boundary.last != ASCII.space
             && boundary.allSatisfy { ByteSet.boundary.contains($0) }

@@ -1,18 +1,17 @@
 /// Decodes a `multipart/form-data` body (RFC 7578, RFC 2046 section 5.1), incrementally or all at once.
 ///
-/// It copies nothing: a part's data is emitted as ranges of the bytes that were fed. Within one feed the data of a part
-/// is one range, so a body that lies in one buffer is decoded without moving a byte of it.
+/// Copies nothing: the data of a part is emitted as ranges of the input. Within one feed, the data of a part is one
+/// range, so a body in one buffer is decoded without moving a byte.
 public struct MultipartDecoder: Sendable {
-    /// The findings of a decoder, in the order of the bytes.
+    /// The output of a decoder, in the order of the bytes.
     public enum Event: Sendable, Hashable {
-        /// A part's header is complete.
+        /// The header of a part is complete.
         case partBegin(PartHeaders)
-        /// More of the part's data: offsets in the bytes of this feed, never an empty range. None comes for an empty
-        /// part.
+        /// Data of the part: offsets in the input of this feed, never empty. An empty part has no such event.
         case data(Range<Int>)
         /// The part is complete.
         case partEnd
-        /// The closing boundary. What may follow it is ignored.
+        /// The closing boundary. Bytes after it are ignored.
         case end
     }
 
@@ -28,7 +27,7 @@ public struct MultipartDecoder: Sendable {
     private let delimiter: [UInt8]
     private var limits: WireLimits
     private var phase = Phase.start
-    /// The number of unconsumed bytes that have been searched, from their start.
+    /// The number of unconsumed bytes, from their start, that were already searched.
     private var scanned = 0
     private var header = PartHeaderParser()
     private var headerBytes = 0
@@ -38,8 +37,8 @@ public struct MultipartDecoder: Sendable {
 
     /// A decoder for one body.
     ///
-    /// - Parameter boundary: as `boundary(contentType:)` returns it; one that RFC 2046 does not allow fails at the
-    ///   first feed.
+    /// - Parameter boundary: the result of `boundary(contentType:)`; a boundary that RFC 2046 does not allow fails at
+    ///   the first feed.
     public init(boundary: [UInt8], limits: WireLimits = WireLimits()) {
         delimiter = [ASCII.carriageReturn, ASCII.lineFeed, ASCII.hyphen, ASCII.hyphen] + boundary
         self.limits = limits
@@ -47,14 +46,14 @@ public struct MultipartDecoder: Sendable {
         if !Self.isValid(boundary) { failure = WireError(.multipartBoundary) }
     }
 
-    /// Goes on with the body.
+    /// Continues with the body.
     ///
     /// - Parameters:
-    ///   - bytes: everything that is not consumed yet, with more at its end.
-    ///   - emit: called with each event; what it throws ends the decoding.
-    /// - Returns: how many bytes are spent. The others (less than a boundary, or a part's header line that is not
-    ///   complete) must start the next feed.
-    /// - Throws: what is wrong, and the same again at every later call.
+    ///   - bytes: all unconsumed bytes, with new ones at the end.
+    ///   - emit: called with each event; an error that it throws ends the decoding.
+    /// - Returns: the number of consumed bytes. The others (less than a boundary, or an incomplete header line) must
+    ///   start the next feed.
+    /// - Throws: the error in the input, and the same error again at every later call.
     @discardableResult
     public mutating func feed(
         _ bytes: UnsafeRawBufferPointer, _ emit: (Event) throws(WireError) -> Void
@@ -70,23 +69,23 @@ public struct MultipartDecoder: Sendable {
         }
     }
 
-    /// After the last feed.
+    /// Ends the body. Call it after the last feed.
     ///
-    /// - Throws: when the closing boundary has not come.
+    /// - Throws: if the closing boundary is missing.
     public func finish() throws(WireError) {
         if let failure { throw failure }
         if phase != .epilogue { throw WireError(.multipartIncomplete) }
     }
 
-    /// Goes on at `index`; false when more bytes are needed than there are.
+    /// Continues at `index`; returns false if more bytes are needed.
     private mutating func step(
         _ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ emit: (Event) throws(WireError) -> Void
     ) throws(WireError) -> Bool {
         let byte = bytes[index]
         switch phase {
         case .start, .bodyStart:
-            // A boundary line stands here without the CR LF that starts all later ones: at the body's start, and where
-            // a part has a header and no body, whose CR LF was the header's end.
+            // In two places a boundary line follows without the CR LF that precedes all others: at the start of the
+            // body, and after the header of a part without a body, whose CR LF ended the header.
             switch match(bytes, at: index, from: 2) {
             case .incomplete: return false
             case .no: phase = phase == .start ? .preamble : .body
@@ -127,7 +126,7 @@ public struct MultipartDecoder: Sendable {
 
     private enum Match { case yes, no, incomplete }
 
-    /// True if the delimiter, less its first `skipped` bytes, stands at `index`.
+    /// True if the delimiter without its first `skipped` bytes is at `index`.
     private func match(_ bytes: UnsafeRawBufferPointer, at index: Int, from skipped: Int) -> Match {
         delimiter.withUnsafeBufferPointer { delimiter in
             let count = min(delimiter.count &- skipped, bytes.count &- index)
@@ -136,8 +135,8 @@ public struct MultipartDecoder: Sendable {
         }
     }
 
-    /// Looks for the delimiter, by its CR: a boundary holds none, so no byte is compared twice and the time is linear
-    /// whatever the data is.
+    /// Searches for the delimiter by its CR. A boundary contains no CR, so no byte is compared twice, and the time is
+    /// linear for any data.
     private mutating func search(
         _ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ emit: (Event) throws(WireError) -> Void
     ) throws(WireError) -> Bool {
@@ -158,8 +157,8 @@ public struct MultipartDecoder: Sendable {
         return true
     }
 
-    /// `--`, or blanks and CR LF. Anything else would be a longer boundary that starts with this one, which RFC 2046
-    /// section 5.1.1 forbids in a part's data.
+    /// Takes `--`, or blanks and CR LF. Other bytes would form a longer boundary with this one as a prefix, which RFC
+    /// 2046 section 5.1.1 forbids in the data of a part.
     private mutating func takeAfterDelimiter(_ byte: UInt8) throws(WireError) {
         switch byte {
         case ASCII.hyphen where phase == .afterDelimiter: phase = .closing
@@ -175,7 +174,7 @@ public struct MultipartDecoder: Sendable {
         }
     }
 
-    /// One whole header line; `scanned` remembers how far an incomplete one was looked at.
+    /// Takes a complete header line; `scanned` is the length of an incomplete one that was already searched.
     private mutating func takeHeaderLine(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) throws(WireError) -> Bool
     {
         let bound = index &+ max(limits.multipartHeaderBytes &- headerBytes, 0)

@@ -2,10 +2,10 @@
 /// RFC 9110 section 5.6.6.
 struct ParameterList {
     private var rest: ByteSlice
-    /// The error of a malformed list.
+    /// The error for malformed lists.
     private let reason: WireError.Reason
 
-    /// Splits `value` into its first word, up to the first semicolon, and its parameters.
+    /// Splits `value` at the first semicolon into its first word and its parameters.
     static func split(_ value: ByteSlice, reason: WireError.Reason) -> (word: ByteSlice, parameters: ParameterList) {
         var end = value.start
         while end < value.end && value.bytes[end] != ASCII.semicolon { end &+= 1 }
@@ -14,7 +14,7 @@ struct ParameterList {
         return (word, ParameterList(rest: rest, reason: reason))
     }
 
-    /// The next parameter, its value without quotes and escapes; nil at the end.
+    /// The next parameter, with quotes and escapes removed from its value; nil at the end.
     mutating func next() throws(WireError) -> (name: ByteSlice, value: [UInt8])? {
         while !rest.isEmpty && (rest[0] == ASCII.semicolon || ASCII.isBlank(rest[0])) { rest.start &+= 1 }
         guard !rest.isEmpty else { return nil }
@@ -33,7 +33,7 @@ struct ParameterList {
         return (name, value)
     }
 
-    // A few clients leave a boundary unquoted that is not a token: what a boundary may be made of is let pass too.
+    // A few clients do not quote a boundary that is not a token: accept all characters of boundaries.
     private mutating func word() throws(WireError) -> [UInt8] {
         let start = rest.start
         while !rest.isEmpty && rest[0] != ASCII.space
@@ -45,7 +45,7 @@ struct ParameterList {
         return [UInt8](rest.bytes[start..<rest.start])
     }
 
-    // A backslash escapes a quote or a backslash only: browsers send Windows paths with single ones.
+    // A backslash escapes only a quote or a backslash: browsers send Windows paths with single backslashes.
     private mutating func quoted() throws(WireError) -> [UInt8] {
         rest.start &+= 1
         var value: [UInt8] = []

@@ -2,12 +2,12 @@
 struct PartHeaderParser: Sendable {
     private var name: String?
     private var filename: String?
-    /// The value of `filename*` as it stands.
+    /// The value of `filename*`, not decoded.
     private var extendedFilename: String?
     private var contentType: String?
     private(set) var lines = 0
 
-    /// Takes one line without its CR LF; control characters are known to be absent.
+    /// Takes one line without its CR LF and without control characters.
     mutating func take(_ line: ByteSlice) throws(WireError) {
         lines &+= 1
         guard !ASCII.isBlank(line[0]) else { throw WireError(.multipartHeader, "a line starts with a space or tab") }
@@ -24,14 +24,14 @@ struct PartHeaderParser: Sendable {
             guard contentType == nil else { throw WireError(.multipartHeader, "there is more than one Content-Type") }
             contentType = value.string
         } else if field.equals(lowercase: "content-transfer-encoding") {
-            // RFC 7578 section 4.7 deprecates it; the three that change nothing do no harm.
+            // RFC 7578 section 4.7 deprecates the field; these three values have no effect.
             guard ["7bit", "8bit", "binary"].contains(where: { value.equals(lowercase: $0) }) else {
                 throw WireError(.multipartEncoding)
             }
         }
     }
 
-    /// At the empty line that ends the header.
+    /// Ends the header, at its empty line.
     func end() throws(WireError) -> PartHeaders {
         guard let name else { throw WireError(.multipartDisposition, "there is none") }
         return PartHeaders(name: name, filename: filename ?? extendedFilename, contentType: contentType)

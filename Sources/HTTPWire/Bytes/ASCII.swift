@@ -1,4 +1,4 @@
-/// The bytes that HTTP's syntax is made of, by name.
+/// The bytes of HTTP's syntax, by name.
 enum ASCII {
     static var tab: UInt8 { 0x09 }
     static var lineFeed: UInt8 { 0x0A }
@@ -26,14 +26,14 @@ enum ASCII {
     static var rightBracket: UInt8 { 0x5D }
     static var delete: UInt8 { 0x7F }
 
-    /// SP or HTAB: what optional whitespace is made of (RFC 9110 section 5.6.3).
+    /// True for SP and HTAB, optional whitespace (RFC 9110 section 5.6.3).
     @inline(__always)
     static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
     @inline(__always)
     static func isDigit(_ byte: UInt8) -> Bool { byte &- zero < 10 }
 
-    /// The value of one hexadecimal digit, of either case, or nil.
+    /// The value of a hexadecimal digit of either case, or nil.
     @inline(__always)
     static func hexValue(_ byte: UInt8) -> UInt8? {
         let digit = byte &- zero
@@ -42,7 +42,7 @@ enum ASCII {
         return letter < 6 ? letter &+ 10 : nil
     }
 
-    /// A byte as a message shows it: `'('` or `0x0B`.
+    /// A byte in the format of messages: `'('` or `0x0B`.
     static func describe(_ byte: UInt8) -> String {
         if byte > 0x20 && byte < 0x7F { return "'\(Character(UnicodeScalar(byte)))'" }
         let digits = String(byte, radix: 16, uppercase: true)

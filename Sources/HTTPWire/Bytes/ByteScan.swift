@@ -1,9 +1,10 @@
-/// Searches that look at 8 bytes at a time, in blocks of 32, and never at a byte at or past `to`.
+/// Searches that read 8 bytes at a time, in blocks of 32, but never a byte at or after `to`.
 ///
-/// Words and not `SIMD16`: Swift 6.3 compiles the comparisons of its vectors lane by lane, 40 times slower than this.
+/// Uses 64-bit words, not `SIMD16`: Swift 6.3 compiles comparisons of its vectors lane by lane, 40 times slower.
 ///
-/// Each test returns a word in which bit 7 of a byte is set where that byte is a hit. Bytes above a hit may be set
-/// wrongly (a borrow or a carry runs upwards), the lowest one set never is; and the lowest byte is the first in memory.
+/// Each test returns a word in which bit 7 of a byte is set if that byte matches. Bytes above a match may be set
+/// wrongly (borrows and carries propagate upwards), but the lowest set byte is always correct, and it is the first one
+/// in memory.
 enum ByteScan {
     /// The first byte in `from..<to` that is a control byte (below 0x20, HTAB included, or DEL), or `to`.
     @inline(__always)
@@ -14,7 +15,7 @@ enum ByteScan {
     /// The first byte in `from..<to` that is not a visible ASCII character (0x21 to 0x7E), or `to`.
     @inline(__always)
     static func firstNotVisible(_ bytes: UnsafeRawBufferPointer, from: Int, to: Int) -> Int {
-        // 0x7F and all bytes from 0x80 on reach bit 7 when 1 is added, or have it.
+        // Adding 1 sets bit 7 for 0x7F; bytes from 0x80 on have it set already.
         first(bytes, from: from, to: to) { below(0x21, $0) | (($0 &+ ones | $0) & tops) }
     }
 
@@ -24,12 +25,12 @@ enum ByteScan {
         first(bytes, from: from, to: to) { equal(0x0D, $0) }
     }
 
-    /// The first byte in `from..<to` that is neither a letter nor a hyphen, which is what most field names are made of,
-    /// or `to`.
+    /// The first byte in `from..<to` that is neither a letter nor a hyphen (the characters of most field names), or
+    /// `to`.
     @inline(__always)
     static func firstNotNameLetter(_ bytes: UnsafeRawBufferPointer, from: Int, to: Int) -> Int {
         first(bytes, from: from, to: to) { word in
-            // Sums of seven bits: none reaches into the byte above.
+            // Sums of seven bits do not carry into the next byte.
             let low = word & ~tops
             let folded = low | ones &* 0x20
             let letters = (folded &+ ones &* 0x1F) & ~(folded &+ ones &* 0x05)
@@ -74,7 +75,7 @@ enum ByteScan {
             if found != 0 { return index &+ found.trailingZeroBitCount &>> 3 }
             index &+= 8
         }
-        // The last, short step reads 8 bytes that END at `to`: it sees bytes again that are known to be no hits.
+        // The last, short step reads the 8 bytes that end at `to`, and so repeats bytes that did not match.
         if to &- from >= 8 {
             let found = index < to ? hitsAt(to &- 8) : 0
             return found == 0 ? to : to &- 8 &+ found.trailingZeroBitCount &>> 3

@@ -1,5 +1,5 @@
-/// A range of bytes in a buffer that the caller keeps alive. The parser passes it to the checks of a value, with
-/// no copy. Never stored.
+/// A range of bytes in a buffer that the caller keeps alive. The parser passes it to checks of values, without a copy.
+/// Never stored.
 struct ByteSlice {
     let bytes: UnsafeRawBufferPointer
     var start: Int
@@ -11,13 +11,13 @@ struct ByteSlice {
 
     var rebased: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
     var string: String { String(decoding: rebased, as: UTF8.self) }
-    /// Its beginning in quotes, for the error message.
+    /// The first bytes in quotes, for messages.
     var excerpt: String {
         let shown = ByteSlice(bytes: bytes, start: start, end: min(end, start &+ 60)).string
         return count > 60 ? "\"\(shown)…\"" : "\"\(shown)\""
     }
 
-    /// Without the spaces and tabs at both ends.
+    /// The slice without leading and trailing spaces and tabs.
     func trimmed() -> ByteSlice {
         var slice = self
         while !slice.isEmpty && ASCII.isBlank(slice.bytes[slice.start]) { slice.start &+= 1 }
@@ -25,7 +25,7 @@ struct ByteSlice {
         return slice
     }
 
-    /// True if this is `word`, which is given in lower case, in any case. Only letters of `word` match in two cases.
+    /// True if the slice equals `word` (lower case), ignoring the case of letters.
     func equals(lowercase word: StaticString) -> Bool {
         guard count == word.utf8CodeUnitCount else { return false }
         let expected = word.utf8Start
@@ -33,7 +33,7 @@ struct ByteSlice {
         return true
     }
 
-    /// Calls `body` with each member of a comma-separated list (RFC 9110 section 5.6.1), trimmed, empty ones left out.
+    /// Calls `body` with each member of a comma-separated list (RFC 9110 section 5.6.1), trimmed; skips empty members.
     func forEachListMember(_ body: (ByteSlice) -> Void) {
         var memberStart = start
         for index in start...max(start, end) where index == end || bytes[index] == ASCII.comma {
@@ -45,7 +45,7 @@ struct ByteSlice {
 }
 
 extension ASCII {
-    /// True if `byte` is `expected` (a lower-case letter, or any other byte), letters in either case.
+    /// True if `byte` equals `expected` (a lower-case letter, or any other byte), ignoring the case of letters.
     @inline(__always)
     static func matches(_ byte: UInt8, lowercase expected: UInt8) -> Bool {
         if byte == expected { return true }

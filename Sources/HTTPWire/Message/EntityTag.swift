@@ -1,10 +1,10 @@
 /// Entity tags (RFC 9110 section 8.8.3).
 public enum EntityTag {
-    /// True if an `If-None-Match` names a tag, by the weak comparison (section 13.1.2): the client has this content
+    /// True if an `If-None-Match` contains a tag, by weak comparison (section 13.1.2): the client has the content
     /// already.
     /// - Parameters:
-    ///   - values: the field's values; `*` stands for any tag. What is no list of tags matches nothing.
-    ///   - tag: the content's, with its quotes, `W/` before them or not.
+    ///   - values: the values of the field; `*` matches any tag. A malformed list matches nothing.
+    ///   - tag: the tag of the content, in quotes, with or without `W/`.
     public static func matches(_ values: [String], _ tag: String) -> Bool {
         let wanted = opaque(tag[...])
         return values.contains { value in
@@ -21,8 +21,8 @@ public enum EntityTag {
 
     private static func opaque(_ tag: Substring) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag }
 
-    /// The first tag of a list, without `W/`, and what is behind it; nil if there is none. A comma may be part of a
-    /// tag.
+    /// The first tag of a list, without `W/`, and the rest of the list; nil if it does not begin with a tag. A tag may
+    /// contain commas.
     private static func first(of text: Substring) -> (tag: Substring, rest: Substring)? {
         let text = opaque(text)
         guard text.first == "\"", let end = text.dropFirst().firstIndex(of: "\"") else { return nil }

@@ -1,12 +1,12 @@
-/// A request method (RFC 9110 section 9): a case-sensitive token, known or not.
+/// A request method (RFC 9110 section 9): a case-sensitive token, registered or not.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The method as it came, for example `"GET"`.
+    /// The method as received, for example `"GET"`.
     public let rawValue: String
 
-    /// A method of any name. The parser only makes those whose name is a token.
+    /// A method of any name. The parser creates only methods with a token as their name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The method as it came.
+    /// The method as received.
     public var description: String { rawValue }
 
     /// `GET`, RFC 9110 section 9.3.1.

@@ -3,11 +3,10 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
     /// Three digits: 100 to 999.
     public let code: Int
 
-    /// The status of that code. A code that does not have three digits becomes 500, so that a status line is never
-    /// malformed.
+    /// The status with that code. A code without three digits becomes 500, so that a status line is never malformed.
     public init(code: Int) { self.code = (100...999).contains(code) ? code : 500 }
 
-    /// True for 1xx, 204 and 304, whose responses never have a body (RFC 9110 section 6.4.1).
+    /// True for 1xx, 204 and 304: their responses never have a body (RFC 9110 section 6.4.1).
     public var forbidsBody: Bool { code < 200 || code == 204 || code == 304 }
 
     /// The code and its reason phrase: `404 Not Found`.
@@ -61,7 +60,7 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
     public static var tooManyRequests: HTTPStatus { HTTPStatus(code: 429) }
     /// 431 Request Header Fields Too Large (RFC 6585 section 5).
     public static var headerFieldsTooLarge: HTTPStatus { HTTPStatus(code: 431) }
-    /// 499: the client went away before it was answered. Never sent; for logs and metrics.
+    /// 499: the client disconnected before it was answered. Never sent; for logs and metrics.
     public static var clientClosedRequest: HTTPStatus { HTTPStatus(code: 499) }
     /// 500 Internal Server Error.
     public static var internalServerError: HTTPStatus { HTTPStatus(code: 500) }
@@ -78,8 +77,7 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPStatus {
-    /// The reason phrase of the status, or a neutral word for a code that has none here. Clients ignore it
-    /// (RFC 9112 section 4).
+    /// The reason phrase, or a generic one for unknown codes. Clients ignore it (RFC 9112 section 4).
     public var reason: String {
         switch code {
         case 100: "Continue"

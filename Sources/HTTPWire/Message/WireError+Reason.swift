@@ -1,5 +1,5 @@
 extension WireError {
-    /// Every error that this module can raise. The raw value is the label for metrics.
+    /// The errors of this module. The raw value is the label for metrics.
     package enum Reason: String, CaseIterable, Sendable {
         // The request line, RFC 9112 section 3.
         case tlsHandshake = "tls_handshake"
@@ -32,7 +32,7 @@ extension WireError {
         case headersTooLarge = "headers_too_large"
         case tooManyFields = "too_many_fields"
 
-        // What the fields say, RFC 9112 sections 3.2 and 6, RFC 9110 section 10.1.1.
+        // The meaning of fields, RFC 9112 sections 3.2 and 6, RFC 9110 section 10.1.1.
         case hostMissing = "host_missing"
         case hostRepeated = "host_repeated"
         case hostInvalid = "host_invalid"
@@ -67,7 +67,7 @@ extension WireError {
 }
 
 extension WireError.Reason {
-    /// The code of the JSON error body: `bad_request` where nothing more exact is defined.
+    /// The code in the JSON error body: `bad_request` unless there is a more specific one.
     package var code: WireError.Code {
         switch self {
         case .requestLineTooLong: .uriTooLong
@@ -81,7 +81,7 @@ extension WireError.Reason {
         }
     }
 
-    /// The sentence, before the detail.
+    /// The beginning of the message, before the detail.
     package var sentence: String {
         switch self {
         case .tlsHandshake:

@@ -1,8 +1,8 @@
-/// An error in the bytes of a client, as reported in the answer, the log and the metrics.
+/// An error in a client's bytes, for the answer, the log and the metrics.
 ///
-/// After any error, the framing of later bytes is unknown: answer, close, and do not parse more requests.
+/// After any error, the framing of later bytes is unknown: answer, close, and parse no more requests.
 public struct WireError: Error, Sendable, Hashable {
-    // One word: a parser keeps the error at which it stopped, and typed throws return it in a register.
+    // One word in size: a parser stores the error at which it stopped, and typed throws return it in a register.
     private let content: Content
 
     private final class Content: Sendable {
@@ -21,19 +21,19 @@ public struct WireError: Error, Sendable, Hashable {
     public var status: HTTPStatus { content.code.status }
     /// The code of the JSON error body.
     public var code: Code { content.code }
-    /// A sentence that a person can act on: what was expected and what came.
+    /// A message for users: the expected and the actual input.
     public var message: String { content.message }
-    /// One of a bounded set of words, for metrics; never made of what the client sent.
+    /// The label for metrics, from a fixed set; never derived from client input.
     public var label: String { content.label }
 
-    /// An error of the layer above: a timeout, a body over the limit, ...
+    /// An error of a higher layer: a timeout, a body over the limit, ...
     ///
-    /// `label` must come from a fixed set: it becomes the value of a metric's label.
+    /// `label` must be from a fixed set, because it becomes the value of a metric's label.
     public init(_ code: Code, message: String, label: StaticString) {
         content = Content(code: code, message: message, label: label.description)
     }
 
-    /// An error of this module: the reason's own sentence, and after a colon what is particular to this input.
+    /// An error of this module: the sentence of the reason and, after a colon, the detail.
     @inline(never)
     init(_ reason: Reason, _ detail: String = "") {
         content = Content(
@@ -41,12 +41,12 @@ public struct WireError: Error, Sendable, Hashable {
             message: detail.isEmpty ? reason.sentence : "\(reason.sentence): \(detail)", label: reason.rawValue)
     }
 
-    /// True if code, message and label are the same.
+    /// True if code, message and label are equal.
     public static func == (one: WireError, other: WireError) -> Bool {
         one.code == other.code && one.message == other.message && one.label == other.label
     }
 
-    /// Hashes what `==` compares.
+    /// Hashes the fields that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
         hasher.combine(message)
@@ -55,7 +55,7 @@ public struct WireError: Error, Sendable, Hashable {
 }
 
 extension WireError {
-    /// The member `code` of the JSON error body, as the HTTP contract has it. Each has one status.
+    /// The member `code` of the JSON error body. Each code has one status.
     public enum Code: String, Sendable, CaseIterable {
         case badRequest = "bad_request"
         case requestTimeout = "request_timeout"

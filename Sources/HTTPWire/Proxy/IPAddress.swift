@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// An IPv4 or IPv6 address. An IPv4 address that is mapped into IPv6 (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) is
-/// the same as the IPv4 address itself.
+/// An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`, RFC 4291 section 2.5.5.2) equals the IPv4
+/// address.
 public struct IPAddress: Sendable, Hashable {
     /// 4 or 16 bytes, the most significant first.
     let bytes: [UInt8]
 
-    /// An address from its 4 or 16 bytes; nil for any other number.
+    /// An address from 4 or 16 bytes; nil for other numbers of bytes.
     init?(bytes: [UInt8]) {
         switch bytes.count {
         case 4: self.bytes = bytes
@@ -17,10 +17,10 @@ public struct IPAddress: Sendable, Hashable {
 
     private static let mappedPrefix: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
 
-    /// The longest text of an address.
+    /// The maximum length of an address as text.
     private static let longest = 45
 
-    /// Reads `192.0.2.1` or `2001:db8::1`, without brackets, port and zone.
+    /// Parses `192.0.2.1` or `2001:db8::1`, without brackets, port and zone.
     public init?(parsing text: some StringProtocol) {
         guard text.utf8.count <= Self.longest else { return nil }
         let text = String(text)
@@ -36,7 +36,7 @@ public struct IPAddress: Sendable, Hashable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// The usual form: `192.0.2.1`, `2001:db8::1`.
+    /// The standard form: `192.0.2.1`, `2001:db8::1`.
     public var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = bytes.count == 4 ? AF_INET : AF_INET6
@@ -45,11 +45,11 @@ extension IPAddress: CustomStringConvertible {
     }
 }
 
-/// An address with the port that may come with it.
+/// An address with an optional port.
 public struct IPEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// The address.
     public let address: IPAddress
-    /// The port; nil if none is known.
+    /// The port; nil if it is not known.
     public let port: UInt16?
 
     init(address: IPAddress, port: UInt16?) {
@@ -57,7 +57,7 @@ public struct IPEndpoint: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
+    /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
     public init?(parsing text: some StringProtocol) {
         let host: Substring, rest: Substring
         let text = Substring(text)
@@ -69,7 +69,7 @@ public struct IPEndpoint: Sendable, Hashable, CustomStringConvertible {
         } else {
             (host, rest) = (text, "")
         }
-        // A link-local address may name its interface (RFC 4007 section 11).
+        // A link-local address may include its interface (RFC 4007 section 11).
         guard let address = IPAddress(parsing: host.prefix { $0 != "%" }) else { return nil }
         var port: UInt16?
         if !rest.isEmpty {
@@ -89,12 +89,12 @@ public struct IPEndpoint: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A range of addresses (CIDR, RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or one address.
+/// A range of addresses (CIDR, RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or a single address.
 public struct IPNetwork: Sendable, Hashable {
     private let address: IPAddress
     private let prefix: Int
 
-    /// Reads `ADDRESS` or `ADDRESS/BITS`; the bits behind the prefix do not count.
+    /// Parses `ADDRESS` or `ADDRESS/BITS`; bits after the prefix are ignored.
     public init?(parsing text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(parsing: first) else { return nil }
@@ -104,7 +104,7 @@ public struct IPNetwork: Sendable, Hashable {
             prefix = bits
             return
         }
-        // The bits of a mapped IPv4 address are counted from the front of the IPv6 form.
+        // The prefix of a mapped IPv4 address counts the bits of its IPv6 form.
         let written = first.contains(":") && bits == 32 ? 96 : 0
         guard parts[1].utf8.allSatisfy(ASCII.isDigit), let number = Int(parts[1]),
             (written...bits + written).contains(number)
@@ -112,7 +112,7 @@ public struct IPNetwork: Sendable, Hashable {
         prefix = number - written
     }
 
-    /// True if an address is in the range. No IPv4 address is in a range of IPv6 addresses.
+    /// True if the address is in the range. IPv6 ranges contain no IPv4 addresses.
     public func contains(_ other: IPAddress) -> Bool {
         guard other.bytes.count == address.bytes.count else { return false }
         let whole = prefix / 8, rest = prefix % 8

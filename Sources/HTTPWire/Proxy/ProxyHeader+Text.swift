@@ -6,10 +6,10 @@
 /// PROXY UNKNOWN ...\r\n                              (what stands there is passed over)
 /// ```
 extension ProxyHeader {
-    /// The longest line, with its end: UNKNOWN with two IPv6 addresses.
+    /// The maximum length of the line with its end: UNKNOWN with two IPv6 addresses.
     public static let longestLine = 107
 
-    /// The text before the addresses.
+    /// The protocol word before the addresses.
     private enum Family: String, CaseIterable {
         case four = "TCP4 "
         case six = "TCP6 "
@@ -29,7 +29,7 @@ extension ProxyHeader {
             let isPart = Family.allCases.contains { $0.rawValue.utf8.starts(with: rest) }
             return isPart ? .needMore : .malformed("its protocol is not TCP4, TCP6 or UNKNOWN")
         }
-        // The line ends with both, and nothing else ends it.
+        // Only CR LF ends the line.
         guard let first = rest.firstIndex(where: { $0 == ASCII.carriageReturn || $0 == ASCII.lineFeed }) else {
             return end < longestLine ? .needMore : .malformed("it has no end within \(longestLine) bytes")
         }
@@ -55,7 +55,7 @@ extension ProxyHeader {
         }
     }
 
-    /// The first of two addresses, with the first of two ports.
+    /// The first address with the first port.
     private static func source(of content: Slice<UnsafeRawBufferPointer>, isSix: Bool) -> IPEndpoint? {
         let words = content.split(separator: ASCII.space, omittingEmptySubsequences: false)
         guard words.count == 4, let source = address(words[0], isSix: isSix), address(words[1], isSix: isSix) != nil,
@@ -71,7 +71,7 @@ extension ProxyHeader {
         return IPAddress(parsing: String(decoding: word, as: UTF8.self))
     }
 
-    /// 0 to 65535, without zeros before it.
+    /// 0 to 65535, without leading zeros.
     private static func port(_ word: Slice<UnsafeRawBufferPointer>) -> UInt16? {
         guard word.allSatisfy(ASCII.isDigit), word.count == 1 || word.first != ASCII.zero else { return nil }
         return UInt16(String(decoding: word, as: UTF8.self))

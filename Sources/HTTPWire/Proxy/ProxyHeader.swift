@@ -1,7 +1,6 @@
-/// The header that a proxy sends before the first request of a connection: the PROXY protocol, by HAProxy's
-/// specification.
+/// The header of a proxy before the first request of a connection: the PROXY protocol, specified by HAProxy.
 ///
-/// Version 1 (section 2.1) is a line of text, read by `ProxyHeader+Text.swift`. Version 2 (section 2.2) is binary:
+/// Version 1 (section 2.1) is a line of text, parsed in `ProxyHeader+Text.swift`. Version 2 (section 2.2) is binary:
 ///
 /// ```
 /// 12 bytes   signature
@@ -19,29 +18,29 @@ public struct ProxyHeader: Sendable, Hashable {
         case two = "v2"
     }
 
-    /// The client, where the header names one by its address: not for the proxy's own connections (LOCAL), not for
-    /// clients of a Unix-domain socket, and not where the proxy does not know it (UNKNOWN).
+    /// The address of the client; nil for the proxy's own connections (LOCAL), for clients of a Unix-domain socket, and
+    /// if the proxy does not know it (UNKNOWN).
     public let source: IPEndpoint?
 
-    /// The reading of the bytes at the start of a connection.
+    /// The result of parsing the first bytes of a connection.
     public enum Result: Sendable, Hashable {
-        /// The beginning of a header.
+        /// The header is incomplete.
         case needMore
-        /// A header, with its size in bytes.
+        /// A header and its size in bytes.
         case header(ProxyHeader, size: Int)
-        /// Not a header, and why.
+        /// The bytes are not a header; with the reason.
         case malformed(String)
     }
 
-    /// The most bytes that may follow the first 16. Addresses take 36 or 216 bytes, the usual fields some hundred.
+    /// The maximum number of bytes after the first 16. Addresses take 36 or 216 bytes, the usual fields about a
+    /// hundred.
     public static let longestRest = 4096
 
     private static let signature: [UInt8] = [
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
 
-    /// Reads a header from all bytes of a connection so far. Bytes that cannot become one are malformed as soon as that
-    /// is known.
+    /// Parses a header from the bytes of a connection received so far. Reports malformed bytes as early as possible.
     public static func parse(_ bytes: UnsafeRawBufferPointer, _ version: Version) -> Result {
         switch version {
         case .one: parseText(bytes)
@@ -57,7 +56,7 @@ public struct ProxyHeader: Sendable, Hashable {
         if bytes.count > 12, bytes[12] >> 4 != 2 || bytes[12] & 0xF > 1 {
             return .malformed("version and command are 0x\(String(bytes[12], radix: 16)): expected 0x20 or 0x21")
         }
-        // LOCAL connections have nothing to say of a client: what they carry is passed over.
+        // The rest of a LOCAL header says nothing about a client and is skipped.
         let isLocal = bytes.count > 12 && bytes[12] & 0xF == 0
         if bytes.count > 13, !isLocal, bytes[13] >> 4 > 3 || bytes[13] & 0xF > 2 {
             return .malformed("address family and transport are 0x\(String(bytes[13], radix: 16))")
@@ -80,7 +79,7 @@ public struct ProxyHeader: Sendable, Hashable {
         return .header(ProxyHeader(source: source(rest, kind: bytes[13])), size: 16 + length)
     }
 
-    /// The bytes of the addresses of a family.
+    /// The size of the addresses of a family in bytes.
     private static func addressBytes(of kind: UInt8) -> Int {
         switch kind >> 4 {
         case 1: 12
@@ -90,7 +89,7 @@ public struct ProxyHeader: Sendable, Hashable {
         }
     }
 
-    /// Stream connections over IP name their client.
+    /// The client's address, for stream connections over IP.
     private static func source(_ rest: UnsafeRawBufferPointer, kind: UInt8) -> IPEndpoint? {
         let (size, port): (Int, Int)
         switch kind {
@@ -105,7 +104,7 @@ public struct ProxyHeader: Sendable, Hashable {
     }
 
     private static func fieldsAreWhole(_ rest: UnsafeRawBufferPointer, from start: Int) -> Bool {
-        // Where no family is named, what follows need not be fields.
+        // Without an address family, the rest need not consist of fields.
         guard start > 0 else { return true }
         var index = start
         while index < rest.count {

@@ -1,13 +1,13 @@
-/// The proxies that are trusted to name the client, and the fields in which they do so: `Forwarded` (RFC 7239) and
+/// The proxies that are trusted to report the client's address, and the fields for it: `Forwarded` (RFC 7239) and
 /// `X-Forwarded-For`.
 ///
-/// Each proxy appends the address of its client. Entries before that may be forged, so the fields are read
-/// from the end, as long as the proxies are trusted: the client is the last address that is not a trusted proxy.
+/// Each proxy appends the address of its client. Earlier entries can be forged, so the fields are read from the end as
+/// long as the proxies are trusted: the client is the last address that is not a trusted proxy.
 public struct TrustedProxies: Sendable, Hashable {
     private let networks: [IPNetwork]
     private let isUnixTrusted: Bool
 
-    /// None.
+    /// No trusted proxies.
     public static let none = TrustedProxies(networks: [], isUnixTrusted: false)
 
     private init(networks: [IPNetwork], isUnixTrusted: Bool) {
@@ -15,8 +15,8 @@ public struct TrustedProxies: Sendable, Hashable {
         self.isUnixTrusted = isUnixTrusted
     }
 
-    /// Reads addresses (`192.0.2.1`), networks (`10.0.0.0/8`), and `unix` for all who come over a Unix-domain socket;
-    /// nil if any of them is invalid.
+    /// Parses addresses (`192.0.2.1`), networks (`10.0.0.0/8`), and `unix` for all peers on Unix-domain sockets; nil if
+    /// one of them is invalid.
     public init?(_ texts: [String]) {
         var networks: [IPNetwork] = []
         for text in texts where text != "unix" {
@@ -38,14 +38,14 @@ public struct TrustedProxies: Sendable, Hashable {
 
     private func trust(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
-    /// The sender of a request.
-    /// - Parameter peer: who has sent it to this server, or to the proxy that sends PROXY headers.
+    /// The address of the client that sent a request.
+    /// - Parameter peer: the peer of the connection, or the source in its PROXY header.
     public func client(of head: RequestHead, peer: String) -> String {
         guard !isEmpty, trust(peer) else { return peer }
         let standard = head.contains("forwarded") ? Self.forwarded(head.values(of: "forwarded")) : nil
         let usual = head.contains("x-forwarded-for") ? Self.forwardedFor(head.values(of: "x-forwarded-for")) : nil
-        // A proxy that writes one of the fields passes the other on as a client has sent it: where they differ, neither
-        // counts.
+        // A proxy that sets one of the fields passes on the other one as the client sent it: if they differ, ignore
+        // both.
         switch (standard.map(lastUntrusted), usual.map(lastUntrusted)) {
         case (nil, nil): return peer
         case (let client?, nil), (nil, let client?): return client?.description ?? peer
@@ -53,8 +53,8 @@ public struct TrustedProxies: Sendable, Hashable {
         }
     }
 
-    /// The last of some hops that is not trusted, or the first of all. A hop that is not an address ends the search:
-    /// nil if none comes after it.
+    /// The last hop that is not trusted; if all are, the first one. A hop without an address ends the search: nil if it
+    /// is the last one.
     private func lastUntrusted(_ hops: [IPEndpoint?]) -> IPEndpoint? {
         var client: IPEndpoint?
         for hop in hops.reversed() {
@@ -67,18 +67,18 @@ public struct TrustedProxies: Sendable, Hashable {
 
     // MARK: The fields
 
-    /// The most hops that are looked at.
+    /// The maximum number of hops that are read.
     private static let mostHops = 64
 
-    /// The hops of `X-Forwarded-For: ADDRESS, ADDRESS`; nil for one that is not an address.
+    /// The hops of `X-Forwarded-For: ADDRESS, ADDRESS`; nil for an invalid address.
     static func forwardedFor(_ values: [String]) -> [IPEndpoint?] {
         values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.suffix(mostHops).map {
             IPEndpoint(parsing: trimmed($0))
         }
     }
 
-    /// The hops of `Forwarded: for=ADDRESS;proto=https, for="[2001:db8::1]:80"`; nil for one that has no address
-    /// (`unknown`, `_hidden`), and nothing but nil if the field is malformed.
+    /// The hops of `Forwarded: for=ADDRESS;proto=https, for="[2001:db8::1]:80"`; nil for a hop without an address
+    /// (`unknown`, `_hidden`), and a single nil if the field is malformed.
     static func forwarded(_ values: [String]) -> [IPEndpoint?] {
         var hops: [IPEndpoint?] = []
         for value in values {
@@ -95,7 +95,7 @@ public struct TrustedProxies: Sendable, Hashable {
         return Array(hops.suffix(mostHops))
     }
 
-    /// The parts between separators outside quoted strings; nil if a quoted string has no end.
+    /// Splits at separators outside quoted strings; nil if a quoted string is not closed.
     private static func split(_ text: some StringProtocol, at separator: UInt8) -> [Substring]? {
         let text = Substring(text)
         var parts: [Substring] = []
@@ -117,7 +117,8 @@ public struct TrustedProxies: Sendable, Hashable {
         return isQuoted ? nil : parts + [text[start...]]
     }
 
-    /// A quoted string's contents. An address needs no escapes: text with some is none.
+    /// The content of a quoted string. Escapes are kept, which makes the text invalid as an address: addresses need no
+    /// escapes.
     private static func unquoted(_ text: Substring) -> Substring {
         text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? text.dropFirst().dropLast() : text
     }

@@ -1,6 +1,6 @@
-/// `uri-host [ ":" port ]`, RFC 9110 section 7.2 and RFC 3986 section 3.2: what Host holds. No user information.
+/// `uri-host [ ":" port ]`, the value of Host: RFC 9110 section 7.2 and RFC 3986 section 3.2, without user information.
 enum Authority {
-    /// True if the slice is a host and an optional port. An empty one is: it says that the client knows no host.
+    /// True if the slice is a host with an optional port. It may be empty, for a client that knows no host.
     static func isValid(_ slice: ByteSlice) -> Bool {
         var index = slice.start
         let bytes = slice.bytes
@@ -23,7 +23,7 @@ enum Authority {
         return isPort(bytes, from: index, to: slice.end)
     }
 
-    /// True if the text between brackets is an address: IPv6address or IPvFuture (RFC 3986 section 3.2.2).
+    /// True if the text between brackets is an IPv6address or IPvFuture (RFC 3986 section 3.2.2).
     private static func isAddress(_ text: ByteSlice) -> Bool {
         guard !text.isEmpty else { return false }
         if text[0] | 0x20 == UInt8(ascii: "v") { return isFutureAddress(text) }
@@ -31,7 +31,7 @@ enum Authority {
         var isCompressed = false
         var index = text.start
         if text.bytes[index] == ASCII.colon {
-            // A leading colon is half of "::".
+            // A leading colon must belong to "::".
             guard text.count >= 2, text[1] == ASCII.colon else { return false }
             isCompressed = true
             index &+= 2
@@ -40,7 +40,7 @@ enum Authority {
             let start = index
             while index < text.end, ASCII.hexValue(text.bytes[index]) != nil { index &+= 1 }
             if index < text.end, text.bytes[index] == ASCII.dot {
-                // The last 32 bits may be written as IPv4.
+                // The last 32 bits may be in the IPv4 form.
                 groups &+= 2
                 guard isIPv4(ByteSlice(bytes: text.bytes, start: start, end: text.end)) else { return false }
                 break
@@ -85,7 +85,7 @@ enum Authority {
         return index > text.start &+ 1 && index &+ 1 < text.end && text.bytes[index] == ASCII.dot
     }
 
-    /// Nothing, or a colon and a number of at most 65535 (RFC 3986 lets it be empty).
+    /// True for an empty text, or a colon and a number up to 65535, which may be missing (RFC 3986).
     private static func isPort(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Bool {
         guard start < end else { return true }
         guard bytes[start] == ASCII.colon else { return false }

@@ -1,8 +1,8 @@
-/// The way to find the end of a request's body (RFC 9112 section 6.3).
+/// How to find the end of a request's body (RFC 9112 section 6.3).
 public enum BodyFraming: Sendable, Hashable, BitwiseCopyable {
-    /// There is no body: neither Content-Length nor Transfer-Encoding was given.
+    /// No body: neither Content-Length nor Transfer-Encoding was sent.
     case none
-    /// Content-Length was given: the number of bytes, at most `Int64.max`.
+    /// Content-Length: the number of bytes, at most `Int64.max`.
     case length(UInt64)
     /// `Transfer-Encoding: chunked`: a `ChunkedDecoder` finds the end.
     case chunked

@@ -1,4 +1,4 @@
-/// The place of one field line in the head's text, counted from the head's first byte.
+/// The offsets of one field line, from the first byte of the head.
 struct FieldEntry: Sendable, BitwiseCopyable {
     let nameStart: UInt32
     let nameEnd: UInt32

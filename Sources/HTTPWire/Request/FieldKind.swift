@@ -1,4 +1,4 @@
-/// The fields that decide about framing and the connection; all others are only stored.
+/// The fields that determine framing and connection handling; other fields are only stored.
 enum FieldKind: Sendable {
     case other
     case host
@@ -7,7 +7,7 @@ enum FieldKind: Sendable {
     case connection
     case expect
 
-    /// By length first: most names differ in length.
+    /// Compares the length first, in which most names differ.
     @inline(__always)
     init(_ name: ByteSlice) {
         switch name.count {

@@ -1,7 +1,7 @@
-/// Framing and connection by the field lines of one head: RFC 9112 sections 3.2, 6 and 9.3.
+/// Derives framing and connection handling from the field lines of a head: RFC 9112 sections 3.2, 6 and 9.3.
 ///
-/// If the RFC lets a server choose between repairing and refusing, this refuses: two servers in a row that repair
-/// differently are what request smuggling is made of.
+/// If the RFC allows both to repair and to refuse, this refuses: request smuggling exploits two servers in a chain that
+/// repair differently.
 struct FieldSemantics: Sendable {
     private var hasHost = false
     private var contentLength: UInt64?
@@ -22,7 +22,7 @@ struct FieldSemantics: Sendable {
         }
     }
 
-    /// Once the head is complete: what only the absence of a field decides.
+    /// Checks for missing fields, once the head is complete.
     func checkEnd(version: HTTPVersion) throws(WireError) {
         if !hasHost && version >= .http11 { throw WireError(.hostMissing) }
     }
@@ -32,13 +32,13 @@ struct FieldSemantics: Sendable {
         return contentLength.map(BodyFraming.length) ?? .none
     }
 
-    /// RFC 9112 section 9.3: `close` wins; 1.1 persists by default, 1.0 when asked to.
+    /// RFC 9112 section 9.3: `close` wins; HTTP/1.1 persists by default, HTTP/1.0 on request.
     func keepAlive(version: HTTPVersion) -> Bool {
         if saysClose { return false }
         return version >= .http11 || saysKeepAlive
     }
 
-    /// RFC 9110 section 10.1.1: ignored in HTTP/1.0, and pointless where no body follows.
+    /// RFC 9110 section 10.1.1: ignored in HTTP/1.0 and for requests without a body.
     func expectsContinue(version: HTTPVersion) -> Bool {
         guard saysContinue && version >= .http11 else { return false }
         return isChunked || (contentLength ?? 0) > 0
@@ -52,7 +52,7 @@ struct FieldSemantics: Sendable {
 
     private mutating func takeContentLength(_ value: ByteSlice) throws(WireError) {
         if isChunked { throw WireError(.lengthAndEncoding) }
-        // RFC 9110 section 8.6 lets equal repeated lengths be merged or refused.
+        // RFC 9110 section 8.6 allows to merge or to refuse equal repeated lengths.
         if contentLength != nil { throw WireError(.contentLengthRepeated) }
         guard !value.isEmpty else { throw WireError(.contentLengthInvalid, "it is empty") }
         var length: UInt64 = 0
@@ -62,7 +62,7 @@ struct FieldSemantics: Sendable {
             guard ASCII.isDigit(byte) else {
                 throw WireError(.contentLengthInvalid, "\(ASCII.describe(byte)) is not a digit")
             }
-            // At most Int64.max, so that adding lengths up needs no care about signs.
+            // At most Int64.max, so that lengths can be added without regard to signs.
             guard length < 922_337_203_685_477_580 else {
                 isTooLarge = true
                 continue
@@ -74,7 +74,7 @@ struct FieldSemantics: Sendable {
     }
 
     private mutating func takeTransferEncoding(_ value: ByteSlice, version: HTTPVersion) throws(WireError) {
-        // RFC 9112 section 6.1: faulty framing, whatever it says.
+        // RFC 9112 section 6.1: faulty framing, whatever the value.
         if version < .http11 { throw WireError(.transferEncodingVersion) }
         if isChunked { throw WireError(.transferEncodingRepeated) }
         guard value.equals(lowercase: "chunked") else { throw refusal(of: value) }
@@ -82,8 +82,8 @@ struct FieldSemantics: Sendable {
         isChunked = true
     }
 
-    /// 501 for well-formed codings that are only not known here (RFC 9112 section 6.1), 400 where chunked is there but
-    /// not once and last, or what is there is no list of codings (section 6.3). The connection is closed after either.
+    /// 501 for well-formed but unknown codings (RFC 9112 section 6.1); 400 if chunked is present but not the only and
+    /// last one, or the value is not a list of codings (section 6.3). The connection is closed in both cases.
     private func refusal(of value: ByteSlice) -> WireError {
         var codings = 0
         var chunked = 0
@@ -97,7 +97,7 @@ struct FieldSemantics: Sendable {
                 areTokens = false
             }
         }
-        // A lone chunked with empty members beside it is not this list: it was not taken for chunked, and is malformed.
+        // A single chunked with empty list members is malformed, not unknown: it was not recognized as chunked.
         let areUnknown = chunked == 0 ? codings > 0 : codings > 1 && chunked == 1 && lastIsChunked
         if contentLength == nil && areTokens && areUnknown {
             return WireError(.transferEncodingUnknown, "\(value.excerpt) came")

@@ -1,16 +1,17 @@
-/// Everything about one head in one allocation: the record, the table of its field lines, and its text.
+/// A head in one allocation: the record, the table of its field lines, and its text.
 ///
-/// An array, and not a class with a tail, because an array is `Sendable` and bounds-checked without a word of proof;
-/// and one reference, so that a head is three words wherever it is passed.
+/// An array rather than a class with tail allocation: an array is `Sendable` and bounds-checked without a proof, and a
+/// single reference keeps a head three words in size.
 struct HeadBlock: Sendable {
     private let storage: [UInt8]
 
     private static var tableStart: Int { MemoryLayout<HeadRecord>.stride }
     private static var entrySize: Int { MemoryLayout<FieldEntry>.stride }
 
-    /// Copies `text`, and the table that the parser made while it scanned it, whose length the record says.
+    /// Copies `text` and the parser's table of field lines, whose length is in the record.
     init(text: UnsafeRawBufferPointer, fields: borrowing ContiguousArray<FieldEntry>, record: HeadRecord) {
-        // Appended, and not initialised in place: the standard library looks the array's type up at each of those.
+        // Append instead of initializing in place, for which the standard library looks up the type of the array each
+        // time.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.tableStart &+ fields.count &* Self.entrySize &+ text.count)
         withUnsafeBytes(of: record) { record in
@@ -34,12 +35,12 @@ struct HeadBlock: Sendable {
         }
     }
 
-    /// The text between two offsets, bytes that are not UTF-8 replaced by U+FFFD.
+    /// The text between two offsets; bytes that are not UTF-8 are replaced by U+FFFD.
     func string(_ start: UInt32, _ end: UInt32) -> String {
         withText { String(decoding: $0[Int(start)..<Int(end)], as: UTF8.self) }
     }
 
-    /// The table's entry for field line `index`, below `fieldCount`.
+    /// The table entry of field line `index`, which must be below `fieldCount`.
     @inline(__always)
     func entry(_ index: Int) -> FieldEntry {
         storage.withUnsafeBytes {
@@ -47,7 +48,7 @@ struct HeadBlock: Sendable {
         }
     }
 
-    /// The first field line at or after `start` whose name is `name` in any case.
+    /// The index of the first field line with the name `name` from `start` on, ignoring case.
     func index(of name: String, from start: Int = 0) -> Int? {
         var name = name
         return name.withUTF8 { wanted in
@@ -62,7 +63,7 @@ struct HeadBlock: Sendable {
         }
     }
 
-    /// True if the name at `start` is `wanted`, of the same length. Only letters have two cases.
+    /// True if the name at `start` equals `wanted`, which has the same length, ignoring the case of letters.
     private static func isSame(
         _ text: UnsafeRawBufferPointer, _ start: Int, _ wanted: UnsafeBufferPointer<UInt8>
     ) -> Bool {
@@ -75,7 +76,7 @@ struct HeadBlock: Sendable {
     }
 }
 
-/// The findings of the parser about a head, except for its text and its fields.
+/// The parser's results for a head, except its text and fields.
 struct HeadRecord: Sendable, BitwiseCopyable {
     var target: TargetLayout
     var version: HTTPVersion

@@ -1,4 +1,4 @@
-/// Makes methods from bytes: the common ones from constants, so that they cost nothing.
+/// Creates methods from bytes: common ones from constants, without allocation.
 enum MethodName {
     static func method(_ name: ByteSlice) -> HTTPMethod {
         switch name.count {
@@ -13,7 +13,7 @@ enum MethodName {
 }
 
 extension ByteSlice {
-    /// True if this is `word`, case and all.
+    /// True if the slice equals `word`, including case.
     func equalsExactly(_ word: StaticString) -> Bool {
         guard count == word.utf8CodeUnitCount else { return false }
         let expected = word.utf8Start

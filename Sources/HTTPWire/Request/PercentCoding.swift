@@ -1,7 +1,6 @@
 /// Percent-encoding, RFC 3986 section 2.1.
 enum PercentCoding {
-    /// The bytes that `slice` stands for. A `%` that two hexadecimal digits do not follow stands for itself: the parser
-    /// refuses such targets, so that is never seen.
+    /// Decodes `slice`. A `%` without two hexadecimal digits after it is kept; the parser refuses such targets before.
     static func decode(_ slice: ByteSlice, plusIsSpace: Bool) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(slice.count)
@@ -19,7 +18,7 @@ enum PercentCoding {
         return decoded
     }
 
-    /// The byte that the escape at `index` stands for, or nil if there are no two hexadecimal digits before `end`.
+    /// The byte encoded at `index`, or nil unless two hexadecimal digits follow before `end`.
     @inline(__always)
     static func escaped(_ bytes: UnsafeRawBufferPointer, at index: Int, end: Int) -> UInt8? {
         guard index &+ 2 < end, let high = ASCII.hexValue(bytes[index &+ 1]),

@@ -1,14 +1,14 @@
-/// The bytes of a head that is not parsed to its end, because it is malformed or incomplete.
+/// The bytes of a head that was refused: malformed or incomplete.
 public enum RefusedHead {
-    /// A name is looked for in this many bytes.
+    /// The maximum number of bytes searched for a name.
     private static let longest = 32 << 10
 
-    /// The value of the first field of a name: what the answer to a fault needs of the request.
+    /// The value of the first field with a name, for the error response.
     ///
     /// - Parameters:
-    ///   - name: in lower case.
-    ///   - bytes: from the start of the head, as far as they have come.
-    /// - Returns: nil if no complete line before the head's end has the name.
+    ///   - name: the name, in lower case.
+    ///   - bytes: the bytes received so far, from the start of the head.
+    /// - Returns: nil if no complete line of the head has the name.
     public static func value(of name: StaticString, in bytes: UnsafeRawBufferPointer) -> String? {
         let end = min(bytes.count, longest)
         var start = 0

@@ -1,7 +1,7 @@
-/// The head of one request: request line and field lines, checked.
+/// The validated head of a request: request line and field lines.
 ///
-/// One allocation holds a copy of the text and a table of the positions of the fields; looking up a field allocates the
-/// `String` that is returned, and nothing else.
+/// A single allocation holds a copy of the text and a table of the fields' positions; looking up a field allocates only
+/// the returned `String`.
 public struct RequestHead: Sendable {
     /// The method, a token of at most `WireLimits.methodBytes`; never CONNECT.
     public let method: HTTPMethod
@@ -18,30 +18,30 @@ public struct RequestHead: Sendable {
     /// The target; valid, and free of dot segments, encoded slashes and control characters.
     public var target: RequestTarget { RequestTarget(block: block) }
 
-    /// The way to find the body's end.
+    /// How to find the end of the body.
     public var framing: BodyFraming { block.record.framing }
 
-    /// True if the connection may serve another request, by version and Connection (RFC 9112 section 9.3).
+    /// True if the connection may carry another request, by version and Connection (RFC 9112 section 9.3).
     public var keepAlive: Bool { block.record.keepAlive }
 
-    /// True if the client waits for `100 Continue` before it sends its body: HTTP/1.1, `Expect: 100-continue` and a
-    /// body that is not announced as empty (RFC 9110 section 10.1.1).
+    /// True if the client waits for `100 Continue` before it sends the body: HTTP/1.1, `Expect: 100-continue` and a
+    /// body not announced as empty (RFC 9110 section 10.1.1).
     public var expectsContinue: Bool { block.record.expectsContinue }
 
     /// The number of field lines.
     public var fieldCount: Int { block.fieldCount }
 
-    /// The host that is asked, with its port if one was given: from the target in absolute form, which overrides the
-    /// Host field (RFC 9112 section 3.2.2), else from Host. Nil only in HTTP/1.0, and empty if the client knows no
-    /// host.
+    /// The requested host, with its port if one was sent: from a target in absolute form, which overrides Host (RFC
+    /// 9112 section 3.2.2), else from Host. Nil only in HTTP/1.0; empty if the client knows no host.
     public var authority: String? { target.authority ?? value(of: "host") }
 
-    /// The value of the first field of that name (in any case), without the whitespace round it; nil if there is none.
+    /// The value of the first field with that name (in any case), without surrounding whitespace; nil if there is no
+    /// such field.
     public func value(of name: String) -> String? {
         block.index(of: name).map { value(at: $0) }
     }
 
-    /// The values of all fields of that name (in any case), in the order in which they came.
+    /// The values of all fields with that name (in any case), in the order received.
     public func values(of name: String) -> [String] {
         var values: [String] = []
         var next = block.index(of: name)
@@ -52,10 +52,10 @@ public struct RequestHead: Sendable {
         return values
     }
 
-    /// True if there is a field of that name (in any case). Allocates nothing.
+    /// True if there is a field with that name (in any case). Allocates nothing.
     public func contains(_ name: String) -> Bool { block.index(of: name) != nil }
 
-    /// The field line at `index`, from 0 in the order in which they came; two empty strings outside `0..<fieldCount`.
+    /// The field line at `index`, from 0 in the order received; two empty strings outside `0..<fieldCount`.
     public func field(at index: Int) -> (name: String, value: String) {
         guard index >= 0 && index < fieldCount else { return ("", "") }
         let entry = block.entry(index)

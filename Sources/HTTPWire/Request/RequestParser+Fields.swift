@@ -1,6 +1,6 @@
-// Field lines: `field-name ":" OWS field-value OWS CRLF`, RFC 9112 section 5, and the empty line that ends them.
+// Field lines: `field-name ":" OWS field-value OWS CRLF`, RFC 9112 section 5, and the final empty line.
 extension RequestParser {
-    /// Goes on with the fields; true once the empty line is consumed.
+    /// Continues with the fields; returns true once the empty line is consumed.
     ///
     /// Long: the states of a line in the order of its bytes, in the server's hottest loop.
     mutating func advanceFields(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Bool {

@@ -1,12 +1,12 @@
-// The request line: `method SP request-target SP HTTP-version CRLF`, RFC 9112 section 3. Exactly one space each time:
-// section 3 lets a server be lenient about whitespace here, and says itself that this is how requests get smuggled.
+// The request line: `method SP request-target SP HTTP-version CRLF`, RFC 9112 section 3. Exactly one space each:
+// section 3 allows a server to be lenient about whitespace, but warns that leniency enables request smuggling.
 extension RequestParser {
-    /// Goes on with the request line; true once it is complete and the fields begin at `position`.
+    /// Continues with the request line; returns true once it is complete and the fields begin at `position`.
     mutating func advanceRequestLine(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Bool {
         while position < bytes.count {
             switch phase {
             case .emptyLine:
-                // One empty line before a request is let pass (RFC 9112 section 2.2): some clients end a body with it.
+                // Accept one empty line before a request (RFC 9112 section 2.2): some clients end a body with it.
                 if bytes[position] == ASCII.carriageReturn {
                     position &+= 1
                     phase = .emptyLineFeed
@@ -55,7 +55,7 @@ extension RequestParser {
     }
 
     private func methodFault(_ byte: UInt8) -> WireError {
-        // The first byte of a TLS record that holds a handshake: curl https:// on the plain port.
+        // The first byte of a TLS handshake record: a client used https:// on the plain port.
         if position == start && byte == 0x16 { return WireError(.tlsHandshake) }
         switch byte {
         case ASCII.lineFeed: return WireError(.bareLF)
@@ -65,7 +65,7 @@ extension RequestParser {
     }
 
     private mutating func advanceTarget(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Bool {
-        // What must still fit into the line behind the target: a space and eight bytes of version.
+        // After the target, the line must have room for a space and eight bytes of version.
         let bound = start &+ limits.requestLineBytes &- 9
         let targetStart = methodEnd &+ 1
         position = ByteScan.firstNotVisible(bytes, from: position, to: max(position, min(bytes.count, bound &+ 1)))
@@ -81,7 +81,8 @@ extension RequestParser {
         }
         let check = TargetCheck(target: ByteSlice(bytes: bytes, start: targetStart, end: position), origin: start)
         let method = ByteSlice(bytes: bytes, start: start, end: methodEnd)
-        // HTTP/2's preface, "PRI * HTTP/2.0" (RFC 9113 section 3.4): its fault is the version, which follows.
+        // For the preface of HTTP/2, "PRI * HTTP/2.0" (RFC 9113 section 3.4), report the version, which follows, as the
+        // error.
         target = try check.run(
             isOptions: method.equalsExactly("OPTIONS"), isPreface: method.equalsExactly("PRI"))
         position &+= 1
@@ -89,7 +90,7 @@ extension RequestParser {
         return true
     }
 
-    /// `HTTP/` DIGIT `.` DIGIT CR, byte by byte: the first one that does not fit is the fault, however few have come.
+    /// `HTTP/` DIGIT `.` DIGIT CR, byte by byte: reports the first invalid byte, even if later ones are missing.
     private mutating func advanceVersion(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Bool {
         let versionStart = Int(target.end) &+ start &+ 1
         let pattern: StaticString = "HTTP/1.1\r"
@@ -115,7 +116,7 @@ extension RequestParser {
     private func versionFault(_ byte: UInt8, _ index: Int) -> WireError {
         switch byte {
         case ASCII.lineFeed: WireError(.bareLF)
-        // A second space, or words after the version: not a line of three parts.
+        // A second space, or words after the version: the line does not have three parts.
         case ASCII.space, ASCII.tab: WireError(.requestLine)
         default: WireError(.versionInvalid, "\(ASCII.describe(byte)) at byte \(index)")
         }

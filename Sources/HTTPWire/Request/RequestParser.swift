@@ -1,13 +1,13 @@
-/// Parses the heads of the requests of one connection, one after the other (RFC 9112 sections 2 to 6).
+/// Parses the request heads of one connection, one after the other (RFC 9112 sections 2 to 6).
 ///
-/// It works on the receive buffer in place: the reader of the socket passes all bytes that are not consumed yet, from
-/// the same start each time, and the parser continues where it stopped. It does not scan bytes twice.
-/// The result does not depend on how the bytes were divided into reads.
+/// Works on the receive buffer in place: the caller passes all unconsumed bytes, from the same start each time, and the
+/// parser continues where it stopped. It does not scan bytes twice. The result does not depend on how the bytes were
+/// split into reads.
 ///
-/// The order of the checks is the order of the bytes: the first fault is the one that is reported. After a fault the
-/// parser stays at it, so that nothing that follows can be taken for a request.
+/// Checks are in the order of the bytes, so the first error is reported. After an error the parser stays in it, so that
+/// later bytes cannot be taken for a request.
 public struct RequestParser: Sendable {
-    /// The state of the parser: the element that the byte at `position` belongs to.
+    /// The state of the parser: the syntax element at `position`.
     enum Phase: Sendable {
         case emptyLine, emptyLineFeed
         case method, target, version, requestLineFeed
@@ -16,9 +16,9 @@ public struct RequestParser: Sendable {
 
     let limits: WireLimits
     var phase = Phase.emptyLine
-    /// The next byte to look at, counted from the start of the buffer, like all offsets below.
+    /// The offset of the next byte in the buffer. All offsets below count from the start of the buffer.
     var position = 0
-    /// The first byte of the request line.
+    /// The offset of the request line.
     var start = 0
     var methodEnd = 0
     var methodIsHead = false
@@ -35,7 +35,7 @@ public struct RequestParser: Sendable {
 
     /// A parser for one connection.
     ///
-    /// - Parameter limits: the bounds; those of bytes are clamped to 0...2^28.
+    /// - Parameter limits: the limits; those in bytes are clamped to 0...2^28.
     public init(limits: WireLimits = WireLimits()) {
         var limits = limits
         limits.requestLineBytes = min(max(limits.requestLineBytes, 0), 1 << 28)
@@ -44,7 +44,7 @@ public struct RequestParser: Sendable {
         self.limits = limits
     }
 
-    /// True if any byte of a request has come: to distinguish an idle connection from a slow client. An empty line
+    /// True if no byte of a request was received: distinguishes an idle connection from a slow client. An empty line
     /// before a request does not count.
     public var isAtStart: Bool {
         switch phase {
@@ -54,8 +54,8 @@ public struct RequestParser: Sendable {
         }
     }
 
-    /// True if the request that is being parsed, or was refused, is a HEAD request: its answer has no body, whatever is
-    /// wrong with it (RFC 9110 section 9.3.2). False until the method is known.
+    /// True if the current or refused request is a HEAD request: its answer has no body, even for an error (RFC 9110
+    /// section 9.3.2). False until the method is known.
     public var isHead: Bool {
         switch phase {
         case .emptyLine, .emptyLineFeed, .method: false
@@ -63,12 +63,12 @@ public struct RequestParser: Sendable {
         }
     }
 
-    /// Goes on with the head of a request.
+    /// Continues with the head of a request.
     ///
-    /// - Parameter bytes: everything received and not yet consumed; after `.needMore`, the same bytes again with more
-    ///   at the end (they may have moved in memory). Not kept.
-    /// - Returns: the head once it is complete; the parser is then ready for the next request.
-    /// - Throws: what is wrong, and the same again at every later call.
+    /// - Parameter bytes: all received and unconsumed bytes; after `.needMore`, the same bytes with more at the end
+    ///   (they may have moved in memory). Not retained.
+    /// - Returns: the complete head; the parser is then ready for the next request.
+    /// - Throws: the error in the input, and the same error again at every later call.
     public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> ParseResult {
         if let failure { throw failure }
         do {
@@ -80,7 +80,7 @@ public struct RequestParser: Sendable {
         }
     }
 
-    /// True once the head is complete, false when bytes are missing.
+    /// Returns true once the head is complete, false if bytes are missing.
     private mutating func advance(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Bool {
         switch phase {
         case .emptyLine, .emptyLineFeed, .method, .target, .version, .requestLineFeed:

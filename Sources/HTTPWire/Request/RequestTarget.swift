@@ -1,16 +1,16 @@
-/// The target of a request (RFC 9112 section 3.2), checked when the request line was parsed.
+/// The target of a request (RFC 9112 section 3.2), validated when the request line was parsed.
 ///
-/// The path is decoded exactly once, after it was split into segments. Encoded characters that decoding would turn into
-/// syntax are refused: `%2F`, `%5C`, `%00` and other control characters, `.` and `..` segments however they are spelt,
-/// and bytes that are not UTF-8. So no two servers in a row can disagree on the resource.
+/// The path is split into segments first and then decoded, exactly once. Encoded characters that decoding would turn
+/// into syntax are refused: `%2F`, `%5C`, `%00` and other control characters, `.` and `..` segments in any spelling,
+/// and bytes that are not UTF-8. So two servers in a chain cannot disagree on the resource.
 public struct RequestTarget: Sendable {
-    /// The form in which the target came.
+    /// The form of the target.
     public enum Form: Sendable, Hashable, BitwiseCopyable {
         /// `/path?query`.
         case origin
         /// `http://host/path?query`.
         case absolute
-        /// `*`, or an http URI without path or query, of an OPTIONS request (RFC 9112 section 3.2.4).
+        /// `*`, or an http URI without path or query, in an OPTIONS request (RFC 9112 section 3.2.4).
         case asterisk
     }
 
@@ -19,16 +19,16 @@ public struct RequestTarget: Sendable {
 
     init(block: HeadBlock) { self.block = block }
 
-    /// The form in which the target came.
+    /// The form of the target.
     public var form: Form { layout.form }
 
-    /// The target as it came.
+    /// The target as received.
     public var raw: String {
         let layout = layout
         return block.string(layout.start, layout.end)
     }
 
-    /// The path, percent-decoded: it starts with `/`, except `*` in asterisk-form. `+` is itself.
+    /// The path, percent-decoded: it begins with `/`, except `*` in asterisk-form. `+` is not decoded.
     public var path: String {
         let layout = layout
         if layout.form == .asterisk { return "*" }
@@ -40,7 +40,7 @@ public struct RequestTarget: Sendable {
         }
     }
 
-    /// The path as it came; `/` or `*` where an absolute URI had none.
+    /// The path as received; `/` or `*` if an absolute URI had no path.
     public var rawPath: String {
         let layout = layout
         if layout.form == .asterisk { return "*" }
@@ -48,7 +48,7 @@ public struct RequestTarget: Sendable {
         return block.string(layout.pathStart, layout.pathEnd)
     }
 
-    /// The query as it came, without its `?`; nil if there is no `?`.
+    /// The query as received, without the `?`; nil if there is no `?`.
     public var query: String? {
         let layout = layout
         return layout.queryStart == 0 ? nil : block.string(layout.queryStart, layout.end)
@@ -61,8 +61,8 @@ public struct RequestTarget: Sendable {
             ? nil : block.string(layout.authorityStart, layout.authorityEnd)
     }
 
-    /// The query's `name=value` pairs, percent-decoded, `+` being a space, in order; empty pairs are left out and a
-    /// name without `=` has an empty value. The escapes were checked when the request line was parsed.
+    /// The `name=value` pairs of the query in order, percent-decoded, with `+` as a space. Empty pairs are skipped, and
+    /// a name without `=` has an empty value. The escapes were validated with the request line.
     public func queryItems() -> [(name: String, value: String)] {
         let layout = layout
         guard layout.queryStart != 0 else { return [] }

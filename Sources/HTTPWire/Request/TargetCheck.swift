@@ -1,13 +1,13 @@
-/// Checks a request target and finds its parts: RFC 9112 section 3.2 and RFC 3986.
+/// Validates a request target and finds its parts: RFC 9112 section 3.2 and RFC 3986.
 struct TargetCheck {
-    /// The target; every byte of it is known to be visible ASCII.
+    /// The target. All bytes are visible ASCII.
     let target: ByteSlice
-    /// The offset of the head's first byte in the buffer: the layout counts from there.
+    /// The offset of the head's first byte in the buffer. The layout is relative to it.
     let origin: Int
 
     /// - Parameters:
-    ///   - isOptions: whether the method is OPTIONS, which alone takes `*`.
-    ///   - isPreface: whether the method is the one that HTTP/2's preface begins with.
+    ///   - isOptions: true if the method is OPTIONS, the only one that accepts `*`.
+    ///   - isPreface: true if the method is that of HTTP/2's preface.
     func run(isOptions: Bool, isPreface: Bool) throws(WireError) -> TargetLayout {
         var layout = TargetLayout()
         layout.start = offset(target.start)
@@ -33,11 +33,11 @@ struct TargetCheck {
         while end < target.end, target.bytes[end] != ASCII.slash, target.bytes[end] != ASCII.question { end &+= 1 }
         let authority = ByteSlice(bytes: target.bytes, start: start, end: end)
         // An http URI without a host is invalid (RFC 9110 section 4.2.1), and so is one with user information (4.2.4),
-        // which `Authority` refuses because '@' is not part of a host.
+        // which `Authority` refuses because '@' is not allowed in a host.
         guard !authority.isEmpty, Authority.isValid(authority), authority[0] != ASCII.colon else {
             throw WireError(.targetAuthority)
         }
-        // RFC 9110 section 7.4: an https resource is served over TLS only, and there is none here.
+        // RFC 9110 section 7.4: https resources are served over TLS only, which Ocelli does not have.
         guard target[4] == ASCII.colon else { throw WireError(.targetScheme) }
         layout.form = .absolute
         layout.authorityStart = offset(start)
@@ -51,7 +51,7 @@ struct TargetCheck {
         }
     }
 
-    /// The first byte after `http://` or `https://`; nil if the target starts with neither.
+    /// The offset after `http://` or `https://`; nil if the target begins with neither.
     private func afterScheme() -> Int? {
         for scheme: StaticString in ["http://", "https://"] {
             let length = scheme.utf8CodeUnitCount
@@ -104,7 +104,7 @@ struct TargetCheck {
             guard ByteSet.query.contains(byte) else { throw WireError(.targetByte, ASCII.describe(byte)) }
             if byte == ASCII.percent {
                 let value = try escaped(at: index)
-                // A value may hold line breaks (typed text), but nothing that ends a C string.
+                // A value may contain line breaks (typed text), but not NUL, which ends C strings.
                 guard value != 0 else { throw WireError(.targetControl) }
                 hasHighBytes = hasHighBytes || value >= 0x80
                 index &+= 3
@@ -122,14 +122,14 @@ struct TargetCheck {
         return value
     }
 
-    // Text that is not UTF-8 would be repaired on its way into a String, and different names could become the same one.
+    // Refuse text that is not UTF-8: a String would repair it, which could make different names equal.
     private func checkText(from start: Int, to end: Int) throws(WireError) {
         let slice = ByteSlice(bytes: target.bytes, start: start, end: end)
         let decoded = PercentCoding.decode(slice, plusIsSpace: false)
         guard String(validating: decoded, as: UTF8.self) != nil else { throw WireError(.targetText) }
     }
 
-    /// Tells `.` and `..` from other segments, after decoding (RFC 3986 section 6.2.2).
+    /// Recognizes `.` and `..` segments after decoding (RFC 3986 section 6.2.2).
     private struct Segment {
         private var length = 0
         private var isDots = true

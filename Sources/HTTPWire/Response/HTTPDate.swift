@@ -1,9 +1,9 @@
-/// Dates as HTTP writes them: IMF-fixdate, RFC 9110 section 5.6.7.
+/// Dates in HTTP's format: IMF-fixdate, RFC 9110 section 5.6.7.
 public enum HTTPDate {
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`: 29 bytes.
+    /// Appends a date of 29 bytes: `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
-    /// - Parameter unixSeconds: seconds since 1970 in UTC, leap seconds not counted; clamped to the years 0 to 9999,
-    ///   which is what four digits hold.
+    /// - Parameter unixSeconds: seconds since 1970 in UTC without leap seconds; clamped to the years 0 to 9999, which
+    ///   have four digits.
     public static func append(unixSeconds: Int64, to out: inout [UInt8]) {
         let seconds = min(max(unixSeconds, -62_167_219_200), 253_402_300_799)
         let days = floorDivide(seconds, 86_400)
@@ -27,7 +27,7 @@ public enum HTTPDate {
         ResponseSerializer.append(" GMT", to: &out)
     }
 
-    /// The same, as a string.
+    /// A date as a string of 29 bytes.
     public static func string(unixSeconds: Int64) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(29)
@@ -35,8 +35,8 @@ public enum HTTPDate {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The proleptic Gregorian date. Years are counted from March, so that the leap day is the last of its year, and in
-    /// eras of 400 years, which all have the same 146,097 days.
+    /// The proleptic Gregorian date. Years start in March, so that the leap day is the last of its year, and are
+    /// grouped in eras of 400 years with 146,097 days each.
     private static func civil(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let days = daysSince1970 + 719_468
         let era = floorDivide(days, 146_097)

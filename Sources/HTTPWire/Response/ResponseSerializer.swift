@@ -1,16 +1,16 @@
-/// Writes the heads of responses (RFC 9112 sections 4 and 5) behind the bytes that a buffer already holds.
+/// Appends the heads of responses (RFC 9112 sections 4 and 5) to a buffer.
 ///
-/// A field whose name is not a token, or whose value holds a control character other than HTAB (CR, LF and NUL among
-/// them), is left out, so that nothing that came from a client can split a response. `isValid` says whether it was.
+/// A field whose name is not a token, or whose value has a control character other than HTAB (such as CR, LF or NUL),
+/// is omitted, so that client input cannot split a response. `isValid` tells whether a field is omitted.
 public enum ResponseSerializer {
-    /// The status line and all fields of `head`, then the empty line.
+    /// Appends the status line, all fields of `head`, and the empty line.
     public static func append(_ head: ResponseHead, to out: inout [UInt8]) {
         appendStatusLine(head.status, to: &out)
         for field in head.fields { appendField(field.name, field.value, to: &out) }
         appendEnd(to: &out)
     }
 
-    /// `HTTP/1.1 200 OK` CR LF. Answers to HTTP/1.0 carry it too (RFC 9110 section 2.5).
+    /// Appends `HTTP/1.1 200 OK` CR LF. Answers to HTTP/1.0 have this version, too (RFC 9110 section 2.5).
     public static func appendStatusLine(_ status: HTTPStatus, to out: inout [UInt8]) {
         append("HTTP/1.1 ", to: &out)
         let code = UInt8(clamping: status.code / 100)
@@ -22,7 +22,7 @@ public enum ResponseSerializer {
         appendLineEnd(to: &out)
     }
 
-    /// One field line. Writes nothing and returns false when `isValid` says no.
+    /// Appends a field line. Writes nothing and returns false if the field is not valid.
     @discardableResult
     public static func appendField(_ name: String, _ value: String, to out: inout [UInt8]) -> Bool {
         guard isValid(name: name, value: value) else { return false }
@@ -34,7 +34,7 @@ public enum ResponseSerializer {
         return true
     }
 
-    /// One field line with a number, such as Content-Length.
+    /// Appends a field line with a number, such as Content-Length.
     public static func appendField(_ name: StaticString, number: UInt64, to out: inout [UInt8]) {
         append(name, to: &out)
         out.append(ASCII.colon)
@@ -43,23 +43,23 @@ public enum ResponseSerializer {
         appendLineEnd(to: &out)
     }
 
-    /// The `Date` field (RFC 9110 section 6.6.1) for a time in seconds since 1970.
+    /// Appends the `Date` field (RFC 9110 section 6.6.1) for a time in seconds since 1970.
     public static func appendDate(unixSeconds: Int64, to out: inout [UInt8]) {
         append("Date: ", to: &out)
         HTTPDate.append(unixSeconds: unixSeconds, to: &out)
         appendLineEnd(to: &out)
     }
 
-    /// The empty line that ends a head.
+    /// Appends the empty line that ends a head.
     public static func appendEnd(to out: inout [UInt8]) { appendLineEnd(to: &out) }
 
-    /// A whole interim response: `100 Continue` or `102 Processing`, without fields (RFC 9110 section 15.2).
+    /// Appends a complete interim response: `100 Continue` or `102 Processing`, without fields (RFC 9110 section 15.2).
     public static func appendInterim(_ status: HTTPStatus, to out: inout [UInt8]) {
         appendStatusLine(status, to: &out)
         appendLineEnd(to: &out)
     }
 
-    /// A number in decimal.
+    /// Appends a number in decimal.
     public static func appendDecimal(_ number: UInt64, to out: inout [UInt8]) {
         var divisor: UInt64 = 1
         while number / divisor >= 10 { divisor &*= 10 }
@@ -69,7 +69,7 @@ public enum ResponseSerializer {
         }
     }
 
-    /// True if a field can be written: the name is a token, and the value has no control character but HTAB.
+    /// True if a field can be written: the name is a token, and the value has no control character except HTAB.
     public static func isValid(name: String, value: String) -> Bool {
         var name = name
         var value = value
@@ -105,14 +105,14 @@ public enum ResponseSerializer {
     }
 }
 
-/// The head of a response, before it is written.
+/// The head of a response.
 public struct ResponseHead: Sendable {
     /// The status.
     public var status: HTTPStatus
-    /// The fields, in the order in which they are written.
+    /// The fields, in the order of writing.
     public var fields: [(name: String, value: String)]
 
-    /// A head of that status and those fields.
+    /// A head with that status and fields.
     public init(status: HTTPStatus, fields: [(name: String, value: String)] = []) {
         self.status = status
         self.fields = fields

@@ -1,29 +1,29 @@
-/// One connection of the generator. Belongs to the thread of its runner.
+/// A connection of the generator. Used only on the thread of its runner.
 final class ClientConnection {
     enum Phase {
         case connecting
         /// Ready for a request.
         case idle
-        /// The request's bytes up to `sent` have been handed to the kernel.
+        /// The request's bytes up to `sent` were passed to the kernel.
         case sending
         case receiving
     }
 
-    /// A request on its way.
+    /// A request in progress.
     struct Request {
-        /// The times when it was due and when it was sent.
+        /// The times at which it was due and was sent.
         let due: UInt64
         let sentAt: UInt64
-        /// The number of the request.
+        /// The index of its picture.
         let picture: Int
-        /// True if it is within the measured time.
+        /// True if it is in the measured period.
         let isMeasured: Bool
-        /// Bytes sent so far.
+        /// The number of bytes sent so far.
         var sent = 0
     }
 
     let descriptor: Int32
-    /// Tells this connection from others that had its descriptor before.
+    /// Distinguishes this connection from earlier ones with its descriptor.
     let registration: UInt32
     var phase = Phase.connecting
     var parser = ResponseParser()

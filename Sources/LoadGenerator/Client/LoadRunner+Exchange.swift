@@ -3,15 +3,15 @@ internal import Glibc
 internal import SystemSupport
 
 extension LoadRunner {
-    /// Sends and receives as far as it goes.
+    /// Sends and receives as far as possible without blocking.
     func advance(_ connection: ClientConnection) {
         if connection.phase == .sending { send(connection) }
-        // An answer may come before the request is sent whole: an error, then.
+        // An answer, such as an error, may arrive before the request is sent completely.
         receive(connection)
     }
 
-    /// Hands the request to the kernel, as far as it takes it. A failure is not looked at here: what the server has
-    /// said before it closed is read first.
+    /// Passes as much of the request to the kernel as it accepts. Errors are not handled here: an answer that the
+    /// server sent before it closed the connection is read first.
     func send(_ connection: ClientConnection) {
         guard var request = connection.request else { return }
         let bytes = requests[request.picture].bytes
@@ -64,18 +64,18 @@ extension LoadRunner {
         let wasSent = connection.phase == .receiving
         connection.request = nil
         busyCount -= 1
-        // An error that came before the whole request was sent leaves the rest of it unsaid: no further use.
+        // After an error that arrived before the request was sent completely, the connection cannot be reused.
         guard answer.keepAlive, plan.keepAlive, wasSent else { return close(connection) }
         connection.phase = .idle
         idle.append(connection)
     }
 
-    /// The request of a connection gets no answer, and the connection is of no more use.
+    /// Records that the request of a connection has no answer, and closes the connection.
     func fail(_ connection: ClientConnection, _ failure: StepResult.Failure, _ reason: String) {
         if let request = connection.request {
             note(failure, reason, isMeasured: request.isMeasured)
-            // A request that was given up would have waited even longer; one that was refused at once says nothing
-            // about latency.
+            // Abandoned requests count with the time until then, the minimum of their latency. Requests that were
+            // refused at once say nothing about latency.
             if request.isMeasured, failure == .timeout || failure == .unanswered {
                 result.latency.record(csys_monotonic() &- request.due)
             }

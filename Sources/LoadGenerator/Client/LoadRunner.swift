@@ -2,11 +2,12 @@ internal import CSystem
 internal import Glibc
 internal import SystemSupport
 
-/// Makes one load: one thread, one epoll, all connections. Blocks the thread that calls ``run()`` for the whole time.
+/// Generates one load on one thread, with one epoll for all connections. ``run()`` blocks the calling thread for the
+/// whole time.
 ///
-/// In an open loop a request that is due takes an idle connection, or a new one, or, when there are as many as may be,
-/// waits for the next that is free; its latency counts from when it was due. In a closed loop each connection sends as
-/// soon as it has its answer.
+/// In an open loop, a due request takes an idle or a new connection or, if the maximum is reached, waits for the next
+/// free one; its latency counts from the due time. In a closed loop, each connection sends a request as soon as it has
+/// the previous answer.
 final class LoadRunner {
     let plan: LoadPlan
     let address: ServerAddress
@@ -15,32 +16,33 @@ final class LoadRunner {
 
     let epoll: Int32
     let timer: Int32
-    /// By descriptor.
+    /// Indexed by descriptor.
     var connections: [ClientConnection?] = []
     var openCount = 0
     var busyCount = 0
-    /// Connections without a request; the one that was used last is used first, so that those too many close.
+    /// Connections without a request. The last one used is used first, so that surplus connections are closed by the
+    /// server.
     var idle: [ClientConnection] = []
     var lastRegistration: UInt32 = 0
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
 
-    // The run's times, on CLOCK_MONOTONIC.
+    // The times of the run, on CLOCK_MONOTONIC.
     var measureFrom: UInt64 = 0
     var end: UInt64 = 0
     var now: UInt64 = 0
-    /// The next request of an open loop, and the next picture.
+    /// The index of the next request of an open loop, and of the next picture.
     private var next = 0
     private var picture = 0
-    /// Requests before this one found every connection busy when they were due.
+    /// Requests with lower indices found all connections busy when they were due.
     private var blocked = 0
     private var schedule = SendSchedule(start: 0, rate: 1)
-    /// Connections failed recently: none is tried before this time.
+    /// The time before which no new connection is tried, after a failure.
     private var connectAfter: UInt64 = 0
     private let isStopped: () -> Bool
 
     /// - Parameters:
-    ///   - requests: sent in turn; at least one.
-    ///   - isStopped: asked some times a second; ends the run early.
+    ///   - requests: the requests, sent in turn; at least one.
+    ///   - isStopped: called several times a second; ends the run early if it returns true.
     init(
         plan: LoadPlan, address: ServerAddress, requests: [RequestBytes], isStopped: @escaping () -> Bool = { false }
     ) throws(LoadError) {
@@ -78,7 +80,7 @@ final class LoadRunner {
         measureFrom = start &+ Self.nanoseconds(plan.warmUp)
         end = measureFrom &+ Self.nanoseconds(plan.seconds)
         if case .open(let rate) = plan.loop { schedule = SendSchedule(start: start, rate: rate) }
-        /// Answers are waited for until then; known at the end.
+        /// The time until which answers are awaited; set at the end of the run.
         var last = UInt64.max
         var events = [csys_event](repeating: csys_event(), count: 256)
         var cpuFrom: UInt64?
@@ -87,7 +89,7 @@ final class LoadRunner {
         while true {
             now = csys_monotonic()
             if cpuFrom == nil, now >= measureFrom { cpuFrom = csys_thread_cpu() }
-            // What was due before the end is sent even by a loop that comes late to it.
+            // Requests due before the end are sent even if the loop reaches it late.
             if !isEnding { sendDue() }
             if !isEnding, now >= end || isStopped() {
                 isEnding = true
@@ -96,7 +98,7 @@ final class LoadRunner {
                 let measuredEnd = min(now, end)
                 result.measuredSeconds = measuredEnd > measureFrom ? Double(measuredEnd - measureFrom) / 1e9 : 0
                 end = measuredEnd
-                // From now, not from the end that was planned: a loop that comes late to it has just sent requests.
+                // Counted from now, not from the planned end: a late loop has just sent requests.
                 last = now &+ Self.nanoseconds(min(plan.timeout, 10))
             }
             if isEnding, busyCount == 0 || now >= last { break }
@@ -124,7 +126,7 @@ final class LoadRunner {
         }
         let (first, total) = (schedule.count(before: measureFrom), schedule.count(before: end))
         result.due = max(0, total - first)
-        // Those that never got a connection: they would have waited at least until now.
+        // Requests that never got a connection: their latency is at least the time until now.
         guard next < total else { return }
         for index in max(next, first)..<max(next, first, total) {
             result.latency.record(now &- schedule.time(of: index))
@@ -132,7 +134,7 @@ final class LoadRunner {
         }
     }
 
-    /// Requests without an answer in time.
+    /// Abandons requests with a late answer.
     private func giveUpLate() {
         let limit = Self.nanoseconds(plan.timeout)
         for case let connection? in connections {
@@ -143,9 +145,9 @@ final class LoadRunner {
         }
     }
 
-    /// True if the answer has not come yet. The socket is looked at once more, for what has come may not have been
-    /// announced: so it is after this process stood still (SIGCONT ends epoll_wait without events), or where more is
-    /// due than one wait fetches.
+    /// True if the answer has not arrived. Reads the socket once more, because epoll may not have reported the answer
+    /// yet: after this process was suspended (SIGCONT ends epoll_wait without events), or if more events are pending
+    /// than one wait returns.
     private func isUnanswered(_ connection: ClientConnection) -> Bool {
         if connection.request != nil, connection.phase != .connecting { advance(connection) }
         return connection.request != nil
@@ -153,7 +155,7 @@ final class LoadRunner {
 
     // MARK: Sending
 
-    /// Sends what is due, as far as there are connections.
+    /// Sends due requests, as far as connections are available.
     private func sendDue() {
         switch plan.loop {
         case .closed:
@@ -171,12 +173,12 @@ final class LoadRunner {
                 next += 1
                 start(connection, due: schedule.time(of: index), hasWaited: index < blocked)
             }
-            // Where requests wait, the next answer wakes the loop; else the timer does.
+            // If requests wait, the next answer wakes the loop; otherwise the timer does.
             if next >= due { csys_timerfd_set(timer, schedule.time(of: next)) }
         }
     }
 
-    /// An idle connection, or a new one.
+    /// An idle connection, or a new one; nil if there is neither.
     private func ready() -> ClientConnection? {
         if let connection = idle.popLast() { return connection }
         guard openCount < plan.connections, now >= connectAfter else { return nil }
@@ -207,18 +209,18 @@ final class LoadRunner {
         return connection
     }
 
-    /// No socket is free: the request continues waiting for one, and a moment passes before the next try.
+    /// Handles the failure to connect: the request keeps waiting, and the next attempt follows after 10 ms.
     private func connectFailed(_ error: Int32) {
         connectAfter = now &+ 10_000_000
         if result.firstTrouble == nil { result.firstTrouble = "no connection: \(SystemError.words(error))" }
     }
 
-    /// Puts a request on a connection. Its answer is read when epoll announces it, so that no connection's quick
-    /// answers keep the others from their turn.
+    /// Sends a request on a connection. The answer is read when epoll reports it, so that quick answers on one
+    /// connection do not delay the others.
     private func start(_ connection: ClientConnection, due: UInt64, hasWaited: Bool) {
         let isMeasured = due >= measureFrom
         let sentAt = csys_monotonic()
-        // What a request waited for that found every connection busy is the server's time; otherwise it is ours.
+        // If all connections were busy, the delay is the server's; otherwise it is the generator's.
         if isMeasured {
             result.sent += 1
             let late = sentAt > due ? sentAt - due : 0
@@ -251,12 +253,11 @@ final class LoadRunner {
                 connectAfter = now &+ 10_000_000
                 return
             }
-            // EPOLLOUT or an end: nothing else is reported for a socket that is being connected.
+            // Only EPOLLOUT or an end is reported for a socket that is connecting.
             connection.phase = connection.request == nil ? .idle : .sending
         }
         if connection.request == nil {
-            // The only news of an idle connection is its end; what else comes is an edge of bytes that were read
-            // before.
+            // The only relevant event of an idle connection is its end; other events are edges of bytes read before.
             guard event.events & (CSYS_EPOLL_RDHUP | CSYS_EPOLL_HUP | CSYS_EPOLL_ERR) != 0 else { return }
             idle.removeAll { $0 === connection }
             close(connection)

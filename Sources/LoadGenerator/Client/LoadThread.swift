@@ -1,9 +1,10 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// Runs loads on their own thread, so that no task's thread is blocked and the processor time is theirs alone.
+/// Runs loads on a thread of their own, so that the threads of tasks are not blocked and its processor time can be
+/// measured.
 package enum LoadThread {
-    /// Makes one load. Cancelling the task ends it early.
+    /// Generates one load. Cancelling the task ends it early.
     package static func run(
         _ plan: LoadPlan, to address: ServerAddress, requests: [RequestBytes]
     ) async throws(LoadError) -> StepResult {

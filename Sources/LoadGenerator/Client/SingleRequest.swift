@@ -2,18 +2,17 @@ internal import CSystem
 internal import Glibc
 internal import SystemSupport
 
-/// One GET, as a probe sends it.
+/// A single GET, as a probe sends it.
 package enum SingleRequest {
-    /// The answer: the status, and the beginning of the body where the status is not a success.
+    /// The answer: the status and, unless the status is a success, the beginning of the body.
     package struct Answer: Sendable {
         package let status: Int
         package let excerpt: String
     }
 
-    /// Asks, and waits for the answer. Blocks.
-    /// - Parameter milliseconds: how long connecting, sending and receiving may take together, past the resolution of
-    ///   the name.
-    /// - Throws: why there is no answer.
+    /// Sends the request and waits for the answer. Blocks.
+    /// - Parameter milliseconds: the timeout for connecting, sending and receiving together, without name resolution.
+    /// - Throws: the reason why there is no answer.
     package static func get(_ target: LoadTarget, milliseconds: Int) throws(LoadError) -> Answer {
         let address = try ServerAddress(of: target)
         let descriptor = address.connect()

@@ -1,4 +1,4 @@
-/// The reason why a load cannot be made: a sentence that names the thing, what was expected and what came.
+/// The reason why a load cannot be generated: a sentence with the object, the expected and the actual value.
 package struct LoadError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 

@@ -1,13 +1,13 @@
-/// Numbers for people.
+/// Numbers as text for reports.
 enum NumberText {
-    /// With enough places for three significant digits.
+    /// Three significant digits.
     static func decimal(_ value: Double) -> String {
         guard value.isFinite, abs(value) < 1e12 else { return "-" }
         let places = abs(value) < 10 ? 2 : abs(value) < 1000 ? 1 : 0
         return fixed(value, places: places)
     }
 
-    /// With a fixed number of places, 0 to 3.
+    /// A fixed number of decimals, 0 to 3.
     static func fixed(_ value: Double, places: Int) -> String {
         guard value.isFinite, abs(value) < 1e12 else { return "-" }
         let factor = [1, 10, 100, 1000][min(max(places, 0), 3)]
@@ -18,7 +18,6 @@ enum NumberText {
         return "\(sign)\(scaled / factor)." + String(repeating: "0", count: max(0, places - part.count)) + part
     }
 
-    /// Nanoseconds as milliseconds.
     static func milliseconds(_ nanoseconds: UInt64) -> String { decimal(Double(nanoseconds) / 1e6) }
 
     static func right(_ text: String, _ width: Int) -> String {

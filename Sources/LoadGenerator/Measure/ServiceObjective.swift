@@ -1,13 +1,13 @@
-/// The promise of a server at a rate: every request answered with success, the rate kept up, and a percentile of the
-/// latency below a bound, such as `p99<50ms`.
+/// The condition that a server must meet at a rate: all requests succeed, the rate is sustained, and a percentile of
+/// the latency is below a bound, such as `p99<50ms`.
 package struct ServiceObjective: Sendable, Hashable {
-    /// As it was written.
+    /// The text as given.
     package let text: String
     let name: String, percent: Double
-    /// In nanoseconds.
+    /// The bound in nanoseconds.
     let bound: UInt64
 
-    /// - Parameter duration: reads a time such as `50ms`, in seconds.
+    /// - Parameter duration: parses a time such as `50ms`; returns seconds.
     package init(parsing text: String, duration: (String) -> Double?) throws(LoadError) {
         let parts = text.split(separator: "<", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
         guard parts.count == 2, parts[0].hasPrefix("p"), let percent = Double(parts[0].dropFirst()),
@@ -23,14 +23,14 @@ package struct ServiceObjective: Sendable, Hashable {
         bound = UInt64(seconds * 1e9)
     }
 
-    /// The reason why a load does not hold it; nil if it does.
+    /// The reason why a load does not meet the objective; nil if it does.
     package func objection(to step: StepResult) -> String? {
         let trouble = step.refused + step.failed
         if trouble > 0 {
             return "\(trouble) of \(step.due) requests failed\(step.firstTrouble.map { "; the first: \($0)" } ?? "")"
         }
         guard step.latency.count > 0, step.successes > 0 else { return "nothing was answered" }
-        // What grows until the end is below every bound if it is looked at soon enough.
+        // A latency that grows until the end of the run meets any bound if the run is short enough.
         if let rate = step.offeredRate, step.successRate < 0.97 * rate {
             return "the server did not keep up: \(NumberText.decimal(step.successRate)) answers a second"
         }

@@ -1,58 +1,58 @@
-/// The result of one load. Only requests that were due after the warm-up are in it.
+/// The result of one load. It covers only requests that were due after the warm-up.
 package struct StepResult: Sendable, Hashable {
     /// The reason why a request has no answer.
     package enum Failure: String, Sendable, CaseIterable {
-        /// No connection could be made.
+        /// The connection could not be established.
         case connect
-        /// The connection ended before the answer did.
+        /// The connection was closed before the answer was complete.
         case closed
-        /// The answer cannot be parsed.
+        /// The answer could not be parsed.
         case malformed
-        /// There was none in time.
+        /// The answer did not arrive within the timeout.
         case timeout
-        /// The run was over before there was one.
+        /// The run ended before the answer.
         case unanswered
     }
 
     package var plan: LoadPlan
-    /// Requests that were due, and those that were sent.
+    /// The number of requests that were due, and that were sent.
     package var due = 0
     package var sent = 0
-    /// Answers by status.
+    /// The number of answers by status.
     package var statuses: [Int: Int] = [:]
     package var failures: [Failure: Int] = [:]
     /// The text of the first answer that was not a success, or of the first failure.
     package var firstTrouble: String?
-    /// From when a request was due to its answer; successes, and requests that were given up (after the timeout, at the
-    /// end of the run) with the time until then, which is the least that they would have taken.
+    /// The time from a request's due time to its answer: of successes, and of requests that were abandoned (after the
+    /// timeout, or at the end of the run), which count with the time until then, the minimum of their latency.
     package var latency = LatencyHistogram()
-    /// From when a request was sent to its answer: what a client that does not count its own waiting sees.
+    /// The time from sending a request to its answer: the latency for a client that does not count its own waiting.
     package var service = LatencyHistogram()
-    /// The lateness of requests that had a connection at once: the generator's own delay.
+    /// The lateness of requests that got a connection at once: the generator's own delay.
     package var lateness = LatencyHistogram()
-    /// Successes within the measured time, by whichever request.
+    /// The number of successes that arrived in the measured period, including those of earlier requests.
     package var successesInTime = 0
-    /// The seconds of that time.
+    /// The length of that period in seconds.
     package var measuredSeconds = 0.0
-    /// Seconds of processor time of the generator in it.
+    /// The generator's processor time in that period, in seconds.
     package var generatorCPUSeconds = 0.0
-    /// The same of the whole run, with warm-up and end.
+    /// The generator's processor time in the whole run, with warm-up and end, in seconds.
     package var totalCPUSeconds = 0.0
-    /// Requests that had to wait because all connections were busy.
+    /// The number of requests that waited because all connections were busy.
     package var waitedForConnection = 0
-    /// Connections made, also those before the measured time; and the most at once.
+    /// The number of connections opened, including the time before the measured period, and the maximum at one time.
     package var opened = 0
     package var peakConnections = 0
 
     package init(plan: LoadPlan) { self.plan = plan }
 
-    /// The rate that was asked for; nil in a closed loop.
+    /// The requested rate; nil in a closed loop.
     package var offeredRate: Double? {
         if case .open(let rate) = plan.loop { rate } else { nil }
     }
-    /// Successes a second.
+    /// Successes per second.
     package var successRate: Double { measuredSeconds > 0 ? Double(successesInTime) / measuredSeconds : 0 }
-    /// The part of one processor that the generator took.
+    /// The share of one processor used by the generator.
     package var generatorCPU: Double { measuredSeconds > 0 ? generatorCPUSeconds / measuredSeconds : 0 }
     package var successes: Int { statuses.reduce(0) { (200..<300).contains($1.key) ? $0 + $1.value : $0 } }
     package var refused: Int { statuses.reduce(0) { (200..<300).contains($1.key) ? $0 : $0 + $1.value } }

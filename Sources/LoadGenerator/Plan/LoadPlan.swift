@@ -1,21 +1,21 @@
-/// One load to be made: at a rate, or as fast as a number of connections gets answers.
+/// A load to generate: at a given rate, or as fast as a number of connections gets answers.
 package struct LoadPlan: Sendable, Hashable {
     package enum Loop: Sendable, Hashable {
-        /// Requests are sent when they are due.
+        /// Requests are sent at their due times.
         case open(rate: Double)
         /// Each connection sends its next request when it has the answer to the last one.
         case closed
     }
 
     package var loop: Loop
-    /// Connections at once: as many as there are in a closed loop, as many as may be needed in an open one.
+    /// The number of connections: fixed in a closed loop, the maximum in an open one.
     package var connections: Int
-    /// Seconds that are measured, and before them seconds that are not.
+    /// The length of the measured period and of the warm-up before it, in seconds.
     package var seconds: Double
     package var warmUp: Double
-    /// Seconds after which a request is given up.
+    /// The time after which a request is abandoned, in seconds.
     package var timeout: Double
-    /// True if connections are used again.
+    /// True if connections are reused.
     package var keepAlive: Bool
 
     package init(
@@ -30,7 +30,7 @@ package struct LoadPlan: Sendable, Hashable {
         self.keepAlive = keepAlive
     }
 
-    // What may be asked for.
+    // The valid parameters.
     package static let connectionBounds = 1...4096
     package static let rateBounds = 0.1...200_000.0
     package static let secondsBounds = 0.1...3600.0

@@ -1,4 +1,4 @@
-/// The rates of a sweep, as they are written: `50,100,200`, or `50..400` for eight evenly apart, or `50..400/4`.
+/// The rates of a sweep as text: `50,100,200`, `50..400` for eight evenly spaced rates, or `50..400/4`.
 package enum RateList {
     package static func parse(_ text: String) throws(LoadError) -> [Double] {
         var rates: [Double] = []
@@ -22,7 +22,7 @@ package enum RateList {
         return rates
     }
 
-    /// A rate within its bounds.
+    /// A rate within the valid range; throws for others.
     package static func checked(_ rate: Double) throws(LoadError) -> Double {
         guard LoadPlan.rateBounds.contains(rate) else {
             throw LoadError("expected a rate from 0.1 to 200000 requests a second, found \(rate)")
@@ -30,7 +30,7 @@ package enum RateList {
         return rate
     }
 
-    /// Rates from a tenth of what a server can do to a fifth more than that.
+    /// Rates from 10 % to 120 % of a server's capacity.
     package static func around(capacity: Double) -> [Double] {
         [0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1, 1.2].map {
             let rate = min(max($0 * capacity, LoadPlan.rateBounds.lowerBound), LoadPlan.rateBounds.upperBound)

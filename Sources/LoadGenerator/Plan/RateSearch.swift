@@ -1,21 +1,22 @@
-/// The search for the highest rate that holds: from a rate, up by half until one does not hold, then between the two.
+/// A search for the highest rate that meets the objective: increases the rate by half until it fails, then bisects.
 package struct RateSearch: Sendable {
-    /// The nearness of the rate that holds and the one that does not at the end, and the most rates that are tried.
+    /// The ratio of the lowest failing rate to the highest passing one at which the search ends; the maximum number of
+    /// rates to try.
     static let precision = 1.04
     static let mostTries = 14
 
-    /// The highest rate that held.
+    /// The highest rate that passed.
     package private(set) var best: Double?
-    /// The lowest rate that did not.
+    /// The lowest rate that failed.
     private var above: Double?
     private var tries = 0
-    /// The rate to try next; nil when the search is over.
+    /// The rate to try next; nil when the search is complete.
     package private(set) var next: Double?
 
-    /// - Parameter capacity: what the server answers in a closed loop, near which the search begins.
+    /// - Parameter capacity: the server's rate of answers in a closed loop, near which the search begins.
     package init(capacity: Double) { next = Self.rounded(0.8 * capacity) }
 
-    /// Takes what came of the rate that was to be tried.
+    /// Records the result for the rate `next`.
     package mutating func record(holds: Bool) {
         guard let tried = next else { return }
         tries += 1
@@ -28,7 +29,7 @@ package struct RateSearch: Sendable {
             case (nil, nil): tried
             }
         let rate = Self.rounded(wanted)
-        // A rate that was tried, by rounding or at a bound, says nothing new.
+        // A rate that was tried already, because of rounding or a bound, gives no new information.
         next = tries < Self.mostTries && rate != best && rate != above ? rate : nil
     }
 

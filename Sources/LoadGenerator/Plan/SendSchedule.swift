@@ -1,13 +1,12 @@
-/// The times at which the requests of an open loop are due: at a constant rate from a start, whatever becomes of those
-/// before it.
+/// The due times of the requests of an open loop: at a constant rate from a start, independent of earlier answers.
 ///
-/// Latency counts from these times, and not from when a request could at last be sent: a server that stands still for a
-/// second makes all requests of that second late, and a client that waits politely would have seen one ("coordinated
-/// omission", Gil Tene).
+/// Latency counts from these times, not from the time of sending: if a server stalls for a second, all requests of that
+/// second are late, but a client that waits for each answer would see only one late request ("coordinated omission",
+/// Gil Tene).
 package struct SendSchedule: Sendable, Hashable {
-    /// The time when request 0 is due, in nanoseconds.
+    /// The due time of request 0, in nanoseconds.
     package let start: UInt64
-    /// Requests a second.
+    /// Requests per second.
     package let rate: Double
 
     package init(start: UInt64, rate: Double) {
@@ -15,22 +14,22 @@ package struct SendSchedule: Sendable, Hashable {
         self.rate = rate
     }
 
-    /// The time when a request is due. Counted from the start each time, so that rounding does not add up.
+    /// The due time of a request, computed from the start, so that rounding errors do not accumulate.
     package func time(of index: Int) -> UInt64 {
         let offset = Double(index) * 1e9 / rate
         return start &+ (offset < 0x1p62 ? UInt64(offset) : 1 << 62)
     }
 
-    /// The number of requests that are due by a time.
+    /// The number of requests due up to and including a time.
     package func due(by now: UInt64) -> Int {
         guard now >= start else { return 0 }
         var count = Int(min(Double(now - start) * rate / 1e9, 0x1p52)) + 1
-        // The estimate and `time(of:)` round apart by at most one.
+        // Rounding differs between the estimate and `time(of:)` by at most one.
         while count > 0, time(of: count - 1) > now { count -= 1 }
         while time(of: count) <= now { count += 1 }
         return count
     }
 
-    /// The number of requests that are due before a time: those of a run that ends then.
+    /// The number of requests due before a time: those of a run that ends then.
     package func count(before end: UInt64) -> Int { end > start ? due(by: end - 1) : 0 }
 }

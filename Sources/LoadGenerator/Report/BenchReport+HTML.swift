@@ -1,5 +1,5 @@
 extension BenchReport {
-    /// The report as a page that stands alone: picture, table and warnings.
+    /// The report as a self-contained page: chart, table and warnings.
     package var html: String {
         let names =
             [isOpenLoop ? "rate" : "connections", "answers/s"] + Self.percentiles.map { "\($0.name) ms" } + ["max ms"]
@@ -10,7 +10,7 @@ extension BenchReport {
             return "<tr>" + cells.map { "<td>\($0)</td>" }.joined()
                 + "<td class=\"text\">\(LatencyChart.escaped(Self.trouble(step)))</td></tr>"
         }
-        let doubts = warnings.map { "<li>\(LatencyChart.escaped($0))</li>" }
+        let items = warnings.map { "<li>\(LatencyChart.escaped($0))</li>" }
         let files = pictures.map { "\(LatencyChart.escaped($0.name)) (\($0.bytes) bytes)" }
         return """
             <!DOCTYPE html>
@@ -45,7 +45,7 @@ extension BenchReport {
             </table></div>
             <p>\(isOpenLoop ? "Latency counts from when each request was due, whether it could be sent then or not." : "A closed loop: each connection waits for its answer before it sends again.")
             \(files.isEmpty ? "" : "Pictures: \(files.joined(separator: ", ")).")</p>
-            \(doubts.isEmpty ? "" : "<h2>Warnings</h2>\n<ul>\n\(doubts.joined(separator: "\n"))\n</ul>")
+            \(items.isEmpty ? "" : "<h2>Warnings</h2>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>")
             </body>
             </html>
 

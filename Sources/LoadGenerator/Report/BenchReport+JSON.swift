@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 extension BenchReport {
-    /// The report for programs: one JSON object; times in milliseconds.
+    /// The report as a JSON object; times in milliseconds.
     package func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -86,7 +86,7 @@ extension BenchReport {
             generator_lateness_ms = Distribution(step.lateness)
             generator_cpu = step.generatorCPU
             waited_for_connection = step.waitedForConnection
-            warnings = StepDoubts.about(step).map(\.text)
+            warnings = StepWarnings.about(step).map(\.text)
         }
     }
 

@@ -1,5 +1,5 @@
 extension BenchReport {
-    /// The report for people: a table of one line a load.
+    /// The report as a text table with a line for each load.
     package var text: String {
         let sizes = pictures.map(\.bytes)
         let kinds =
@@ -34,7 +34,7 @@ extension BenchReport {
         return NumberText.right(first, 11) + cells.map { NumberText.right($0, 11) }.joined() + "  " + trouble(step)
     }
 
-    /// The percentiles and the greatest latency, in milliseconds; dashes where nothing was measured.
+    /// The percentiles and the maximum latency, in milliseconds; dashes if nothing was measured.
     static func latencies(_ step: StepResult) -> [String] {
         guard step.latency.count > 0 else { return percentiles.map { _ in "-" } + ["-"] }
         return percentiles.map { NumberText.milliseconds(step.latency.percentile($0.percent)) }

@@ -1,18 +1,18 @@
-/// All that `ocelli load` has measured.
+/// The results of `ocelli load`.
 package struct BenchReport: Sendable {
     package var url: String
     package var isLocal: Bool
     package var keepAlive: Bool
-    /// The pictures' names and sizes.
+    /// The names and sizes of the pictures.
     package var pictures: [(name: String, bytes: Int)]
-    /// The time of the measurement, as a date of ISO 8601.
+    /// The time of the measurement, in ISO 8601 format.
     package var date: String
-    /// The processors that the generator's process may use.
+    /// The number of processors that the generator's process may use.
     package var processors: Double
-    /// The load average of this machine before.
+    /// The load average of this machine before the measurement.
     package var loadBefore: Double?
     package var steps: [StepResult] = []
-    /// The condition that must hold, if one was asked for.
+    /// The objective, if one was requested.
     package var objective: ServiceObjective?
 
     // Wide: a record, in the order of its fields.
@@ -34,10 +34,10 @@ package struct BenchReport: Sendable {
         ("p50", 50), ("p90", 90), ("p99", 99), ("p99.9", 99.9),
     ]
 
-    /// True if requests were sent when they were due.
+    /// True if requests were sent at their due times.
     package var isOpenLoop: Bool { steps.first?.offeredRate != nil }
 
-    /// The verdict on the objective: if it holds, and up to which rate. Nil if none was asked for.
+    /// The result for the objective: whether it is met, and up to which rate; nil without an objective.
     package var verdict: (holds: Bool, rate: Double?, text: String)? {
         guard let objective else { return nil }
         let judged = steps.sorted { ($0.offeredRate ?? 0) < ($1.offeredRate ?? 0) }.map {
@@ -46,7 +46,7 @@ package struct BenchReport: Sendable {
         func rate(_ step: StepResult) -> String {
             step.offeredRate.map { "\(NumberText.decimal($0))/s" } ?? "this load"
         }
-        // Above a rate that does not hold, one that does is an accident.
+        // If a rate fails, a higher one that passes did so by chance.
         let holding = judged.prefix { $0.1 == nil }
         let first = judged.dropFirst(holding.count).first
         let reason = first.flatMap { step, objection in objection.map { "; at \(rate(step)): \($0)" } } ?? ""
@@ -56,16 +56,15 @@ package struct BenchReport: Sendable {
         return (true, best.offeredRate, "\(objective.text) holds up to \(rate(best))\(reason)")
     }
 
-    /// Reasons for doubt, each with the load that it is about: first what makes a figure wrong, then what makes it
-    /// vague.
+    /// Warnings, each with its load: first those that make a figure wrong, then those that make it imprecise.
     package var warnings: [String] {
         var warnings: [String] = []
-        // What several loads have in common is reported once, in the words of the highest of them.
-        let doubts = steps.map { (step: $0, all: StepDoubts.about($0)) }
-        // A search looks for loads that do not hold: only the best one is to be believed.
+        // A warning common to several loads is reported once, with the text of the highest load.
+        let stepWarnings = steps.map { (step: $0, all: StepWarnings.about($0)) }
+        // A search includes loads that fail on purpose: warn only about the best one.
         let best = verdict?.rate
-        func add(_ kind: StepDoubts.Doubt.Kind) {
-            let found = doubts.compactMap { entry in
+        func add(_ kind: StepWarnings.Warning.Kind) {
+            let found = stepWarnings.compactMap { entry in
                 objective != nil && entry.step.offeredRate != best
                     ? nil : entry.all.first { $0.kind == kind }.map { (entry.step, $0.text) }
             }
@@ -80,7 +79,7 @@ package struct BenchReport: Sendable {
                     : "at \(rates.joined(separator: ", "))/s\(highest): "
             warnings.append(subject + last.1)
         }
-        for kind in StepDoubts.Doubt.Kind.allCases where kind != .samples { add(kind) }
+        for kind in StepWarnings.Warning.Kind.allCases where kind != .samples { add(kind) }
         if let loadBefore, loadBefore > 0.25 * processors {
             warnings.append(
                 "other programs were running here: the load average was \(NumberText.fixed(loadBefore, places: 2)) on "

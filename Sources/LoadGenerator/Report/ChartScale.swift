@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// One axis: from values to places, with marks at round numbers.
+/// An axis: maps values to positions, with ticks at round numbers.
 package struct ChartScale: Sendable, Hashable {
     package let low: Double
     package let high: Double
-    /// The marks, in order, within `low...high`.
+    /// The ticks, in order, within `low...high`.
     package let marks: [Double]
     private let isLogarithmic: Bool
 
-    /// From 0 to at least `most`, with about five marks at 1, 2 or 5 times a power of ten.
+    /// An axis from 0 to at least `most`, with about five ticks at 1, 2 or 5 times a power of ten.
     package static func linear(to most: Double) -> ChartScale {
         let most = most.isFinite && most > 0 ? most : 1
         let rough = most / 5
@@ -20,7 +20,7 @@ package struct ChartScale: Sendable, Hashable {
             isLogarithmic: false)
     }
 
-    /// From below `least` to above `most`, marks at 1, 2 and 5 times powers of ten.
+    /// An axis from below `least` to above `most`, with ticks at 1, 2 and 5 times powers of ten.
     package static func logarithmic(from least: Double, to most: Double) -> ChartScale {
         let least = least.isFinite && least > 0 ? least : 0.001
         let most = max(most.isFinite ? most : least, least * 1.001)
@@ -31,12 +31,12 @@ package struct ChartScale: Sendable, Hashable {
         let low = rounds.last { $0 <= least } ?? least
         let high = rounds.first { $0 >= most } ?? most
         var marks = rounds.filter { $0 >= low && $0 <= high }
-        // Over many decades only the powers of ten have room.
+        // Over many decades, only powers of ten fit.
         if marks.count > 10 { marks = marks.filter { abs(log10($0) - log10($0).rounded()) < 1e-9 } }
         return ChartScale(low: low, high: high, marks: marks, isLogarithmic: true)
     }
 
-    /// The place of a value: 0 at the low end, 1 at the high end; values beyond are at the ends.
+    /// The position of a value: 0 at the low end, 1 at the high end; values beyond are clamped.
     package func place(_ value: Double) -> Double {
         guard value.isFinite, high > low else { return 0 }
         let part =

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A picture of what was measured, as SVG: latency against load where there are several loads, else the distribution of
-/// the latencies. Stands alone: no fonts, scripts or files from elsewhere; follows the reader's light or dark setting.
+/// A chart of the results as SVG: latency against load if there are several loads, else the distribution of latencies.
+/// Self-contained, without external fonts, scripts or files; follows the light or dark mode of the viewer.
 package struct LatencyChart: Sendable {
     private let report: BenchReport
 
@@ -11,15 +11,15 @@ package struct LatencyChart: Sendable {
     private static let width = 880.0, height = 540.0
     private static let plot = (left: 74.0, top: 78.0, right: 770.0, bottom: 458.0)
 
-    /// One line of the picture.
+    /// A line of the chart.
     private struct Series {
         let name: String
         let style: String
-        /// `isHollow`: the value is doubtful.
+        /// `isHollow`: true for doubtful values.
         var points: [(x: Double, y: Double, isHollow: Bool)] = []
     }
 
-    /// The whole file.
+    /// The contents of the SVG file.
     package var svg: String {
         let isSweep = report.steps.count > 1
         let series = isSweep ? sweepSeries : distributionSeries
@@ -41,7 +41,7 @@ package struct LatencyChart: Sendable {
         return parts.joined(separator: "\n")
     }
 
-    // MARK: What is drawn
+    // MARK: Data
 
     private var sweepSeries: [Series] {
         BenchReport.percentiles.enumerated().map { position, percentile in
@@ -59,7 +59,7 @@ package struct LatencyChart: Sendable {
         }
     }
 
-    /// Places on the axis of percentiles: each further nine gets the same room.
+    /// Positions on the axis of percentiles: each further nine gets the same space.
     private static let nines: [(place: Double, text: String)] = [
         (0, "0"), (place(ofPercent: 50), "50"), (place(ofPercent: 90), "90"), (place(ofPercent: 99), "99"),
         (place(ofPercent: 99.9), "99.9"), (place(ofPercent: 99.99), "99.99"), (1, "max"),
@@ -76,7 +76,7 @@ package struct LatencyChart: Sendable {
             for index in 0...100 {
                 let place = Double(index) / 100
                 let beyond = pow(10, -place * 5)
-                // A percentile beyond which no value lies is the maximum, which is drawn at the end.
+                // If no value is beyond a percentile, it equals the maximum, which is drawn at the end.
                 guard index == 100 || beyond * Double(histogram.count) >= 1 else { continue }
                 let percent = index == 100 ? 100 : (1 - beyond) * 100
                 let value = index == 0 ? histogram.least : histogram.percentile(percent)
@@ -114,7 +114,7 @@ package struct LatencyChart: Sendable {
             """
     }
 
-    /// The colours of the lines; no variables, which viewers beside browsers do not know.
+    /// The colors of the lines. No CSS variables, which viewers other than browsers do not support.
     private static func colours(_ colours: [String], hollow: String) -> String {
         colours.enumerated().map { index, colour in
             ".s\(index) .line { stroke: \(colour) } .s\(index) .dot { stroke: \(colour); fill: \(colour) } "
@@ -193,7 +193,7 @@ package struct LatencyChart: Sendable {
         return (lines + place(labels)).joined(separator: "\n")
     }
 
-    /// Names beside the lines' ends, moved apart where they would cover each other.
+    /// Labels at the ends of the lines, moved apart if they would overlap.
     private func place(_ labels: [(y: Double, text: String, style: String)]) -> [String] {
         var labels = labels.sorted { $0.y < $1.y }
         for index in labels.indices.dropFirst() { labels[index].y = max(labels[index].y, labels[index - 1].y + 17) }
@@ -205,7 +205,7 @@ package struct LatencyChart: Sendable {
 
     private static func fixed(_ value: Double) -> String { NumberText.fixed(value, places: 1) }
 
-    /// A mark's number, as short as it is exact.
+    /// A tick's number in its shortest exact form.
     private static func mark(_ value: Double) -> String {
         var text = NumberText.fixed(value, places: 3)
         while text.hasSuffix("0") { text.removeLast() }

@@ -1,21 +1,21 @@
 /// The destination of the requests: a parsed URL.
 package struct LoadTarget: Sendable, Hashable {
-    /// The way to reach the server.
+    /// The address of the server.
     package enum Place: Sendable, Hashable {
         case tcp(host: String, port: UInt16)
         case unix(path: String)
     }
 
     package let place: Place
-    /// The request target of the first line: path and query.
+    /// The request target: path and query.
     package let path: String
     /// The `Host` field (RFC 9110, 7.2).
     package let authority: String
 
-    /// The path for URLs without one.
+    /// The path for URLs without a path.
     package static let defaultPath = "/v1/classify"
 
-    /// True if a word of the command line means a server: `http://...`, `unix:...`, or HOST:PORT.
+    /// True if an argument is the URL of a server: `http://...`, `unix:...`, or HOST:PORT.
     package static func looksLikeURL(_ text: String) -> Bool {
         if text.contains("://") || text.hasPrefix("unix:") { return true }
         let authority = text.prefix { $0 != "/" }
@@ -24,9 +24,9 @@ package struct LoadTarget: Sendable, Hashable {
         return !port.isEmpty && port.allSatisfy { $0.isASCII && $0.isNumber }
     }
 
-    /// Reads `http://HOST[:PORT][/PATH]`, `HOST:PORT[/PATH]`, `unix:SOCKET` or, as proxies write it,
+    /// Parses `http://HOST[:PORT][/PATH]`, `HOST:PORT[/PATH]`, `unix:SOCKET` or, in the syntax of proxies,
     /// `http://unix:SOCKET:/PATH`.
-    /// - Parameter defaultPath: what is asked for where the URL names no path.
+    /// - Parameter defaultPath: the path for URLs without a path.
     package init(parsing text: String, defaultPath: String = Self.defaultPath) throws(LoadError) {
         var rest = text[...]
         if let range = text.firstRange(of: "://") {
@@ -84,7 +84,7 @@ package struct LoadTarget: Sendable, Hashable {
         return port
     }
 
-    /// The URL as it will be used.
+    /// The URL in its complete form.
     package var description: String {
         switch place {
         case .tcp: "http://\(authority)\(path)"

@@ -1,15 +1,15 @@
-/// One request as it goes over the wire: the same bytes every time.
+/// The bytes of a request, which are sent repeatedly.
 package struct RequestBytes: Sendable {
     package let bytes: [UInt8]
-    /// Bytes of the body.
+    /// The size of the body in bytes.
     package let bodyCount: Int
 
-    /// A POST of a picture, or a GET if there is no body.
-    /// - Parameter fields: further fields, such as `Authorization`; names and values must be clean (see `field(_:)`).
+    /// A POST of a picture, or a GET without a body.
+    /// - Parameter fields: additional header fields, such as `Authorization`; validated with `field(_:)`.
     package init(target: LoadTarget, body: [UInt8]?, keepAlive: Bool, fields: [String] = []) {
         var head = "\(body == nil ? "GET" : "POST") \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\n"
         head += "User-Agent: ocelli-bench\r\n"
-        // The same picture each time: answers that are shared or kept would not show what a prediction takes.
+        // Each picture is sent repeatedly: shared or cached answers would hide the time of a prediction.
         if body != nil, !fields.contains(where: { $0.lowercased().hasPrefix("cache-control:") }) {
             head += "Cache-Control: no-store\r\n"
         }
@@ -21,7 +21,7 @@ package struct RequestBytes: Sendable {
         bodyCount = body?.count ?? 0
     }
 
-    /// A field of the command line, `Name: value`, if it is one that may be sent (RFC 9110, 5.1 and 5.5).
+    /// Validates a header field from the command line, `Name: value` (RFC 9110, 5.1 and 5.5).
     package static func field(_ text: String) throws(LoadError) -> String {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
             text.utf8[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"()<>@,;\\\"/[]?={}".utf8.contains($0) }),

@@ -2,11 +2,11 @@ internal import CSystem
 internal import Glibc
 internal import SystemSupport
 
-/// A target's address, found once: name resolution is not what is measured.
+/// The resolved address of a target, so that name resolution is not measured.
 package struct ServerAddress: Sendable {
     private let address: csys_address
 
-    /// Resolves the target and makes sure that a server accepts there. Blocks, for at most some seconds.
+    /// Resolves the target and verifies that a server accepts connections. Blocks for up to a few seconds.
     package init(of target: LoadTarget) throws(LoadError) {
         var address = csys_address()
         let result =
@@ -21,7 +21,7 @@ package struct ServerAddress: Sendable {
         self.address = address
     }
 
-    /// True if the server is on this machine, and so shares its processors with the generator.
+    /// True if the server is on this machine, and shares its processors with the generator.
     package var isLocal: Bool {
         var address = address
         var text = [CChar](repeating: 0, count: 128)
@@ -30,7 +30,7 @@ package struct ServerAddress: Sendable {
         return name.hasPrefix("127.") || name.hasPrefix("[::1]") || name.hasPrefix("unix")
     }
 
-    /// A socket that is being connected, or the negated errno.
+    /// Starts to connect a socket; returns the descriptor or the negated errno.
     func connect() -> Int32 {
         var address = address
         return csys_connect(&address)

@@ -1,20 +1,20 @@
-/// Reads HTTP/1.1 responses (RFC 9112) as they come: status, length and whether the connection continues. A pure value.
+/// Parses HTTP/1.1 responses (RFC 9112) incrementally: status, length and persistence. A pure value.
 ///
-/// Only answers with a `Content-Length` (or none by their status) are read: a coding that has to be taken apart would
-/// make the generator's own work part of what it measures.
+/// Accepts only answers with a `Content-Length`, or without a body by their status: decoding a transfer coding would
+/// add the generator's own work to the measurement.
 package struct ResponseParser: Sendable {
-    /// A whole response.
+    /// A complete response.
     package struct Answer: Sendable, Hashable {
         package let status: Int
-        /// Bytes of the body.
+        /// The size of the body in bytes.
         package let bodyCount: Int
-        /// True if the server lets the connection be used again.
+        /// True if the server allows the connection to be reused.
         package let keepAlive: Bool
-        /// The beginning of the body, where the status is not a success: it says why.
+        /// The beginning of the body if the status is not a success, for the error message.
         package let excerpt: [UInt8]
     }
 
-    /// Longest head that is read.
+    /// The maximum size of a head in bytes.
     static let headLimit = 64 << 10
     package static let excerptLimit = 400
 
@@ -25,12 +25,12 @@ package struct ResponseParser: Sendable {
 
     package init() {}
 
-    /// True if nothing of a response has come yet.
+    /// True if no byte of a response was received.
     package var isAtStart: Bool { head.isEmpty && answer == nil }
 
-    /// Takes bytes that have come.
-    /// - Returns: the response that they complete; nil while it is not whole. The parser is then at the start again.
-    /// - Throws: what is wrong with it; the connection is then of no more use.
+    /// Takes received bytes.
+    /// - Returns: the response that they complete, after which the parser starts again; nil if it is incomplete.
+    /// - Throws: the error in the response; the connection cannot be reused.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) throws(LoadError) -> Answer? {
         var offset = 0
         while answer == nil {
@@ -41,7 +41,7 @@ package struct ResponseParser: Sendable {
             }
             let found = try Self.parse(head[..<end])
             head.removeAll(keepingCapacity: true)
-            // Interim answers (RFC 9110, 15.2) come before the one that counts.
+            // Interim responses (RFC 9110, 15.2) precede the final one.
             if found.status >= 200 { (answer, remaining) = (found, found.bodyCount) }
         }
         guard let found = answer else { return nil }
@@ -62,11 +62,11 @@ package struct ResponseParser: Sendable {
         return whole
     }
 
-    /// Copies to the head up to its empty line; returns the head's length, once it is whole.
+    /// Appends to the head up to its empty line; returns the length of the head once it is complete.
     private mutating func appendHead(_ bytes: UnsafeRawBufferPointer, from offset: inout Int) -> Int? {
         let from = max(0, head.count - 3)
         let before = head.count
-        // Most answers arrive whole: what lies behind the head is not copied far.
+        // Most answers arrive at once: bound the copy, which includes bytes after the head.
         let piece = min(bytes.count - offset, Self.headLimit + 4 - before)
         guard piece > 0 else { return nil }
         head.append(contentsOf: bytes[offset..<offset + piece])
@@ -96,7 +96,7 @@ package struct ResponseParser: Sendable {
             guard let colon = line.firstIndex(of: ":") else {
                 throw LoadError("a field of the answer has no colon: \"\(line.prefix(60))\"")
             }
-            // White space on either side is not part of the value (RFC 9112, 5.1).
+            // White space around the value is not part of it (RFC 9112, 5.1).
             var value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             while value.last == " " || value.last == "\t" { value.removeLast() }
             switch line[..<colon].lowercased() {

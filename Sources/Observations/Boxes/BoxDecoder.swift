@@ -1,16 +1,17 @@
-/// The options of one request to a detector, in place of what its bundle says.
+/// The options of one request to a detector, which override those of its bundle.
 package struct BoxOptions: Sendable, Hashable {
     package var threshold: Float?, iou: Float?
-    /// The most detections, at least 1; the classes that are wanted.
+    /// The maximum number of detections, at least 1; the classes to report (nil: all).
     package var most: Int?, classes: Set<Int>?
-    /// True if no detection may be missing: limits of their number do not count, and an unreadable one is an error.
+    /// True if no detection may be missing: limits on their number are ignored, and an unreadable detection is an
+    /// error.
     package var needsAll = false
 
     /// The options of the bundle.
     package init() {}
 }
 
-/// Reads a detector's outputs: candidates over the threshold first, then their boxes, then suppression.
+/// Decodes a detector's outputs: finds candidates over the threshold, computes their boxes, then suppresses.
 package struct BoxDecoder: Sendable {
     package let decoding: BoxDecoding
     /// The number of classes, without background.
@@ -19,18 +20,19 @@ package struct BoxDecoder: Sendable {
     package let width: Int, height: Int
 
     private let plan: HeadPlan
-    /// The number for nothing, of models that put out classes as numbers.
+    /// The class number that means background, for models that output class numbers.
     private let nothing: Int?
-    /// True if a row has the four numbers of a finished box.
+    /// True if a row has the four numbers of a decoded box.
     private let isPlain: Bool
-    /// The boxes that others count from, where no tensor of the model holds them, and the factors of offsets.
+    /// The priors, if no tensor of the model holds them, and the factors of offsets.
     private let priors: [Prior], variances: SIMD4<Float>
 
-    /// The most boxes that suppression is done for: the best ones.
+    /// The maximum number of candidates for suppression; the best ones are kept.
     package static let mostCandidates = 10_000
 
-    /// Prepares decoding of tensors of these shapes, by role (``BoxDecoding/roles``), several where there are levels.
-    /// `classes`: labels without background; nil if none are known. Throws `unexpected` for a tensor that does not fit.
+    /// Prepares to decode tensors of these shapes, by role (``BoxDecoding/roles``), with one shape for each level.
+    /// `classes`: the number of labels without background; nil if it is not known. Throws `unexpected` if a tensor does
+    /// not fit.
     package init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
@@ -54,7 +56,7 @@ package struct BoxDecoder: Sendable {
         priors = boxes.pixels(width: width, height: height)
     }
 
-    /// Priors that are a tensor: `[n, 4]`, or with variances `[2, n * 4]`.
+    /// Checks the shape of a tensor of priors: `[n, 4]`, or with variances `[2, n * 4]`.
     private static func check(_ shape: [Int]?, rows: Int) throws(ObservationError) {
         guard let shape else {
             throw .unexpected(role: "priors", expected: "\"priors\", or a tensor that holds them", found: "neither")
@@ -67,14 +69,15 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Decoding
 
-    /// The detections in the outputs of one picture, by role, of the shapes that the decoder was made for: the most
-    /// confident first. `isCancelled` is asked regularly; true ends the call with `cancelled`.
+    /// Decodes the outputs of one picture, by role, with the shapes passed to `init`: the most confident detection
+    /// first. `isCancelled` is called regularly; if it returns true, throws `cancelled`.
     package func detections(
         in tensors: [String: [OutputTensor]], options: BoxOptions = BoxOptions(), isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {
         let levels = try bound(tensors)
         var candidates = Candidates(most: Self.mostCandidates)
-        // What is past the end is not wanted. Numbers come from requests: the largest has no successor.
+        // Classes beyond the end of `wanted` are not wanted. Requests choose the numbers, and Int.max + 1 would
+        // overflow.
         let wanted = options.classes.map { asked in
             var wanted = [Bool](repeating: false, count: max(0, min(asked.max() ?? 0, classes - 1)) + 1)
             for index in asked where wanted.indices.contains(index) { wanted[index] = true }
@@ -95,7 +98,7 @@ package struct BoxDecoder: Sendable {
         return try suppress(candidates.sorted(), levels, priors(in: tensors), options, isCancelled)
     }
 
-    /// Adds the rows of a model that puts out classes as numbers.
+    /// Adds the rows of a model that outputs class numbers.
     private func finished(
         _ level: Bound, labels: Plane, _ count: Int, _ scan: ScoreScan, into candidates: inout Candidates
     ) {
@@ -103,7 +106,7 @@ package struct BoxDecoder: Sendable {
         for row in 0..<min(level.rows, count) {
             if let end = level.end, end[row, 0] < 0 { break }
             let score = scan.probability(level.scores[row, 0]), label = labels[row, 0].rounded()
-            // Rows of zeros are room that was not needed.
+            // Rows of zeros are unused.
             guard score >= scan.threshold, score > 0, label >= 0, label < Float(classes),
                 let number = Int(exactly: label), number != nothing
             else { continue }
@@ -111,7 +114,8 @@ package struct BoxDecoder: Sendable {
         }
     }
 
-    /// A level with its memory. `firstRow` is its first among those of all levels; `sizes` only where they are apart.
+    /// A level bound to memory. `firstRow` is the index of its first row among all levels; `sizes` is set only if sizes
+    /// have a tensor of their own.
     private struct Bound {
         let rows: Int, across: Int, firstPrior: Int, priorStep: Int, firstRow: Int
         let boxes: Plane, scores: Plane
@@ -149,7 +153,7 @@ package struct BoxDecoder: Sendable {
         return levels
     }
 
-    /// The number of rows that the model says are valid.
+    /// The number of valid rows according to the model.
     private func count(in tensors: [String: [OutputTensor]]) -> Int {
         guard let value = tensors["count"]?.first?.values.first else { return .max }
         return value >= 1 ? Int(min(value, 1e9)) : 0
@@ -157,7 +161,7 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Priors
 
-    /// Priors of a tensor, in fractions of the input's sides: boxes, or Caffe's corners with variances for each.
+    /// Priors from a tensor, in fractions of the input's sides: boxes, or Caffe's corners with variances for each.
     private struct TensorPriors {
         let boxes: UnsafeBufferPointer<Float>, variances: UnsafeBufferPointer<Float>?
     }
@@ -171,7 +175,6 @@ package struct BoxDecoder: Sendable {
             variances: tensor.values.count == count ? nil : UnsafeBufferPointer(rebasing: tensor.values[count...]))
     }
 
-    /// A prior, and the factors of its offsets.
     private func prior(_ place: Int, _ tensor: TensorPriors?) -> (prior: Prior, variances: SIMD4<Float>) {
         guard let tensor else { return (priors.indices.contains(place) ? priors[place] : Prior(), variances) }
         let boxes = tensor.boxes, first = place * 4, across = Float(width), down = Float(height)
@@ -186,14 +189,14 @@ package struct BoxDecoder: Sendable {
         )
     }
 
-    /// The lengths that centres and points are multiples of.
+    /// The unit of centers and points.
     private func unit(_ prior: Prior) -> (x: Float, y: Float) {
         decoding.coding.inCells && prior.cell > 0 ? (prior.cell, prior.cell) : (prior.width, prior.height)
     }
 
     // MARK: Boxes
 
-    /// - Parameter place: of its prior.
+    /// - Parameter place: the index of the prior.
     private func box(_ row: Int, _ boxes: Plane, _ sizes: Plane?, _ place: Int, _ tensor: TensorPriors?) -> Box? {
         if isPlain { return finished(boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 3]) }
         let (a, b, c, d) = numbers(row, boxes, sizes)
@@ -237,7 +240,7 @@ package struct BoxDecoder: Sendable {
         }
     }
 
-    /// A row's four numbers as the model gives them; of distributions the means.
+    /// The four numbers of a row as the model outputs them; for distributions, their means.
     private func numbers(_ row: Int, _ boxes: Plane, _ sizes: Plane?) -> (Float, Float, Float, Float) {
         let bins = decoding.coding.bins
         if bins > 1 {
@@ -274,7 +277,7 @@ package struct BoxDecoder: Sendable {
         Box(left: x - width / 2, top: y - height / 2, right: x + width / 2, bottom: y + height / 2).bounded
     }
 
-    /// The numbers beside box and classes; points that count from the prior become pixels.
+    /// The extras of a row. Points relative to the prior are converted to pixels.
     private func extras(_ row: Int, _ plane: Plane, _ place: Int, _ tensor: TensorPriors?) -> [Float] {
         var extras = (0..<plane.count).map { plane[row, $0] }
         guard let points = decoding.points else { return extras }
@@ -287,7 +290,7 @@ package struct BoxDecoder: Sendable {
         return extras
     }
 
-    /// True if no neighbour of a map's cell has a greater score of the class.
+    /// True if no neighbor of a map's cell has a greater score for the class.
     private func isPeak(_ row: Int, _ label: Int, _ level: Bound) -> Bool {
         let element = label + (decoding.background == .first ? 1 : 0), value = level.scores[row, element]
         let down = row / level.across, across = row % level.across

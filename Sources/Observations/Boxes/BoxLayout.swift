@@ -1,14 +1,15 @@
-/// Families of detectors: each name stands for a description of its head. docs/model-json.md names their models.
+/// The families of detectors, each with a predefined head. docs/model-json.md lists their models.
 package enum BoxLayout: String, Sendable, CaseIterable {
     case yolov5, yolov8, yolox, ssd, detr, retinanet, fcos
-    /// Final detections: in one tensor, in four, in one with the picture's number, in one of boxes and one of classes.
+    /// Final detections: in one tensor, in four, in one with the index of the picture, in one of boxes and one of
+    /// classes.
     case endToEnd = "yolo-end-to-end"
     case tfliteDetection = "tflite-detection"
     case detectionOutput = "detection-output"
     case scoredBoxes = "scored-boxes"
-    /// Finished boxes, and a score of each class.
+    /// Decoded boxes with a score for each class.
     case corners
-    /// Maps before decoding.
+    /// Feature maps before decoding.
     case yolov3Maps = "yolov3-maps"
     case yolov5Maps = "yolov5-maps"
     case yolov8Maps = "yolov8-maps"
@@ -17,8 +18,8 @@ package enum BoxLayout: String, Sendable, CaseIterable {
 }
 
 extension BoxDecoding {
-    /// Darknet's anchors for COCO, which YOLOv5 took over. Not stored: LeakSanitizer takes what only an enum's payload
-    /// refers to, a pointer with tag bits, for a leak.
+    /// Darknet's anchors for COCO, which YOLOv5 uses, too. Computed, not stored: LeakSanitizer reports memory as leaked
+    /// if only the payload of an enum refers to it, because that pointer has tag bits.
     private static var cocoAnchors: PriorBoxes {
         .grid([
             .init(stride: 8, boxes: [[10, 13], [16, 30], [33, 23]], offset: 0),
@@ -30,7 +31,7 @@ extension BoxDecoding {
     private static let pairs = [HeadTensor("boxes", [.box]), HeadTensor("scores", [.scores])]
     private static let points = HeadTensor("points", [.extras], isOptional: true)
 
-    /// The description that a family's name stands for.
+    /// The head of a family.
     ///
     /// Long: a flat table, a case for each family.
     package init(layout: BoxLayout) {
@@ -72,7 +73,7 @@ extension BoxDecoding {
         case .retinanet:
             tensors.append(Self.points)
             (coding, priors, points) = (BoxCoding(.offsets), .retinanet, PriorPoints())
-            // torchvision's bound: 1000 / 16.
+            // torchvision's limit: log(1000 / 16).
             coding.largestExponent = 4.135_166_6
             (scores, multiLabel, iou) = (.sigmoid, true, 0.5)
         case .fcos:

@@ -1,9 +1,9 @@
-/// A row and class whose score is over the threshold.
+/// A row and a class with a score over the threshold.
 struct Candidate {
-    /// `row` is counted over all levels.
+    /// `row` is the index among the rows of all levels.
     var score: Float, row: Int32, label: Int32
 
-    /// True if it comes first: more confident; of equals, the one whose row and class come first.
+    /// True if it precedes the other: more confident or, if equal, with the lower row, then class.
     @inline(__always)
     func precedes(_ other: Candidate) -> Bool {
         if score != other.score { return score > other.score }
@@ -12,17 +12,17 @@ struct Candidate {
     }
 }
 
-/// The best candidates, of any number that is added. Up to twice `most` are held. When there are that many, the worse
-/// half is dropped, and then only what is better than the worst of the rest is taken: memory for a few thousand.
+/// The best candidates of any number added. Holds up to twice `most`: when full, it drops the worse half, then accepts
+/// only candidates better than the worst one kept. Memory is bounded by a few thousand candidates.
 struct Candidates {
     let most: Int
     private(set) var held: [Candidate] = []
-    /// The value that a score must exceed; NaN until something has been dropped.
+    /// The value that scores must exceed; -infinity until a candidate is dropped.
     private var floor = -Float.infinity
 
     init(most: Int) { self.most = max(1, most) }
 
-    /// True if ``sorted()`` has all that were added.
+    /// True if ``sorted()`` returns all candidates added.
     var isComplete: Bool { floor == -.infinity && held.count <= most }
 
     @inline(__always)
@@ -41,14 +41,14 @@ struct Candidates {
         floor = held.reduce(Float.infinity) { min($0, $1.score) }
     }
 
-    /// The best, in order.
+    /// The best candidates, sorted.
     consuming func sorted() -> [Candidate] {
         held.sort { $0.precedes($1) }
         if held.count > most { held.removeLast(held.count - most) }
         return held
     }
 
-    /// Brings the first `count` in order to the front, in any order (quickselect; a sort where that goes badly).
+    /// Moves the first `count` by order to the front, unsorted (quickselect; falls back to sorting in bad cases).
     private static func select(_ values: inout [Candidate], _ count: Int) {
         var low = 0, high = values.count - 1, rounds = 0
         values.withUnsafeMutableBufferPointer { values in
@@ -58,7 +58,7 @@ struct Candidates {
                     values.sort { $0.precedes($1) }
                     return
                 }
-                // The median of three: sorted scores are common.
+                // Median of three, because sorted scores are common.
                 let middle = low + (high - low) / 2
                 if values[middle].precedes(values[low]) { values.swapAt(middle, low) }
                 if values[high].precedes(values[low]) { values.swapAt(high, low) }

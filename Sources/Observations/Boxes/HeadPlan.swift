@@ -1,19 +1,19 @@
-/// The places of each row's numbers in a detector's outputs: settled from shapes alone, before there are values.
+/// The memory layout of rows in a detector's outputs, derived from the shapes before any values exist.
 struct HeadPlan: Sendable {
-    /// A ``Plane`` before it is bound to memory: of tensor `index` of a role.
+    /// The description of a ``Plane`` in tensor `index` of a role.
     struct Field: Sendable {
         let role: Int, index: Int, offset: Int, rowStride: Int, step: Int, count: Int
 
-        /// Nil if the tensor is smaller than planned.
+        /// The plane in memory; nil if the tensor is smaller than planned.
         func plane(_ tensor: OutputTensor, rows: Int) -> Plane? {
             Plane(tensor, offset: offset, rows: rows, rowStride: rowStride, count: count, step: step)
         }
     }
 
-    /// Rows with the same strides.
+    /// Rows with equal strides.
     struct Level: Sendable {
         let rows: Int
-        /// Cells of a row of the map; 0 for a table.
+        /// The number of cells in a row of the map; 0 for a table.
         let across: Int
         /// The prior of row r is `firstPrior + r * priorStep`.
         let firstPrior: Int, priorStep: Int
@@ -35,25 +35,27 @@ struct HeadPlan: Sendable {
     }
 
     private(set) var levels: [Level] = []
-    /// The roles of the tensors that are read.
+    /// The roles of the tensors that it reads.
     private(set) var roles: [String] = []
-    /// Classes without background.
+    /// The number of classes without background.
     private(set) var classes = 0
 
-    /// All rows of all levels.
+    /// The number of rows in all levels.
     var rows: Int { levels.reduce(0) { $0 + $1.rows } }
 
     private let decoding: BoxDecoding, grid: [PriorBoxes.Level], width: Int, height: Int
-    /// The number of classes that stand for nothing.
+    /// The number of background classes, 0 or 1.
     private let background: Int
-    /// Scores of a row, background included, as soon as they are known.
+    /// The number of scores in a row with background, once known.
     private var columns: Int?
     private var firstPrior = 0
 
-    /// The classes that models put out as numbers may be more than there are labels: the number is then the label.
+    /// The maximum number of classes, for models that output class numbers: there may be more than labels, and the
+    /// number is then the label.
     private static let mostClasses = 1 << 20
 
-    /// A plan for tensors of these shapes, by role. `classes`: labels without background; nil if there are none.
+    /// Plans the reading of tensors of these shapes, by role. `classes`: the number of labels without background; nil
+    /// if it is not known.
     init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
@@ -87,7 +89,7 @@ struct HeadPlan: Sendable {
             if isMap(tensors[0].1, tensors[0].0) { try map(tensors, index) } else { try table(tensors, index) }
         }
         let parts = read.flatMap(\.tensor.parts)
-        // Without a tensor of classes all boxes are of the first one.
+        // Without a tensor of class numbers, all boxes are of class 0.
         self.classes =
             parts.contains(.label)
             ? Self.mostClasses : parts.contains(.score) ? classes ?? 1 : (columns ?? 0) - background
@@ -98,7 +100,7 @@ struct HeadPlan: Sendable {
 
     // MARK: Rows
 
-    /// The numbers of a part; nil for scores of a number that is not known yet.
+    /// The number of numbers in a part; nil for scores if it is not known yet.
     private func count(_ part: RowPart) -> Int? {
         switch part {
         case .box: 4 * decoding.coding.bins
@@ -109,18 +111,18 @@ struct HeadPlan: Sendable {
         }
     }
 
-    /// The numbers of a row; nil if they are not known yet.
+    /// The number of numbers in a row; nil if it is not known yet.
     private func values(_ tensor: HeadTensor) -> Int? {
         tensor.parts.contains(.scores) && columns == nil
             ? nil : others(tensor) + (tensor.parts.contains(.scores) ? columns ?? 0 : 0)
     }
 
-    /// The numbers of a row beside its scores.
+    /// The number of numbers in a row without its scores.
     private func others(_ tensor: HeadTensor) -> Int {
         tensor.parts.reduce(0) { $0 + ($1 == .scores ? 0 : count($1) ?? 0) }
     }
 
-    /// `4 box + 1 objectness + 3 classes`, for messages.
+    /// The expected row, for messages: `4 box + 1 objectness + 3 classes`.
     private func text(_ tensor: HeadTensor) -> String {
         let words = tensor.parts.compactMap { part -> String? in
             switch part {
@@ -133,9 +135,9 @@ struct HeadPlan: Sendable {
         return words.count > 1 ? " (\(words.joined(separator: " + ")))" : ""
     }
 
-    /// The places of a level's rows, in the arrangement of one tensor.
+    /// The arrangement of a level's rows in a tensor.
     private struct Placement {
-        /// `block`: from an anchor's block to the next.
+        /// `block`: the distance between the blocks of anchors.
         let values: Int, block: Int, rowStride: Int, step: Int
     }
 
@@ -163,7 +165,7 @@ struct HeadPlan: Sendable {
         firstPrior += rows * anchors
     }
 
-    /// True if a row can be this long: with scores of a number that is not known yet, at least one class is left.
+    /// True if a row can have this length. If the number of scores is not known, at least one class must remain.
     private func fits(_ values: Int, _ tensor: HeadTensor) -> Bool {
         let scores = columns ?? values - others(tensor)
         return (self.values(tensor) ?? values) == values && (!tensor.parts.contains(.scores) || scores > background)
@@ -195,7 +197,7 @@ struct HeadPlan: Sendable {
         try add(placed, rows: rows ?? 0, across: 0, anchors: 1, index)
     }
 
-    /// Rows that follow each other, or, as `columns`, values that do; Caffe's detectors put out flat vectors of rows.
+    /// Places consecutive rows or, as `columns`, consecutive values. Caffe's detectors output flat vectors of rows.
     private func place(_ tensor: HeadTensor, _ shape: [Int], rows: Int?) -> (rows: Int, place: Placement)? {
         let dense = OutputTensor.withoutBatch(shape, rank: 2), known = values(tensor)
         let total = OutputTensor.count(of: shape) ?? 0
@@ -206,7 +208,7 @@ struct HeadPlan: Sendable {
             let (first, last) = (dense[0], dense[1])
             let areRows = fits(first, last), areColumns = fits(last, first)
             if areRows || areColumns {
-                // A box without objectness usually stands in columns (YOLOv8).
+                // Boxes without objectness are usually in columns (YOLOv8).
                 let usual = tensor.parts.starts(with: [.box, .scores]) && rows == nil
                 let isFree = rows == nil && known == nil && first != last
                 let isColumn =
@@ -231,7 +233,7 @@ struct HeadPlan: Sendable {
 
     // MARK: Maps
 
-    /// True for feature maps. Channels last, one of a single row of cells looks like a table.
+    /// True for feature maps. With channels last, a map of a single row of cells looks like a table.
     private func isMap(_ shape: [Int], _ tensor: HeadTensor) -> Bool {
         let dense = OutputTensor.withoutBatch(shape, rank: 2)
         return dense.count >= 3
@@ -239,7 +241,8 @@ struct HeadPlan: Sendable {
                 && values(tensor).map { dense.last != $0 } ?? false
     }
 
-    /// Feature maps of convolutions, `[1, anchors * values, h, w]`, or channels last, or with the anchors apart.
+    /// Plans feature maps of convolutions: `[1, anchors * values, h, w]`, with channels last, or with a separate axis
+    /// for anchors.
     private mutating func map(
         _ tensors: [(tensor: HeadTensor, shape: [Int])], _ index: Int
     ) throws(ObservationError) {
@@ -250,7 +253,7 @@ struct HeadPlan: Sendable {
         let level = grid[index], anchors = level.boxes.count
         let down = PriorBoxes.cells(height, level.stride), across = PriorBoxes.cells(width, level.stride)
         let (cells, overflow) = down.multipliedReportingOverflow(by: across)
-        // Where there are as many cells as channels, the other tensors tell the order of the axes.
+        // If the numbers of cells and channels are equal, the other tensors determine the axis order.
         var misfit = tensors[0]
         for isFirst in [true, false] where !overflow && cells <= PriorBoxes.most {
             var placed: [(HeadTensor, Placement)] = []
@@ -286,14 +289,14 @@ struct HeadPlan: Sendable {
                 return Placement(
                     values: extents[3], block: cells * extents[3], rowStride: extents[3], step: 1)
             }
-            // The anchors beside the channels.
+            // The axis of anchors is adjacent to that of channels.
             let place = isFirst ? 0 : 2
             guard extents[place] == anchors else { return nil }
             extents[place + 1] = extents[place + 1] &* anchors
             extents.remove(at: place)
         }
         guard extents.count == 3, Array(isFirst ? extents[1...] : extents[..<2]) == sides else {
-            // One number a cell has no order.
+            // With one number for each cell, the order does not matter.
             guard anchors == 1, values(tensor) == 1, OutputTensor.count(of: shape) == cells else { return nil }
             return Placement(values: 1, block: 0, rowStride: 1, step: 1)
         }

@@ -1,15 +1,15 @@
-/// The order of the numbers of a point, in words: `x y score`, `x y z`, `y x _`. Numbers called `_` are not read.
+/// The order of the numbers of a point, in words: `x y score`, `x y z`, `y x _`. Numbers named `_` are ignored.
 package struct PointOrder: Sendable, Hashable {
-    /// The words, and how many numbers a point has.
+    /// The words, and the number of numbers in a point.
     package let rawValue: String, count: Int
-    /// The places of its numbers.
+    /// The indices of its numbers.
     let x: Int, y: Int, z: Int?, score: Int?
 
     package static let xy = PointOrder(words: ["x", "y"], x: 0, y: 1)
     package static let xyScore = PointOrder(words: ["x", "y", "score"], x: 0, y: 1)
     package static let yxScore = PointOrder(words: ["y", "x", "score"], x: 1, y: 0)
 
-    /// Nil unless there are one x and one y, at most one z and score, and at most 16 words.
+    /// Nil unless the words contain one x and one y, at most one z and score, and at most 16 words.
     package init?(rawValue: String) {
         let words = rawValue.split(separator: " ").map(String.init)
         let read = words.filter { $0 != "_" }

@@ -1,25 +1,24 @@
-/// The boxes that a detector's offsets refer to: given one by one, or laid out on grids.
+/// The boxes that a detector's offsets are relative to: listed, or arranged on grids.
 package enum PriorBoxes: Sendable, Hashable {
-    /// Centre x, centre y, width, height of each, in fractions of the input's sides.
+    /// Center x, center y, width, height of each, in fractions of the input's sides.
     case given([Float])
-    /// A set of boxes round the middle of each cell, level by level, row by row.
+    /// A set of boxes around the center of each cell, level by level, row by row.
     case grid([Level])
 
     /// One feature map.
     package struct Level: Sendable, Hashable {
-        /// Pixels of the input from one cell to the next.
+        /// The distance between cells in pixels of the input.
         package var stride: Int
         /// Width and height in pixels of the input, in the order of the model's offsets.
         package var boxes: [[Float]]
-        /// The position within a cell on which the boxes are centred: 0.5 is its middle, 0 its top left corner.
+        /// The position of the boxes' center within a cell: 0.5 is the center of the cell, 0 its top left corner.
         package var offset: Float
 
-        /// A level.
         package init(stride: Int, boxes: [[Float]], offset: Float = 0.5) {
             (self.stride, self.boxes, self.offset) = (stride, boxes, offset)
         }
 
-        /// Every size with every ratio of height to width: all sizes of the first ratio first (torchvision's order).
+        /// Boxes for all sizes and ratios of height to width: all sizes of the first ratio first (torchvision's order).
         package static func boxes(sizes: [Float], ratios: [Float]) -> [[Float]] {
             ratios.flatMap { ratio in
                 let root = ratio.squareRoot()
@@ -37,10 +36,10 @@ package enum PriorBoxes: Sendable, Hashable {
             })
     }
 
-    /// The most boxes that are laid out.
+    /// The maximum number of boxes.
     package static let most = 4_000_000
 
-    /// The number of boxes for an input of this size; nil above ``most``, or where a level makes no sense.
+    /// The number of boxes for an input of this size; nil above ``most``, or if a level is invalid.
     package func count(width: Int, height: Int) -> Int? {
         switch self {
         case .given(let numbers): return numbers.count % 4 == 0 ? numbers.count / 4 : nil
@@ -58,7 +57,7 @@ package enum PriorBoxes: Sendable, Hashable {
         }
     }
 
-    /// Each one in pixels of the input.
+    /// The boxes in pixels of the input.
     func pixels(width: Int, height: Int) -> [Prior] {
         guard let count = count(width: width, height: height) else { return [] }
         switch self {
@@ -85,12 +84,12 @@ package enum PriorBoxes: Sendable, Hashable {
         }
     }
 
-    /// Cells along a side: a last one that is not whole counts.
+    /// The number of cells along a side, including an incomplete last one.
     static func cells(_ side: Int, _ stride: Int) -> Int { stride > 0 && side > 0 ? (side - 1) / stride + 1 : 0 }
 }
 
 /// A prior in pixels of the input.
 struct Prior {
-    /// Its centre, its size, and the side of its cell; 0 for one that is not of a grid.
+    /// The center, the size, and the side of the cell (0 if it is not from a grid).
     var x: Float = 0, y: Float = 0, width: Float = 0, height: Float = 0, cell: Float = 0
 }

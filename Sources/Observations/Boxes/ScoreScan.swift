@@ -4,19 +4,19 @@
     internal import Musl
 #endif
 
-/// Finds the rows of a tensor with a class over the threshold. Raw values are compared before anything is computed from
-/// them; what is not a number is under every threshold.
+/// Finds the rows of a tensor that have a class over the threshold. Compares raw values before it computes anything;
+/// NaN is below every threshold.
 struct ScoreScan {
     let form: ScoreForm, background: BackgroundClass, threshold: Float, multiLabel: Bool, weights: ScoreWeights
-    /// Classes that are looked for; nil for all.
+    /// The classes to find; nil for all.
     let wanted: [Bool]?
-    /// The least raw score of a class, and of objectness, that can be enough.
+    /// The minimum raw score of a class, and of objectness, that can reach the threshold.
     private let least: Float, leastObjectness: Float
 
     init(_ decoding: BoxDecoding, threshold: Float, wanted: [Bool]?) {
         (form, background, self.threshold) = (decoding.scores, decoding.background, threshold)
         (multiLabel, weights, self.wanted) = (decoding.multiLabel, decoding.weights, wanted)
-        // With the class at its greatest, 1.
+        // Assume the maximum class score, 1.
         let objectness =
             switch weights {
             case .product: threshold
@@ -26,12 +26,12 @@ struct ScoreScan {
         if form == .probabilities {
             (least, leastObjectness) = (threshold, objectness)
         } else {
-            // A little less: the exact comparison is made on what is computed.
+            // Subtract a margin: the exact comparison uses the computed confidence.
             (least, leastObjectness) = (Self.logit(threshold) - 1e-3, Self.logit(objectness) - 1e-3)
         }
     }
 
-    /// Objectness, a probability, with the probability of a class.
+    /// The confidence from the probabilities of objectness and of a class.
     @inline(__always)
     private func combine(_ gate: Float, _ class: Float) -> Float {
         switch weights {
@@ -48,10 +48,11 @@ struct ScoreScan {
     static func exponential(_ value: Float) -> Float { exp(value) }
     static func tangent(_ value: Float) -> Float { tanh(value) }
 
-    /// Rows between two questions whether the work is still wanted.
+    /// The number of rows between checks for cancellation.
     private static let batch = 2_048
 
-    /// Adds the rows of a level, the first of which is `firstRow` among all rows. `scores` include background.
+    /// Adds the rows of a level; `firstRow` is the index of its first row among all levels. `scores` include
+    /// background.
     func scan(
         scores: Plane, objectness: Plane?, rows: Int, firstRow: Int, into candidates: inout Candidates,
         isCancelled: () -> Bool
@@ -68,7 +69,7 @@ struct ScoreScan {
         }
     }
 
-    /// The classes' places without background, and what is subtracted from a place to get the class.
+    /// The range of classes without background, and the number to subtract from an index to get the class.
     private func classes(_ scores: Plane) -> (range: Range<Int>, shift: Int) {
         switch background {
         case .none: (0..<scores.count, 0)
@@ -87,7 +88,7 @@ struct ScoreScan {
     @inline(__always)
     func probability(_ value: Float) -> Float { form == .sigmoid ? Self.sigmoid(value) : value }
 
-    // MARK: Rows whose classes follow each other
+    // MARK: Rows with consecutive classes
 
     private func rows(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
         let (range, shift) = classes(scores)
@@ -115,7 +116,8 @@ struct ScoreScan {
         }
     }
 
-    /// The least raw score of a class that can be enough beside an objectness: saves most exponentials of many classes.
+    /// The minimum raw class score that can reach the threshold with an objectness: avoids most exponentials if there
+    /// are many classes.
     private func least(beside gate: Float) -> Float {
         let share =
             switch weights {
@@ -127,7 +129,7 @@ struct ScoreScan {
         return least.isNaN ? -.infinity : least
     }
 
-    /// Calls `body` with the best class of a row, or with every class where a box may have several.
+    /// Calls `body` with the best class of a row, or with every class if a box may have several.
     @inline(__always)
     private func each(_ scores: Plane, _ row: Int, _ range: Range<Int>, _ body: (Int, Float) -> Void) {
         if multiLabel {
@@ -145,7 +147,7 @@ struct ScoreScan {
         if bestPlace >= 0 { body(bestPlace, best) }
     }
 
-    /// True if a value of a row is `least` or more.
+    /// True if a value of a row is at least `least`.
     @inline(__always)
     private static func reaches(_ least: Float, _ scores: Plane, _ row: Int, _ range: Range<Int>) -> Bool {
         guard scores.step == 1, range.count >= 16 else { return maximum(scores, row, range) >= least }
@@ -160,16 +162,16 @@ struct ScoreScan {
             isOver = isOver .| (lanes(place) .>= floor) .| (lanes(place &+ 8) .>= floor)
             place &+= 16
         }
-        // The last ones, some of them a second time.
+        // The last lanes overlap earlier ones.
         if place < range.upperBound {
             isOver = isOver .| (lanes(range.upperBound &- 16) .>= floor) .| (lanes(range.upperBound &- 8) .>= floor)
         }
-        // The mask's lanes are all ones or all zeros.
+        // Lanes of the mask are all ones or all zeros.
         let words = unsafeBitCast(isOver, to: SIMD4<UInt64>.self)
         return words[0] | words[1] | words[2] | words[3] != 0
     }
 
-    /// The greatest value of a row; -infinity where none is a number.
+    /// The maximum value of a row; -infinity if all are NaN.
     @inline(__always)
     private static func maximum(_ scores: Plane, _ row: Int, _ range: Range<Int>) -> Float {
         var best = -Float.infinity
@@ -202,9 +204,9 @@ struct ScoreScan {
         return best
     }
 
-    // MARK: Classes whose rows follow each other
+    // MARK: Classes with consecutive rows
 
-    /// The greatest score of many rows at a time, class by class: memory is read in its order.
+    /// Finds the best class of many rows at a time, class by class, so that memory is read sequentially.
     private func columns(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
         let (range, shift) = classes(scores)
         withUnsafeTemporaryAllocation(of: Float.self, capacity: batch.count) { best in
@@ -233,7 +235,7 @@ struct ScoreScan {
     ) {
         let (range, shift) = classes(scores)
         let backgroundPlace = background == .none ? nil : background == .first ? 0 : scores.count - 1
-        // p(class) <= 1 / (1 + exp(background - class)): most rows end here.
+        // p(class) <= 1 / (1 + exp(background - class)): excludes most rows.
         let gap = Self.logit(threshold) - 1e-3
         for row in batch {
             let best = Self.maximum(scores, row, range)
@@ -245,7 +247,7 @@ struct ScoreScan {
                 let value = exp(scores[row, place] - highest)
                 if value == value { sum += value }
             }
-            // Beside an infinite background everything is 0.
+            // With an infinite background score, all probabilities are 0.
             guard sum > 0 else { continue }
             let factor = 1 / sum
             if let objectness {

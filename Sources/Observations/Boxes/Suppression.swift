@@ -1,14 +1,13 @@
-/// Non-maximum suppression: of boxes that overlap, the most confident stays.
+/// Non-maximum suppression: of overlapping boxes, the most confident is kept.
 package enum Suppression {
-    /// Goes through boxes from the most to the least confident; one that overlaps a box that stayed by more than `iou`
-    /// is dropped. Two boxes without area do not overlap.
+    /// Processes boxes from the most to the least confident, and drops a box whose overlap with a kept one exceeds
+    /// `iou`. Two boxes without area do not overlap.
     /// - Parameters:
     ///   - boxes: finite, the most confident first.
-    ///   - labels: the class of each; boxes of two classes do not suppress each other. Nil: all do.
-    ///   - iou: intersection over union above which a box is dropped.
-    ///   - most: the number of boxes after which it ends; `mostOfClass`: after which the others of their class are
-    ///     dropped.
-    /// - Returns: the places of the boxes that stay, in order.
+    ///   - labels: the class of each box; boxes of different classes do not suppress each other. Nil: all do.
+    ///   - iou: the intersection over union above which a box is dropped.
+    ///   - most: the maximum number of boxes to keep; `mostOfClass`: that for each class.
+    /// - Returns: the indices of the kept boxes, in order.
     package static func survivors(
         of boxes: [Box], labels: [Int32]?, iou: Float, most: Int, mostOfClass: Int? = nil,
         isCancelled: () -> Bool = { false }
@@ -16,7 +15,7 @@ package enum Suppression {
         var kept: [Int] = []
         kept.reserveCapacity(min(most, boxes.count))
         guard most > 0 else { return kept }
-        // Boxes that stayed are compared eight at a time, only those of one class: each class has a chain of blocks.
+        // Compare a box with eight kept ones at a time, only of its class: each class has a linked list of blocks.
         var blocks: [Block] = []
         var latest: [Int32: Int] = [:], counts: [Int32: Int] = [:]
         for index in boxes.indices {
@@ -48,8 +47,8 @@ package enum Suppression {
         return kept
     }
 
-    /// Joins each detection, the most confident first, with the others of its class that it overlaps by more than
-    /// `iou`: the box and the extras are their mean, weighted by confidence, which stays the greatest.
+    /// Merges each detection, the most confident first, with the others of its class whose overlap exceeds `iou`. Box
+    /// and extras become the mean weighted by confidence; the confidence is that of the most confident one.
     static func means(
         of detections: [Detection], iou: Float, most: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {
@@ -90,14 +89,14 @@ package enum Suppression {
 
     private typealias Lanes = SIMD8<Float>
 
-    /// Up to eight boxes of one class that stayed, or one in every lane. Lanes without a box overlap nothing.
+    /// Up to eight kept boxes of one class, or one box in all lanes. Empty lanes overlap nothing.
     private struct Block {
         static let lanes = Lanes.scalarCount
         private var left = Lanes(repeating: 4 * Box.farthest), top = Lanes(repeating: 4 * Box.farthest)
         private var right = Lanes(repeating: -4 * Box.farthest), bottom = Lanes(repeating: -4 * Box.farthest)
         private var area = Lanes.zero
         private(set) var count = 0
-        /// The class's block before this one; -1 for none.
+        /// The index of the previous block of the class; -1 if this is the first one.
         let previous: Int
 
         init(_ box: Box, previous: Int) {
@@ -105,7 +104,7 @@ package enum Suppression {
             add(box)
         }
 
-        /// The box in every lane.
+        /// A block with the box in every lane.
         init(repeating box: Box) {
             (left, top) = (Lanes(repeating: box.left), Lanes(repeating: box.top))
             (right, bottom) = (Lanes(repeating: box.right), Lanes(repeating: box.bottom))
@@ -121,23 +120,23 @@ package enum Suppression {
             count += 1
         }
 
-        /// True if the box overlaps one of these by more than `iou`.
+        /// True if the overlap of the box with one of these exceeds `iou`.
         @inline(__always)
         func overlaps(_ box: Block, _ iou: Float) -> Bool {
             let width = Self.least(right, box.right) - Self.greatest(left, box.left)
-            // Most boxes are beside each other.
+            // Most boxes are side by side and end here.
             guard Self.isAnyOver(width) else { return false }
             let height = Self.least(bottom, box.bottom) - Self.greatest(top, box.top)
             let intersection = width * height
             let excess = intersection - iou * (area + box.area - intersection)
-            // All three are greater than 0 if the least of them is.
+            // All three are greater than 0 if their minimum is.
             return Self.isAnyOver(Self.least(Self.least(width, height), excess))
         }
 
         /// True if a lane is greater than 0.
         @inline(__always)
         private static func isAnyOver(_ lanes: Lanes) -> Bool {
-            // The mask's lanes are all ones or all zeros.
+            // Lanes of the mask are all ones or all zeros.
             let words = unsafeBitCast(lanes .> 0, to: SIMD4<UInt64>.self)
             return words[0] | words[1] | words[2] | words[3] != 0
         }

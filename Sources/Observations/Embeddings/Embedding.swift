@@ -1,9 +1,8 @@
-/// The operation on an embedding before it is given out.
 package enum EmbeddingNormalization: String, Sendable, CaseIterable {
-    /// Divided by its length; as the model gives it.
+    /// Divided by its length; unchanged.
     case l2, none
 
-    /// The embedding; one of length 0 stays as it is.
+    /// Normalizes an embedding; one of length 0 is unchanged.
     package func apply(_ values: UnsafeBufferPointer<Float>) -> [Float] {
         guard self == .l2 else { return Array(values) }
         let sum = values.reduce(0.0) { $0 + Double($1) * Double($1) }
@@ -13,17 +12,17 @@ package enum EmbeddingNormalization: String, Sendable, CaseIterable {
     }
 }
 
-/// Classes found by how near their vectors are to a picture's embedding: zero-shot classification.
+/// Zero-shot classification: compares an embedding with the vectors of classes.
 package struct EmbeddingClasses: Sendable {
-    /// Numbers of a vector, and of classes.
+    /// The length of a vector, and the number of classes.
     package let dimension: Int, count: Int
-    /// The factor that cosines are multiplied by before softmax: e to the power of CLIP's `logit_scale`, usually 100.
+    /// The factor of cosines before softmax: e to the power of CLIP's `logit_scale`, usually 100.
     package let scale: Float
-    /// The vectors, each of length 1, one after the other.
+    /// The vectors normalized to length 1, concatenated.
     private let vectors: [Float]
 
-    /// Classes with these vectors; nil if one has no length, or there is none.
-    /// - Parameter vectors: `count * dimension` numbers, class after class; their lengths do not matter.
+    /// Classes with these vectors; nil if a vector has length 0, or there are no vectors.
+    /// - Parameter vectors: `count * dimension` numbers, class by class, of any length.
     package init?(vectors: [Float], dimension: Int, scale: Float) {
         guard dimension > 0, !vectors.isEmpty, vectors.count % dimension == 0, scale.isFinite, scale > 0 else {
             return nil
@@ -40,8 +39,7 @@ package struct EmbeddingClasses: Sendable {
         count = normalized.count / dimension
     }
 
-    /// The probability of each class: softmax of `scale` times the cosine. All are 0 for an embedding without a
-    /// direction.
+    /// The probability of each class: softmax of `scale` times the cosine. All are 0 if the embedding has no direction.
     /// - Parameter embedding: `dimension` numbers, of any length.
     package func probabilities(_ embedding: UnsafeBufferPointer<Float>) -> [Float] {
         var result = [Float](repeating: 0, count: count)

@@ -1,39 +1,38 @@
 /// A point in pixels of the input tensor, from its top left corner.
 package struct Keypoint: Sendable, Hashable {
     package let x: Float, y: Float
-    /// The depth in pixels of the tensor's width, from wherever the model counts; nil if it does not say.
+    /// The depth in pixels of the tensor's width, from the model's origin; nil if the model has no depth.
     package var z: Float?
-    /// The model's confidence, 0 to 1; nil if it does not say.
+    /// The model's confidence, 0 to 1; nil if the model has no confidence.
     package var confidence: Float?
 
-    /// A point.
     package init(x: Float, y: Float, confidence: Float?) { (self.x, self.y, self.confidence) = (x, y, confidence) }
 }
 
-/// The way in which a model's output is read as the points of one figure in the picture.
+/// A description of an output with the points of one figure.
 package struct KeypointDecoding: Sendable, Hashable {
     package var layout: KeypointLayout
-    /// The order of the numbers of a point, and their unit, for `points`.
+    /// For `points`: the order of the numbers of a point, and their unit.
     package var order = PointOrder.yxScore, units = BoxUnits.fractions
     package var scores = PointScores.probabilities
-    /// The least confidence of a point that is reported.
+    /// The minimum confidence of a reported point.
     package var threshold: Float = 0
-    /// True if a heatmap's peak is moved by a quarter of a cell towards its larger neighbour, each way.
+    /// True to move a heatmap's peak by a quarter of a cell towards its larger neighbor, on each axis.
     package var refines = true
-    /// The place of a heatmap's axis of points; nil finds it.
+    /// The place of the channel axis of heatmaps; nil derives it.
     package var place: ChannelPlace?
 
-    /// The usual decoding of a layout.
+    /// The default decoding of a layout.
     package init(layout: KeypointLayout) { self.layout = layout }
 }
 
 /// The layout of an output of points. The raw values are those of model.json.
 package enum KeypointLayout: String, Sendable, CaseIterable {
-    /// Coordinates, point after point (MoveNet; landmarks); a map for each point, greatest at its place.
+    /// Coordinates, point after point (MoveNet; landmarks); a map for each point, with its maximum at the point.
     case points, heatmaps
 }
 
-/// The form of confidences of points.
+/// The form of the confidences of points.
 package enum PointScores: String, Sendable, CaseIterable { case probabilities, sigmoid }
 
 /// Reads the points of an output.
@@ -41,10 +40,10 @@ package struct KeypointDecoder: Sendable {
     package let decoding: KeypointDecoding
     /// The size of the input tensor in pixels, and the number of points.
     package let width: Int, height: Int, points: Int
-    /// The maps of `heatmaps`, and what reads `points`.
+    /// The maps of `heatmaps`, or the reader of `points`.
     private let maps: ChannelMaps?, reader: PointReader
 
-    /// Prepares decoding of an output of this shape. `names`: the number of named points; nil if none are.
+    /// Prepares to decode an output of this shape. `names`: the number of named points; nil if points have no names.
     package init(
         _ decoding: KeypointDecoding, shape whole: [Int], width: Int, height: Int, names: Int?
     ) throws(ObservationError) {
@@ -71,7 +70,7 @@ package struct KeypointDecoder: Sendable {
         }
     }
 
-    /// The points in order; nil for one that was not found.
+    /// The points in order; nil for a point below the threshold.
     package func keypoints(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Keypoint?] {
@@ -118,10 +117,12 @@ package struct KeypointDecoder: Sendable {
 
 /// Reads coordinates, point after point.
 package struct PointReader: Sendable {
-    /// Numbers of a point, and their places; -1 for one that there is not.
+    /// The number of numbers in a point, and their indices; -1 for those that are missing.
     let each: Int, x: Int, y: Int, z: Int, score: Int, areLogits: Bool, scaleX: Float, scaleY: Float
 
-    /// - Parameter width: of the input tensor in pixels, as `height`.
+    /// - Parameters:
+    ///   - width: the width of the input tensor in pixels.
+    ///   - height: its height in pixels.
     package init(_ decoding: KeypointDecoding, width: Int, height: Int) {
         let order = decoding.order, isPart = decoding.units == .fractions
         (each, x, y, z, score) = (order.count, order.x, order.y, order.z ?? -1, order.score ?? -1)
@@ -130,7 +131,7 @@ package struct PointReader: Sendable {
         )
     }
 
-    /// The points in order; nil for one that is under the threshold, or is not a number.
+    /// The points in order; nil for a point below the threshold, or with NaN.
     package func points(_ values: some RandomAccessCollection<Float>, threshold: Float) -> [Keypoint?] {
         var found: [Keypoint?] = []
         found.reserveCapacity(values.count / each)
@@ -138,7 +139,7 @@ package struct PointReader: Sendable {
             let start = values.index(values.startIndex, offsetBy: point &* each)
             func value(_ element: Int) -> Float { values[values.index(start, offsetBy: element)] }
             var one = Keypoint(x: value(x) * scaleX, y: value(y) * scaleY, confidence: nil)
-            // Zero but for what is not finite.
+            // Zero unless a coordinate is not finite.
             var isFound = (one.x - one.x) + (one.y - one.y) == 0
             if score >= 0 {
                 let confidence = areLogits ? ScoreScan.sigmoid(value(score)) : value(score)
@@ -147,7 +148,7 @@ package struct PointReader: Sendable {
             }
             found.append(isFound ? one : nil)
         }
-        // Few points have a depth: a loop of their own costs the others nothing.
+        // Few models have a depth: the separate loop costs the others nothing.
         if z >= 0 {
             for point in found.indices {
                 let depth = values[values.index(values.startIndex, offsetBy: point &* each &+ z)] * scaleX

@@ -1,22 +1,23 @@
-/// A class for each place of a grid over the input tensor, and for the places between the middles of its cells. Between
-/// the middles of four cells scores are interpolated linearly, both ways, and the greatest wins: as if the scores had
-/// been scaled up. Where one class wins in all four it wins between them, too; else those that can win are kept.
+/// A class for each cell of a grid over the input tensor, and for the positions between the centers of cells. Between
+/// the centers of four cells, scores are interpolated bilinearly, and the greatest wins, as if the scores had been
+/// scaled up. If one class wins in all four, it wins between them, too; otherwise the classes that can win are stored.
 package struct ClassMap: Sendable, Hashable {
-    /// Cells of a row, and rows; the size of the input tensor in pixels.
+    /// The number of cells in a row, and of rows; the size of the input tensor in pixels.
     package let width: Int, height: Int, tensorWidth: Int, tensorHeight: Int
-    /// The number of classes: one more than the largest number in the map can be.
+    /// The number of classes: the greatest possible number in the map, plus one.
     package let classes: Int
     /// The class of each cell, row by row.
     package let values: [UInt16]
-    /// The square right and below cell i has `contenders[starts[i]..<starts[i + 1]]`; none if not interpolated.
+    /// The square to the right of and below the center of cell i has `contenders[starts[i]..<starts[i + 1]]`; empty
+    /// without interpolation.
     let starts: [Int32], contenders: [Contender]
 
-    /// A class that can win in a square, and its scores in the middles of the four cells.
+    /// A class that can win in a square, and its scores at the centers of the four cells.
     struct Contender: Sendable, Hashable {
         let number: UInt16
         let topLeft: Float, topRight: Float, bottomLeft: Float, bottomRight: Float
 
-        /// The score at a place of the square, 0 to 1 each way.
+        /// The score at a position in the square, 0 to 1 on each axis.
         @inline(__always)
         func score(_ x: Float, _ y: Float) -> Float {
             let top = topLeft + (topRight - topLeft) * x, bottom = bottomLeft + (bottomRight - bottomLeft) * x
@@ -24,7 +25,7 @@ package struct ClassMap: Sendable, Hashable {
         }
     }
 
-    /// The class of the whole square right and below a cell's middle; nil if it has several.
+    /// The class of the whole square to the right of and below a cell's center; nil if it has several.
     @inline(__always)
     func onlyClass(column: Int, row: Int) -> UInt16? {
         let right = column &+ 1 < width ? 1 : 0, below = row &+ 1 < height ? width : 0
@@ -34,7 +35,7 @@ package struct ClassMap: Sendable, Hashable {
             && values[place &+ right &+ below] == value ? value : nil
     }
 
-    /// The class at a place of the square right and below a cell's middle, 0 to 1 each way.
+    /// The class at a position in the square to the right of and below a cell's center, 0 to 1 on each axis.
     @inline(__always)
     func number(column: Int, row: Int, x: Float, y: Float) -> UInt16 {
         let place = row &* width &+ column
@@ -58,25 +59,25 @@ package struct ClassMap: Sendable, Hashable {
     }
 }
 
-/// Finds the classes that can win between the middles of cells.
+/// Finds the classes that can win between the centers of cells.
 struct ContenderSearch {
-    /// Cells of a row, and rows.
+    /// The number of cells in a row, and of rows.
     let width: Int, height: Int
     /// The class of each cell.
     let values: [UInt16]
     let scores: Plane
-    /// The number of the first channel's class.
+    /// The class number of the first channel.
     let first: UInt16
-    /// The score of class 0 everywhere, where no channel is its own.
+    /// The constant score of class 0 if it has no channel.
     let nothing: Float?
 
-    /// Squares with several classes that are looked at, in rows from the top, and squares times channels: further
-    /// squares get the classes of the nearest cells. Only noise has more.
+    /// The maximum number of squares with several classes, from the top, and of squares times channels. Squares beyond
+    /// get the class of the nearest cell. Only noise has more.
     private static let mostSquares = 1 << 18, mostWork = 1 << 24
-    /// Classes of a square beside those that win in a corner.
+    /// The maximum number of classes of a square in addition to those that win a corner.
     private static let mostOthers = 4
 
-    /// - Returns: see ``ClassMap/starts``.
+    /// - Returns: the values of ``ClassMap/starts`` and ``ClassMap/contenders``.
     func run(isCancelled: () -> Bool) throws(ObservationError) -> (starts: [Int32], contenders: [ClassMap.Contender]) {
         var starts: [Int32] = [0], contenders: [ClassMap.Contender] = []
         starts.reserveCapacity(width * height + 1)
@@ -100,7 +101,7 @@ struct ContenderSearch {
         return (starts, contenders)
     }
 
-    /// A class's scores in the four corners, cut to what can be interpolated.
+    /// A class's scores in the four corners, clamped to finite numbers.
     private func corners(of number: UInt16, _ corners: SIMD4<Int>) -> SIMD4<Float> {
         func cut(_ value: Float) -> Float { value.isNaN ? -1e30 : min(max(value, -1e30), 1e30) }
         if let nothing, number == 0 { return SIMD4(repeating: cut(nothing)) }
@@ -115,11 +116,11 @@ struct ContenderSearch {
             leading.append((winners[index], self.corners(of: winners[index], corners)))
         }
         let count = leading.count
-        // Between two classes there can be nothing, too.
+        // Class 0 can win between two other classes, too.
         let others = (nothing == nil ? Int(first) : 0)..<Int(first) + scores.count
         for number in others.lazy.map({ UInt16(truncatingIfNeeded: $0) }) {
             let scores = self.corners(of: number, corners)
-            // A class that another one is at least equal to in every corner wins nowhere.
+            // A class wins nowhere if another is at least equal in every corner.
             if leading[..<count].contains(where: { $0.number == number || all($0.scores .>= scores) }) { continue }
             if leading.count == count + Self.mostOthers {
                 guard
@@ -132,7 +133,7 @@ struct ContenderSearch {
             }
             leading.append((number, scores))
         }
-        // Of equal scores the first class wins; a score that equals the threshold is enough.
+        // Of equal scores, the first class wins; a score equal to the threshold suffices.
         leading.sort { nothing == nil ? $0.number < $1.number : $0.number &- 1 < $1.number &- 1 }
         for (number, scores) in leading {
             contenders.append(

@@ -1,13 +1,13 @@
-/// Masks of single detections: a sum of prototypes, weighted by each detection's coefficients (YOLACT, YOLO-seg).
+/// Masks of single detections: sums of prototypes, weighted by a detection's coefficients (YOLACT, YOLO-seg).
 package struct InstanceMaskDecoder: Sendable {
-    /// Prototypes, and numbers in each detection; the size of the input tensor in pixels.
+    /// The number of prototypes, and of coefficients of a detection; the size of the input tensor in pixels.
     package let coefficients: Int, width: Int, height: Int
     private let cells: ChannelMaps
-    /// The logit from which a place is in the mask.
+    /// The minimum logit of a position in the mask.
     private let least: Float
 
-    /// Prepares decoding with prototypes of this shape: `[1, coefficients, height, width]`, or channels last.
-    /// - Parameter threshold: the probability from which a place is in the mask, over 0 and under 1.
+    /// Prepares to decode with prototypes of this shape: `[1, coefficients, height, width]`, or channels last.
+    /// - Parameter threshold: the minimum probability of a position in the mask, above 0 and below 1.
     package init(
         shape whole: [Int], coefficients: Int, threshold: Float = 0.5, width: Int, height: Int
     ) throws(ObservationError) {
@@ -19,9 +19,9 @@ package struct InstanceMaskDecoder: Sendable {
         least = ScoreScan.logit(threshold)
     }
 
-    /// The mask of a detection in the picture, cut off at its box; nil if it would have more than `most` runs. Between
-    /// the middles of cells values are interpolated linearly, first across and then down; the places where a column
-    /// changes sides are computed, not searched for: the work depends on the picture's width, not on its height.
+    /// The mask of a detection in the picture, clipped to its box; nil if it would exceed `most` runs. Between the
+    /// centers of cells, values are interpolated linearly, first across and then down; the rows where a column enters
+    /// or leaves the mask are computed, not searched: the cost depends on the picture's width, not on its height.
     package func mask(
         of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
         in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }
@@ -31,7 +31,7 @@ package struct InstanceMaskDecoder: Sendable {
                 role: "prototypes", expected: "\(coefficients) prototypes", found: "\(prototypes.shape)")
         }
         var mask = RunLengths(width: picture.x.length, height: picture.y.length)
-        // Pixels whose middle is in the box.
+        // The pixels with their centers in the box.
         let rectangle = picture.rectangle(detection.box)
         let columns = rectangle.map { Self.pixels($0.x, $0.width, picture.x.length) } ?? 0..<0
         let rows = rectangle.map { Self.pixels($0.y, $0.height, picture.y.length) } ?? 0..<0
@@ -62,7 +62,7 @@ package struct InstanceMaskDecoder: Sendable {
             for segment in segments {
                 let first = line[segment.cell], step = line[segment.next] - first
                 func isIn(_ index: Int) -> Bool { first + step * segment.parts[index] >= least }
-                // Along a segment values rise or fall: there is one change of sides at most.
+                // Values along a segment are monotonic: there is at most one change.
                 let count = segment.parts.count, begins = isIn(0)
                 var low = 1, high = isIn(count - 1) == begins ? count : count - 1
                 if high == count { low = count }
@@ -79,13 +79,13 @@ package struct InstanceMaskDecoder: Sendable {
         return mask
     }
 
-    /// Rows of the picture between the middles of two rows of cells.
+    /// The rows of the picture between the centers of two rows of cells.
     private struct Segment {
-        /// The rows of cells, counted from the region's first.
+        /// The rows of cells, counted from the first one of the region.
         let cell: Int, next: Int
         /// The first row of the picture.
         let first: Int
-        /// The distance of each row from the one middle, as a part of that to the other, 0 to 1.
+        /// For each row, the relative distance from the center of `cell` to that of `next`, 0 to 1.
         var parts: [Float]
     }
 
@@ -107,7 +107,7 @@ package struct InstanceMaskDecoder: Sendable {
         return first..<max(first, last)
     }
 
-    /// The weighted sum of the prototypes over a part of their cells; what is not a number is outside of the mask.
+    /// The weighted sum of the prototypes over a range of cells; NaN is outside the mask.
     private func field(
         _ values: ArraySlice<Float>, _ prototypes: OutputTensor, x: ClosedRange<Int>, y: ClosedRange<Int>
     ) -> [Float] {
@@ -118,7 +118,7 @@ package struct InstanceMaskDecoder: Sendable {
             for row in y {
                 let line = (row - y.lowerBound) * x.count
                 let source = base + (index &* channel &+ (row &* width &+ x.lowerBound) &* step)
-                // A step of 1 that the compiler knows is taken many cells at a time.
+                // With a constant step of 1, the compiler vectorizes the loop.
                 if step == 1 {
                     for column in 0..<x.count { field[line &+ column] += value * source[column] }
                 } else {

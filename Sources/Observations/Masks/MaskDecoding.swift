@@ -1,12 +1,11 @@
-/// The way in which a model's output is read as a class for each place of the picture.
+/// A description of an output with a class for each position of the picture.
 package struct MaskDecoding: Sendable, Hashable {
     package var layout: MaskLayout
-    /// The order of the axes; nil finds it by the number of classes.
+    /// The place of the channel axis; nil derives it from the number of classes.
     package var order: ChannelPlace?
-    /// With `sigmoid` and `probabilities`, the least confidence of a class.
+    /// With `sigmoid` and `probabilities`, the minimum confidence of a class.
     package var threshold: Float
 
-    /// A decoding.
     package init(layout: MaskLayout, order: ChannelPlace? = nil, threshold: Float = 0.5) {
         (self.layout, self.order, self.threshold) = (layout, order, threshold)
     }
@@ -16,31 +15,33 @@ package struct MaskDecoding: Sendable, Hashable {
 package enum MaskLayout: String, Sendable, CaseIterable {
     /// A score for each class: the greatest wins.
     case classes
-    /// A logit or probability for each class: the greatest over the threshold wins. Channels count from 1: 0 is none.
+    /// A logit or probability for each class: the greatest over the threshold wins. Channels count from 1; 0 means no
+    /// class.
     case sigmoid, probabilities
-    /// The class's number itself.
+    /// The class number itself.
     case indices
 }
 
-/// Reads a mask's output.
+/// Decodes the output of a mask.
 package struct MaskDecoder: Sendable {
     package let decoding: MaskDecoding
     /// The size of the input tensor in pixels.
     package let width: Int, height: Int
-    /// The classes that the map's numbers can be, the one for nothing counted.
+    /// The number of classes in the map, including the background.
     package let classes: Int
     private let maps: ChannelMaps
 
-    /// The most classes: what 16 bits can tell, except for the number that stands for "not seen".
+    /// The maximum number of classes: 16 bits, without the number for "not seen".
     package static let mostClasses = 65_535
 
-    /// Prepares decoding of this shape. `classes`: labels, nil if unknown. Throws `unexpected` where it does not fit.
+    /// Prepares to decode an output of this shape. `classes`: the number of labels, nil if unknown. Throws `unexpected`
+    /// if it does not fit.
     package init(
         _ decoding: MaskDecoding, shape whole: [Int], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
         (self.decoding, self.width, self.height) = (decoding, width, height)
         var shape = OutputTensor.withoutBatch(whole, rank: 3)
-        // Class numbers, or the scores of a single class, may come without an axis of channels.
+        // Class numbers, or the scores of a single class, may lack the channel axis.
         if shape.count == 2 { shape.insert(1, at: 0) }
         let background = decoding.layout == .sigmoid || decoding.layout == .probabilities ? 1 : 0
         let expected = decoding.layout == .indices ? 1 : classes.map { max(1, $0 - background) }
@@ -54,7 +55,7 @@ package struct MaskDecoder: Sendable {
         self.classes = decoding.layout == .indices ? min(classes ?? 256, Self.mostClasses) : maps.channels + background
     }
 
-    /// The greatest class of each cell, and what can win between their middles.
+    /// The best class of each cell, and the classes that can win between their centers.
     package func map(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> ClassMap {
@@ -79,7 +80,7 @@ package struct MaskDecoder: Sendable {
             }
             var best = [Float](repeating: least, count: count)
             let cellStep = maps.cellStep, channelStep = maps.channelStep
-            // Cells of a batch stay in the cache while the channels are gone through.
+            // The cells of a batch stay in the cache while the channels are read.
             var start = 0
             while start < count {
                 if isCancelled() { throw .cancelled }
@@ -89,7 +90,7 @@ package struct MaskDecoder: Sendable {
                     let number = first &+ UInt16(truncatingIfNeeded: channel)
                     for index in start..<end {
                         let value = plane[index &* cellStep]
-                        // The threshold itself is enough; of equals the first class wins.
+                        // A score equal to the threshold suffices; of equal scores, the first class wins.
                         if value > best[index] || (first == 1 && values[index] == 0 && value >= best[index]) {
                             best[index] = value
                             values[index] = number

@@ -1,13 +1,12 @@
-/// A class for each pixel of the displayed picture, computed row by row: the whole is never in memory.
+/// A class for each pixel of the displayed picture, computed row by row: the whole mask is never in memory.
 package struct PictureMask: Sendable {
     package let width: Int, height: Int
-    /// The number of pixels that the model did not see: what a crop cut off.
+    /// The class number of pixels that the model did not see, because they were cropped.
     package let unseen: UInt16
-    /// Bytes of a pixel: 2 above 256 classes.
+    /// The size of a pixel in bytes: 2 above 256 classes.
     package let bytes: Int
     private let map: ClassMap, x: GridAxis, y: GridAxis
 
-    /// The map laid over the picture.
     package init(_ map: ClassMap, in picture: PictureMap) {
         self.map = map
         (width, height) = (picture.x.length, picture.y.length)
@@ -17,7 +16,7 @@ package struct PictureMask: Sendable {
         y = GridAxis(picture.y, cells: map.height, side: map.tensorHeight)
     }
 
-    /// Writes the class numbers of a row: one byte each, or two with the high one first, as PNG has them.
+    /// Writes the class numbers of a row: one byte each, or two in big-endian order, as in PNG.
     /// - Parameter destination: `width * bytes` bytes.
     package func write(row: Int, into destination: UnsafeMutableBufferPointer<UInt8>) {
         guard destination.count >= width * bytes, y.cells.indices.contains(row) else { return }
@@ -72,8 +71,8 @@ package struct PictureMask: Sendable {
         return areas
     }
 
-    /// The run lengths of the classes that are asked for, by class.
-    /// - Parameter most: the runs of all together; nil is the answer where there would be more.
+    /// The run lengths of the requested classes, by class.
+    /// - Parameter most: the maximum number of runs of all classes together; nil is returned if there are more.
     package func runLengths(
         of wanted: Set<Int>, most: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Int: RunLengths]? {
@@ -115,15 +114,16 @@ package struct PictureMask: Sendable {
     }
 }
 
-/// The positions of the pixels of one axis of the picture between the middles of a grid's cells.
+/// The positions of one axis's pixels relative to the centers of a grid's cells.
 private struct GridAxis: Sendable {
-    /// For each pixel the last cell whose middle is before its own, or the first; -1 where the tensor shows none.
+    /// For each pixel, the last cell with its center before that of the pixel, or the first cell; -1 outside the
+    /// tensor.
     private(set) var cells: [Int32]
-    /// The position of a pixel's middle on the way from that cell's middle to the next one's, 0 to 1.
+    /// The relative position of the pixel's center between the center of that cell and the next one, 0 to 1.
     private(set) var parts: [Float]
-    /// Neighbouring pixels with the same cell.
+    /// Consecutive pixels with the same cell.
     private(set) var spans: [(cell: Int, pixels: Range<Int>)] = []
-    /// The pixels that the tensor shows.
+    /// The pixels that the tensor covers.
     private(set) var seen = 0..<0
 
     init(_ axis: AxisMap, cells count: Int, side: Int) {

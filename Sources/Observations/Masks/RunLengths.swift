@@ -1,11 +1,12 @@
-/// A mask as COCO writes it: lengths of runs of 0 and 1 in turn, beginning with 0, down the columns from left to right.
+/// A mask in COCO's format: lengths of alternating runs of 0 and 1, beginning with 0, down the columns from left to
+/// right.
 package struct RunLengths: Sendable, Hashable {
     package let width: Int, height: Int
     package private(set) var counts: [UInt32] = []
-    /// Pixels that are in the mask; the end of the last run of 1, counted down the columns.
+    /// The number of pixels in the mask; the end of the last run of 1, counted down the columns.
     package private(set) var area = 0, end = 0
 
-    /// A mask without a pixel.
+    /// An empty mask.
     package init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
 
     /// Adds the pixels `rows` of a column. Columns, and rows of a column, must be added in order.
@@ -22,14 +23,14 @@ package struct RunLengths: Sendable, Hashable {
         end = start &+ rows.count
     }
 
-    /// Adds the last run of 0. To be called once, after everything.
+    /// Adds the last run of 0. Call it once, at the end.
     mutating func close() {
         let all = width &* height
         if end < all || counts.isEmpty { counts.append(UInt32(truncatingIfNeeded: all &- end)) }
     }
 
-    /// COCO's compressed text (`counts` of pycocotools): from the third on, each length is the difference to the one
-    /// before the last, in groups of 5 bits, the lowest first, each with a bit that says whether more follow.
+    /// COCO's compressed text (`counts` of pycocotools): from the fourth on, each length is stored as the difference to
+    /// the one two before, in groups of 5 bits, the lowest first, each with a bit that is set if more groups follow.
     package var compressed: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(counts.count * 2)

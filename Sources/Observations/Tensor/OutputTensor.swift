@@ -1,15 +1,16 @@
-/// One raw output of a model: 32-bit floats in row-major order. Borrowed: valid only within the call it is passed to.
+/// A raw output of a model: 32-bit floats in row-major order. Borrowed: valid only during the call that it is passed
+/// to.
 package struct OutputTensor {
-    /// The extents, outermost first, as the engine reports them, and the elements, as many as `shape` says.
+    /// The extents, outermost first, as reported by the engine; the elements, as many as the product of the extents.
     package let shape: [Int], values: UnsafeBufferPointer<Float>
 
-    /// Nil if the number of elements is not the product of the extents.
+    /// Nil if the number of elements differs from the product of the extents.
     package init?(shape: [Int], values: UnsafeBufferPointer<Float>) {
         guard Self.count(of: shape) == values.count else { return nil }
         (self.shape, self.values) = (shape, values)
     }
 
-    /// The product of extents; nil for a negative one, or where the product does not fit.
+    /// The product of the extents; nil if one is negative, or the product overflows.
     package static func count(of shape: [Int]) -> Int? {
         var product = 1
         for extent in shape {
@@ -20,7 +21,7 @@ package struct OutputTensor {
         return product
     }
 
-    /// The extents without a batch of one in front.
+    /// The extents without leading batch axes of extent 1.
     package static func withoutBatch(_ shape: [Int], rank: Int) -> [Int] {
         var shape = shape[...]
         while shape.count > rank, shape.first == 1 { shape = shape.dropFirst() }
@@ -30,14 +31,14 @@ package struct OutputTensor {
 
 /// The reason why outputs cannot be decoded.
 package enum ObservationError: Error, Hashable {
-    /// A tensor does not have the form that its decoding needs. `role` names it as model.json does.
+    /// A tensor does not have the expected form. `role` is its name in model.json.
     case unexpected(role: String, expected: String, found: String)
-    /// `isCancelled` was true.
+    /// `isCancelled` returned true.
     case cancelled
-    /// There are more detections than are read, and none may be missing.
+    /// There are more detections than the limit, and none may be missing.
     case tooMany(limit: Int)
 
-    /// One sentence for a person.
+    /// A sentence for users.
     package var message: String {
         switch self {
         case .unexpected(let role, let expected, let found): "\(role): expected \(expected), found \(found)"
@@ -47,14 +48,14 @@ package enum ObservationError: Error, Hashable {
     }
 }
 
-/// Elements of a tensor that belong together: element `e` of row `r` lies at `base[r * rowStride + e * step]`. Every
-/// row and element was checked to be inside the tensor; readers need no further checks.
+/// A strided view of a tensor: element `e` of row `r` is at `base[r * rowStride + e * step]`. All rows and elements are
+/// checked at initialization to be inside the tensor; readers need no further checks.
 struct Plane {
     let base: UnsafePointer<Float>
-    /// `count`: elements in a row.
+    /// `count`: the number of elements in a row.
     let rowStride: Int, step: Int, count: Int
 
-    /// Nil if a row or an element would lie outside the tensor.
+    /// Nil if a row or an element would be outside the tensor.
     init?(_ tensor: OutputTensor, offset: Int, rows: Int, rowStride: Int, count: Int, step: Int) {
         guard let base = tensor.values.baseAddress, offset >= 0, rows > 0, count > 0, rowStride >= 0, step >= 0 else {
             return nil

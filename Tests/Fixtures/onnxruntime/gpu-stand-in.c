@@ -1,6 +1,6 @@
-// Stands in for onnxruntime-gpu where there is no graphics processor: ONNX Runtime's own library with other functions
-// for CUDA, at the boundary of its API. What is asked of CUDA is written to STANDIN_LOG; everything runs on the
-// processor.
+// A stand-in for onnxruntime-gpu on machines without a graphics processor: ONNX Runtime's own library with other
+// functions for CUDA, at the boundary of its API. Requests to CUDA are written to STANDIN_LOG; everything runs on the
+// CPU.
 //
 // STANDIN_LIBRARY: the real library. STANDIN_MODE: "works" (with the devices 0 and 1); "no-driver" (CUDA cannot be
 // loaded, as without NVIDIA's driver); "falls-back" (nodes would run on the processor, which the library refuses where
@@ -18,7 +18,7 @@ typedef struct {
     const char *(*get_version)(void);
 } api_base;
 
-// Of the session whose options this thread is making.
+// The device of the session options that this thread is creating.
 static _Thread_local int device;
 static const api_base *real_base;
 static const void **real;
@@ -75,7 +75,7 @@ static void *append_cuda(void *session, const void *options) {
 static void *add_session_config(void *options, const char *key, const char *value) {
     if (strcmp(key, "session.disable_cpu_ep_fallback") == 0) {
         note(key, value);
-        // The processor stands in for the graphics processor.
+        // The CPU stands in for the graphics processor.
         if (mode("works")) return NULL;
     }
     return ((void *(*)(void *, const char *, const char *))(uintptr_t)real[130])(options, key, value);

@@ -1,7 +1,7 @@
 import FlowControl
 
 extension HostFiles {
-    /// A host of these texts: `== /path` begins a file, the lines up to the next one are its text.
+    /// A host with these files: `== /path` begins a file; its contents are the lines up to the next one.
     static func fixture(_ texts: String, openFiles: Int? = 1_048_576) -> HostFiles {
         var files: [String: String] = [:]
         var path = ""
@@ -16,7 +16,7 @@ extension HostFiles {
         return HostFiles(text: { [files] in files[$0] }, openFiles: { openFiles })
     }
 
-    /// The same host with more files, or others under the same paths.
+    /// The host with files added or replaced.
     func with(_ texts: String) -> HostFiles {
         let more = HostFiles.fixture(texts)
         return HostFiles(text: { more.text($0) ?? text($0) }, openFiles: openFiles)

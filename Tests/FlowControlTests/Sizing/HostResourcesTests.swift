@@ -121,7 +121,7 @@ import Testing
             300000 100000
             """)
         #expect(HostResources(container).cpus.value == 3)
-        // A group below the mounted one, and one beside it, which cannot be seen from here.
+        // A group below the mounted one, and a sibling, which is not visible from here.
         let below = container.with("== /proc/self/cgroup\n0::/docker/c0ffee/worker")
         #expect(HostResources(below.with("== /sys/fs/cgroup/worker/cpu.max\n100000 100000")).cpus.value == 1)
         let beside = container.with("== /proc/self/cgroup\n0::/docker/c0ffeeeee")
@@ -198,7 +198,7 @@ import Testing
         #expect(HostResources(pinned).cpus == Derived(1, because: "the scheduler may use 1 CPU (4)"))
     }
 
-    /// A virtual machine that may grow lists the CPUs that it may have one day as allowed.
+    /// A virtual machine that may grow lists future CPUs as allowed.
     @Test("CPUs that are offline do not count")
     func offlineCPUsAreNoResources() {
         func cpus(_ allowed: String, online: String) -> Derived<Double> {
@@ -211,7 +211,7 @@ import Testing
         #expect(
             cpus("0-3,8-9", online: "0,2-8")
                 == Derived(4, because: "the scheduler may use 4 CPUs (0,2-3,8); the others of 0-3,8-9 are offline"))
-        // All are online, or the file says nothing of them: it may be another host's.
+        // All are online, or the file contradicts: it may be that of another host.
         for online in ["0-7", "", "8-9", "x"] {
             #expect(cpus("0-7", online: online) == Derived(8, because: "the scheduler may use 8 CPUs (0-7)"))
         }
@@ -225,7 +225,7 @@ import Testing
                 == Derived(768 << 20, because: "memory.high of /system.slice/ocelli.service is 768 MiB"))
     }
 
-    /// Version 1 only: no line with hierarchy 0, a mount for each controller.
+    /// Only version 1: no line with hierarchy 0, a mount for each controller.
     @Test("control groups of version 1 are read from their own files")
     func versionOneHasItsOwnFiles() {
         let files = HostFiles.server.with(
@@ -266,7 +266,7 @@ import Testing
         #expect(limited.memoryBytes == Derived(256 << 20, because: "memory.limit_in_bytes of / is 256 MiB"))
     }
 
-    /// Both versions mounted, the controllers with version 1: what systemd calls hybrid.
+    /// Both versions mounted, the controllers with version 1: systemd's hybrid mode.
     @Test("a hybrid host has its limits in version 1 of the control groups")
     func aHybridHostHasItsLimitsInVersionOne() {
         let resources = HostResources(

@@ -1,12 +1,12 @@
 import FlowControl
 import Testing
 
-/// Nodes and streams on fake trees of sysfs: no such machine was there.
+/// Nodes and streams for simulated sysfs trees, because no such machine was available.
 @Suite struct ProcessorTopologyTests {
-    /// A machine of these nodes, each a list of processors; nil is a file that cannot be read.
+    /// A machine with these nodes, each a list of processors; nil makes the file unreadable.
     /// - Parameters:
-    ///   - processors: how many the machine has; all are allowed and online.
-    ///   - sibling: the distance of the two processors of a core; nil if each has its own.
+    ///   - processors: the number of processors; all are allowed and online.
+    ///   - sibling: the distance between the two processors of a core; nil if each core has one processor.
     static func machine(
         _ nodes: [String?], processors: Int, sibling: Int? = nil, online: String? = nil
     ) -> HostFiles {
@@ -31,7 +31,7 @@ import Testing
         return HostFiles.server.with(text)
     }
 
-    /// Two sockets of 32 cores, each core two processors: 128.
+    /// Two sockets of 32 cores with two processors each: 128 processors.
     static let twoSockets = machine(["0-31,64-95", "32-63,96-127"], processors: 128, sibling: 64)
 
     /// `nodes: threads streams streamsOfOneThread loneThreads slots`
@@ -95,19 +95,19 @@ import Testing
             resources.topology.summary == "node 0 has 32 cores (0-31,64-95), node 1 has 32 cores (32-63,96-127)")
     }
 
-    @Test("streams are as wide as leaves fewest cores idle: nodes of 10 have two of five, of 9 three of three")
+    @Test("streams have the width that leaves the fewest cores idle: nodes of 10 have two of five, of 9 three of three")
     func widthsThatFit() {
         let tens = (0..<8).map { "\($0 * 10)-\($0 * 10 + 9)" }
         #expect(found(Self.machine(tens, processors: 80)).hasSuffix(": 80 16 80 10 24"))
         #expect(found(Self.machine(["0-8", "9-17"], processors: 18)).hasSuffix(": 18 6 18 9 9"))
-        // Two of five leave one core of eleven to decoding; two of four would leave three.
+        // Two streams of five leave one core of eleven to decoding; two streams of four would leave three.
         let elevens = (0..<6).map { "\($0 * 11)-\($0 * 11 + 10)" }
         #expect(found(Self.machine(elevens, processors: 66)).hasSuffix(": 60 12 60 11 18"))
         let ones = (0..<70).map { "\($0)" }
         #expect(found(Self.machine(ones, processors: 70)).hasSuffix(": 70 70 70 1 105"))
     }
 
-    @Test("a node without processors (CXL) is none, and one node beside it is one node")
+    @Test("a node without processors (CXL) is ignored, which may leave a single node")
     func nodesOfMemoryAlone() {
         #expect(
             found(Self.machine(["0-7", "8-15", ""], processors: 16)) == "0=8(0-7) 1=8(8-15): 16 16 16 8 24")
@@ -147,7 +147,7 @@ import Testing
         #expect(found(small) == "0=8(0-7) 1=4(16-19): 12 12 12 4 18")
         let large = limited(Self.machine(["0-63", "64-127"], processors: 128), "0-31,64-79")
         #expect(found(large) == "0=32(0-31) 1=16(64-79): 48 12 48 16 18")
-        // A node with few of the cores does not bound the threads of one prediction.
+        // A node with few of the cores does not limit the threads of a prediction.
         let stray = limited(Self.machine(["0-63", "64-127"], processors: 128), "0-31,64")
         #expect(found(stray) == "0=32(0-31) 1=1(64): 32 8 32 32 12")
         let one = limited(Self.machine(["0-63", "64-127"], processors: 128), "64-79")
@@ -167,7 +167,7 @@ import Testing
         #expect(found(quota(33)) == nodes + "33 11 33 32 17")
     }
 
-    @Test("a number that is configured is used as it is; one stream has the cores of one node")
+    @Test("a configured number is used unchanged; one stream has the cores of one node")
     func configuredNumbers() {
         let nodes = "0=32(0-31,64-95) 1=32(32-63,96-127): "
         var given = Sizing.Given()
@@ -187,12 +187,12 @@ import Testing
         #expect(found(Self.twoSockets, given) == nodes + "128 64 - 8 96")
     }
 
-    @Test("files of siblings that make no sense are cores of their own", arguments: ["", "x", "3-2", "1-200000000"])
+    @Test("processors with invalid sibling files are cores of their own", arguments: ["", "x", "3-2", "1-200000000"])
     func siblingsWithoutSense(_ text: String) {
         let file = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"
         let files = Self.machine(["0-3,8-11", "4-7,12-15"], processors: 16, sibling: 8)
         #expect(found(files) == "0=4(0-3,8-11) 1=4(4-7,12-15): 8 8 8 4 12")
-        // Processor 8 names 0 as its first: only 0 counts, by its own file or without it.
+        // Processor 8 refers to 0 as its first sibling: only 0 counts, with or without a file of its own.
         #expect(found(files.with("== \(file)\n\(text)")) == "0=4(0-3,8-11) 1=4(4-7,12-15): 8 8 8 4 12")
         let other = file.replacing("cpu0", with: "cpu8")
         #expect(found(files.with("== \(other)\n\(text)")) == "0=5(0-3,8-11) 1=4(4-7,12-15): 9 9 9 4 14")
@@ -233,7 +233,7 @@ import Testing
         ),
     ]
 
-    @Test("a tree that makes no sense is one node, and the problem names the file", arguments: 0..<senseless.count)
+    @Test("an invalid tree is one node, and the problem names the file", arguments: 0..<senseless.count)
     func treesWithoutSense(_ index: Int) {
         let (files, problem) = Self.senseless[index]
         let resources = HostResources(files)

@@ -73,7 +73,7 @@ import Testing
         #expect(it.pixels.value == 500_000)
     }
 
-    /// The configured values are those that the rest follows from: the report and the daemon use the same numbers.
+    /// Configured values determine the others: the report and the daemon use the same numbers.
     @Test("given values are used, and the other sizes follow from the given values")
     func whatIsGivenIsWhatTheRestFollowsFrom() {
         var given = Sizing.Given()

@@ -3,9 +3,9 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The heap by itself: its order, and the sweeping of what those leave behind who went before their time.
+/// The heap without a limiter: its order, and the sweeping of stale entries.
 @Suite struct ExpiryHeapTests {
-    /// As many tickets as are asked for, all different.
+    /// Makes `count` different tickets.
     private func tickets(_ count: Int) -> [WaiterTicket] {
         var queue = WaiterQueue<Int>()
         return (0..<count).map { _ in
@@ -26,7 +26,7 @@ import Testing
                 heap.insert(ExpiryHeap.Entry(at: at, ticket: ticket))
                 expiries[ticket] = at
             }
-            // Most have left: what stays behind of them is more than half.
+            // Most waiters have left, so more than half of the entries are stale.
             let live = Set(all.filter { _ in random.chance(20) })
             heap.sweep(live: live.count) { live.contains($0) }
             let isSwept = all.count > 2 * live.count + 32
@@ -52,7 +52,7 @@ import Testing
         #expect(heap.count == 0)
     }
 
-    /// The bound is one of the machine's invariants, which `Bench` checks after each event.
+    /// The bound is an invariant of the state machine, which `Bench` checks after each event.
     @Test("thousands of waiters that are cancelled early keep the expiry heap small")
     func thousandsWhoLeaveBeforeTheirTimeLeaveLittleBehind() {
         var bench = Bench(limit: 1, queue: 3, wait: .seconds(3600))

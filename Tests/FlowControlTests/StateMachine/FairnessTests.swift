@@ -3,10 +3,9 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Slots shared among clients by the time that they hold them; with the limiter's own state machine in made-up time.
+/// Slots shared among clients by the time for which they hold them: the limiter's state machine in simulated time.
 @Suite struct FairnessTests {
-    /// A limiter, and clients whose requests hold their slots for given times. Everything happens on whole
-    /// milliseconds.
+    /// A limiter, and clients with requests that hold their slots for given times. Events happen at whole milliseconds.
     struct World {
         typealias Request = (client: Int, work: Int)
         var machine: LimiterStateMachine<Int>
@@ -14,7 +13,7 @@ import Testing
         var requests: [Request] = []
         var came: [Int] = []
         var releases: [Int: [Grant]] = [:]
-        /// Requests that got a slot, in order, and how long each waited.
+        /// Requests that got a slot, in order, with the wait of each.
         var served: [(id: Int, waited: Int)] = []
         var refused: [(id: Int, after: Int)] = []
 
@@ -28,8 +27,8 @@ import Testing
         var now: MonotonicInstant { MonotonicInstant(nanoseconds: UInt64(1000 + millisecond) * 1_000_000) }
 
         /// - Parameters:
-        ///   - work: milliseconds for which the slot is held.
-        ///   - promised: what the header says, where that is something else.
+        ///   - work: the time for which the slot is held, in milliseconds.
+        ///   - promised: the time announced by the header, if it differs.
         mutating func arrive(_ client: Int, work: Int, promised: Int? = nil) {
             let id = requests.count
             requests.append((client, work))
@@ -45,7 +44,7 @@ import Testing
             check()
         }
 
-        /// A millisecond passes; `done` is called for each request that has ended.
+        /// Advances time by a millisecond; `done` is called for each request that has ended.
         mutating func pass(done: (inout World, Int) -> Void = { _, _ in }) {
             millisecond += 1
             for grant in releases.removeValue(forKey: millisecond) ?? [] {
@@ -92,12 +91,12 @@ import Testing
         }
         #expect(world.waits(of: 2).count == 500)
         #expect(world.waits(of: 2).max() == 0)
-        // And the long ones have the slots that they may have, all the time.
+        // The long requests also hold their share of the slots all the time.
         #expect(world.time(of: 1, from: 0) >= 2 * 9500)
     }
 
-    /// If the header promises nothing, the next slot is waited for, and no more.
-    @Test("beside a client with long requests a light client waits at most for the next slot")
+    /// If the header announces nothing, a request waits for the next slot, but not longer.
+    @Test("a light client waits at most for the next slot, even if another client has long requests")
     func clientThatHasHadMuchTimeWaitsForTheOthers() {
         var world = World(slots: 2)
         for _ in 0..<12 { world.arrive(1, work: 100, promised: 0) }
@@ -111,7 +110,7 @@ import Testing
         #expect(world.waits(of: 2).max() ?? .max <= 100)
     }
 
-    @Test("clients that always wait get equal slot time, whatever their requests take")
+    @Test("clients that always wait get equal slot time, for any length of their requests")
     func clientsThatAlwaysWaitGetTheSameTimeWhateverTheirRequestsTake() {
         var world = World(slots: 2)
         let work = [1: 90, 2: 30, 3: 5]
@@ -125,11 +124,11 @@ import Testing
         }
     }
 
-    @Test("work done without a slot moves back the turn of its client, and of no other client")
+    @Test("work done without a slot delays the turn of its client, and of no other client")
     func chargedWork_movesTheTurnBack() {
         var world = World(slots: 1)
         world.arrive(3, work: 100, promised: 0)
-        // Client 1 comes first, and had fifty milliseconds elsewhere; client 2 had none.
+        // Client 1 arrives first, but had fifty milliseconds of work elsewhere; client 2 had no work.
         world.arrive(1, work: 10, promised: 0)
         world.arrive(2, work: 10, promised: 0)
         world.machine.charge(Claim(client: 1), nanoseconds: 50_000_000)
@@ -137,7 +136,7 @@ import Testing
         while world.served.count < 4, world.millisecond < 1_000 { world.pass() }
         #expect(world.served.map { world.requests[$0.id].client } == [3, 2, 2, 1])
 
-        // Without waiting: what was charged before counts when it comes.
+        // A charge before the arrival counts, too, without a wait.
         var other = World(slots: 1)
         other.arrive(3, work: 100, promised: 0)
         other.machine.charge(Claim(client: 1), nanoseconds: 50_000_000)
@@ -158,8 +157,8 @@ import Testing
         #expect((950...1050).contains(world.time(of: 2, from: 0)))
     }
 
-    /// Two clients find slots free, the one for twice the other's time. Neither has saved anything when there is a
-    /// queue.
+    /// Two clients find free slots, one of them for twice the time of the other. Neither has saved time when a queue
+    /// begins.
     @Test("a client that never had to wait has saved no slot time")
     func clientThatNeverWaitedHasSavedNoTime() {
         var world = World(slots: 5)
@@ -183,7 +182,7 @@ import Testing
         world.arrive(1, work: 50, promised: 0)
         #expect(world.refused.map(\.id) == [9], "a client does not displace itself")
         for _ in 0..<6 { world.arrive(2, work: 50, promised: 0) }
-        // Four each: the newest of the first client make room.
+        // Four each: the newest requests of the first client make room.
         #expect(world.refused.map(\.id) == [9, 8, 7, 6, 5, 14, 15])
         #expect(world.machine.waiting == 8)
     }
@@ -196,8 +195,7 @@ import Testing
         #expect(world.served.map(\.id) == Array(0..<40))
     }
 
-    /// Whoever always has a request waiting is behind no other such client by more than the requests that were under
-    /// way.
+    /// A client with a request always waiting is behind other such clients by at most the requests in flight.
     @Test("random clients that always wait differ in slot time by a bounded amount")
     func randomClientsNeverFallBehind() {
         let seed = SplitMix.seed(for: "randomClientsNeverFallBehind")
@@ -214,7 +212,8 @@ import Testing
             for client in 0..<clients { for _ in 0...slots { send(&world, client) } }
             for _ in 0..<2000 { world.pass { world, client in send(&world, client) } }
             let times = (0..<clients).map { world.time(of: $0, from: 0) }
-            // Start-time fair queueing over several slots: each client's share differs by its own requests under way.
+            // With start-time fair queueing over several slots, the shares differ by each client's own requests in
+            // flight.
             let most = 2 * (slots + 1) * (longest.max() ?? 0)
             let difference = (times.max() ?? 0) - (times.min() ?? 0)
             #expect(difference <= most, "seed \(seed), round \(round): \(times), longest \(longest), \(slots) slots")

@@ -1,7 +1,7 @@
 import FlowControl
 import Testing
 
-/// The limiter's behaviour over time, as diagrams: see `Diagram` for how to read them.
+/// The limiter's behavior over time as diagrams, in the notation of `Diagram`.
 @Suite struct LimiterDiagramTests {
     private func check(_ bench: Bench, _ text: String) {
         let diagram = Diagram(text)
@@ -258,7 +258,7 @@ import Testing
 
     @Test("a request whose deadline cannot be met is refused at once")
     func aDeadlineThatCannotBeMetIsRefusedAtOnce() {
-        // One request takes 2 s: with one in work and one waiting, an answer within 3 s is out of reach.
+        // One request takes 2 s: with one in progress and one waiting, an answer within 3 s is impossible.
         check(
             Bench(limit: 1, queue: 9, service: .seconds(2)),
             """

@@ -2,13 +2,13 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// Edges of the limiter's decisions: the last value on one side and the first on the other.
+/// Boundaries of the limiter's decisions: the last value on one side and the first on the other.
 @Suite struct LimiterEdgeTests {
     @Test("the predicted wait of a new request leaves out the waiter that the request displaces")
     func theOneWhoIsDisplacedIsNotWaitedFor() {
         var bench = Bench(limit: 1, queue: 1, policy: .dropOldest, service: .seconds(1))
         for name in "ab" { bench.arrive(name) }
-        // One second for a, one for c itself: b's place is c's.
+        // One second for a, one for c itself: c takes the place of b.
         #expect(
             bench.arrive("c", deadline: .milliseconds(1999))
                 == .refused(.deadlineUnreachable(predictedWait: .seconds(1))))
@@ -34,7 +34,7 @@ import Testing
         #expect(bench.machine.predictedWait(at: bench.now) == .milliseconds(2500))
         bench.finish("a")
         #expect(bench.machine.inFlight == 2)
-        // Held for half a second each: one more turn, and the first is due half a second from now.
+        // Each slot is held for half a second: one more turn, and the first release is due in half a second.
         #expect(bench.machine.predictedWait(at: bench.now) == .seconds(1))
     }
 
@@ -50,7 +50,8 @@ import Testing
         bench.finish("c")
         bench.arrive("f")
         let counters = bench.machine.counters
-        // One waits now, three did at most. c waited 2 s, d 3 s, e 4 s; a held its slot for 2 s, b for 3 s, c for 2 s.
+        // One request waits now, three did at most. c waited 2 s, d 3 s, e 4 s; a held its slot for 2 s, b for 3 s, c
+        // for 2 s.
         #expect(counters.waitedNanoseconds == 9_000_000_000)
         #expect(counters.servedNanoseconds == 7_000_000_000)
         #expect(counters.mostInFlight == 2)
@@ -110,7 +111,7 @@ import Testing
         let end = MonotonicInstant(nanoseconds: 1_500_000_000)
         let answers = [200_000_001, 200_000_000].map { other.prefersYoung(over: $0, at: end) }
         #expect(answers == [true, false])
-        // From five targets on one slot in four goes to the oldest.
+        // From a wait of five targets on, one slot in four goes to the oldest.
         let turns = (0..<8).map { _ in other.prefersYoung(over: 1_200_000_000, at: end) }
         #expect(turns == [true, true, true, false, true, true, true, false])
     }
@@ -145,11 +146,11 @@ import Testing
         }
         #expect(found([0, 100, 249]) == [false, false, false])
         #expect(found([0, 100, 250]) == [false, false, true])
-        // More than that apart, they do not belong together.
+        // With longer gaps, they do not count together.
         #expect(found([0, 251, 500]) == [false, false, false])
     }
 
-    @Test("a request may wait for the target of overload less its service, and not less than nothing")
+    @Test("a request may wait for the overload target minus its service time, but not for less than zero")
     func theTimeToWaitLeavesTimeForTheService() {
         let detector = OverloadDetector(target: .milliseconds(400))
         #expect(detector.timeToWait(service: 5e7) == .milliseconds(350))
@@ -159,7 +160,7 @@ import Testing
     @Test("the longest wait under overload leaves room for at least one waiter")
     func atLeastOneMayAlwaysWait() {
         let detector = OverloadDetector(target: .milliseconds(400))
-        // Four fifths of the target, less the service.
+        // Four fifths of the target, minus the service time.
         #expect(detector.longestWait(service: 1e8, interval: 5e7) == 2.2e8)
         #expect(detector.longestWait(service: 1e9, interval: 5e8) == 5e8)
     }
@@ -206,9 +207,9 @@ import Testing
         #expect(meter.losesPatience(at: start))
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
-    @Test("limiter bounds out of range are moved into their ranges")
+    @Test("limits out of range are clamped to their ranges")
     func boundsAreMovedIntoTheirRanges() {
         let low = LimiterConfiguration(
             limit: 0, queueCapacity: -1, maxWait: .seconds(-1), expectedServiceTime: .seconds(-1),

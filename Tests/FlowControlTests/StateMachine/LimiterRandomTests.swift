@@ -2,7 +2,7 @@ import FlowControl
 import TestSupport
 import Testing
 
-/// Random interleavings of everything that can happen to a limiter, against a second, simple-minded account of it.
+/// Random sequences of all events of a limiter, compared with a simple model.
 @Suite struct LimiterRandomTests {
     @Test("random interleavings of events keep the limiter's invariants")
     func randomInterleavingsKeepTheInvariants() {
@@ -11,7 +11,7 @@ import Testing
         var events = 0
         for interleaving in 0..<LongTests.times(5_000, long: 100_000) {
             let own = seeds.next()
-            // Mostly short, so that there are many beginnings; some long, so that places and epochs are reused often.
+            // Mostly short, for many beginnings; some long, so that entries and epochs are reused often.
             let length = interleaving % 1000 == 0 ? 2000 : Int.random(in: 4...20, using: &seeds)
             events += length
             guard Self.interleaving(seed: own, length: length).problem != nil else { continue }

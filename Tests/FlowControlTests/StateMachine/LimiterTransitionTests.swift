@@ -1,7 +1,7 @@
 import FlowControl
 import Testing
 
-/// Every event in every state of the diagram at `LimiterStateMachine`: the state it leads to, and what it ends.
+/// Every event in every state of the diagram at `LimiterStateMachine`: the next state, and the waits that end.
 ///
 /// The machine has a limit of 2 and a queue of 2. `a` and `b` hold the slots, `c` and `d` wait.
 @Suite struct LimiterTransitionTests {
@@ -33,7 +33,7 @@ import Testing
         return bench
     }
 
-    /// The state by the machine's own numbers.
+    /// The state, derived from the machine's numbers.
     private static func state(of bench: Bench) -> State? {
         let machine = bench.machine
         switch (machine.isDraining, machine.inFlight, machine.waiting) {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Applies the event; returns what came of it, in words.
+    /// Applies the event; returns its outcomes in words.
     private static func apply(_ event: Event, to bench: inout Bench) -> [String] {
         func arrive(deadline: Duration?) -> String {
             switch bench.arrive("x", deadline: deadline) {
@@ -77,7 +77,7 @@ import Testing
         return said + bench.endings
     }
 
-    /// `event: state it leads to, what came of it` for each state; "-" where the event cannot be.
+    /// `event: next state, outcomes` for each state; "-" for impossible events.
     private static let table: [State: String] = [
         .idle: """
         arrive: running, x admitted
@@ -224,7 +224,7 @@ import Testing
         #expect(found.joined(separator: "\n") == Self.table[state])
     }
 
-    /// The rows in which another policy decides otherwise.
+    /// The rows that differ under another policy.
     @Test(
         "under dropNewest and dropOldest events lead to the expected states and outcomes",
         arguments: [

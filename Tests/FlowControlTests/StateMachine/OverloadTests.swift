@@ -2,21 +2,21 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// Load distinguished from overload; with the limiter's own state machine in made-up time.
+/// Distinguishing load from overload: the limiter's state machine in simulated time.
 @Suite struct OverloadTests {
-    /// One model with `slots` slots, each held for `service` milliseconds, and requests that come as planned.
-    /// Everything happens on whole milliseconds.
+    /// A model with `slots` slots, each held for `service` milliseconds, and scheduled requests. Events happen at whole
+    /// milliseconds.
     private struct World {
         var machine: LimiterStateMachine<Int>
         let service: Int
         var millisecond = 0
         var came: [Int] = []
         var releases: [Int: [Grant]] = [:]
-        /// Requests that got a slot: the number, and how long each waited in milliseconds.
+        /// Requests that got a slot: the number, and the wait of each in milliseconds.
         var waits: [(id: Int, waited: Int)] = []
         var refused: [(id: Int, after: Int, error: AdmissionError)] = []
         var idleSlots = 0
-        /// Called with a request that has been answered.
+        /// Called for each answered request.
         var answered: ((inout World) -> Void)?
         var tickets: [Int: WaiterTicket] = [:]
 
@@ -72,7 +72,7 @@ import Testing
             }
         }
 
-        /// The waits of the requests that came in a range of milliseconds.
+        /// The waits of the requests that arrived from a millisecond on.
         func waits(from first: Int) -> [Int] { waits.filter { came[$0.id] >= first }.map(\.waited) }
     }
 
@@ -81,26 +81,26 @@ import Testing
     func underOverloadThoseWhoAreAdmittedAreAnsweredInTime(times: Int) {
         var world = World()
         for millisecond in 0..<8000 {
-            // 0.2 requests a millisecond are the capacity.
+            // The capacity is 0.2 requests per millisecond.
             for _ in 0..<(millisecond % 5 == 0 ? times : 0) { world.arrive() }
             world.pass()
         }
         #expect(world.machine.isOverloaded)
-        // Once overload is known.
+        // After overload was detected.
         let late = world.waits(from: 3000).filter { $0 > 400 }
         #expect(late.isEmpty)
         #expect(world.idleSlots < 20)
         let slow = world.refused.filter { world.came[$0.id] >= 3000 && $0.after > 0 }
         #expect(slow.isEmpty)
         #expect(world.refused.contains { if case .overloaded = $0.error { true } else { false } })
-        // Those who waited when it began are late: they get one slot in eight, and none of them is refused.
+        // Requests that waited when it began are late: they get one slot in eight, and none is refused.
         let lateAtFirst = world.waits.filter { $0.waited > 450 }
         #expect(lateAtFirst.count <= 256)
         #expect(lateAtFirst.count { world.came[$0.id] < 3000 && $0.waited > 2000 } <= 8000 / 5 / 8)
         #expect(!world.refused.contains { $0.after > 0 })
     }
 
-    @Test("a closed loop of clients is never refused, however long its queue", arguments: [8, 64, 200, 256])
+    @Test("a closed loop of clients is never refused, for any length of its queue", arguments: [8, 64, 200, 256])
     func closedLoopIsNeverRefusedHoweverLongItsQueue(clients: Int) {
         var world = World()
         world.answered = { $0.arrive() }
@@ -111,19 +111,19 @@ import Testing
         #expect(world.refused.isEmpty)
         #expect(!world.machine.isOverloaded)
         #expect(world.waits.count > 1900)
-        // First come, first served, once the clients have begun.
+        // First come, first served, once all clients have started.
         let order = world.waits.filter { world.came[$0.id] > 6000 }.map(\.id)
         #expect(order == order.sorted())
     }
 
-    /// Far from filling the queue: those who can still be answered in time go first as soon as the oldest is late.
+    /// The queue is far from full: requests that can still be answered in time go first as soon as the oldest is late.
     @Test(
         "a load 5 to 20 percent above capacity is served in time at over 90 percent of capacity",
         arguments: [21, 22, 24])
     func loadJustAboveTheCapacityIsAnsweredInTime(requestsIn100Milliseconds: Int) {
         var world = World()
         for millisecond in 0..<20_000 {
-            // 20 in 100 milliseconds are the capacity.
+            // The capacity is 20 requests in 100 milliseconds.
             let before = millisecond * requestsIn100Milliseconds / 100
             for _ in before..<(millisecond + 1) * requestsIn100Milliseconds / 100 { world.arrive() }
             for (id, ticket) in world.tickets where world.millisecond - world.came[id] == 2000 {
@@ -140,7 +140,7 @@ import Testing
         var world = World()
         var before = 0
         for millisecond in 0..<1800 {
-            // Three for two that are answered; after 800 milliseconds the oldest is late.
+            // Three arrivals for two answers; after 800 milliseconds the oldest is late.
             if millisecond % 10 == 0 { for _ in 0..<3 { world.arrive() } }
             if millisecond == 1000 { before = world.waits.count }
             world.pass()
@@ -148,13 +148,13 @@ import Testing
         #expect(!world.machine.isOverloaded)
         let waits = world.waits.dropFirst(before).map(\.waited)
         #expect(waits.count >= 158)
-        // The newest would have waited for nothing, and the oldest for half a second.
+        // The newest would not have waited at all, and the oldest for half a second.
         let inTime = waits.filter { (300...400).contains($0) }
         #expect(inTime.count * 10 >= waits.count * 9)
     }
 
-    /// 500 requests a second are the capacity, so that a full queue is a wait of half a second.
-    @Test("overload that fills the queue slowly is known before any request is late", arguments: [22, 24, 26])
+    /// The capacity is 500 requests per second, so a full queue means a wait of half a second.
+    @Test("overload that fills the queue slowly is detected before any request is late", arguments: [22, 24, 26])
     func slowlyFilledQueueIsOverloadBeforeAnyRequestIsLate(requestsIn40Milliseconds: Int) {
         var world = World(service: 4)
         for millisecond in 0..<12_000 {
@@ -169,8 +169,8 @@ import Testing
         #expect(world.waits.count >= 5990, "of 6000")
     }
 
-    /// The load is that of overload for as long as clients begin: 250 in a second, or a wait of more than the target,
-    /// or of many times as much.
+    /// The load looks like overload as long as clients start: 250 in a second, or with a wait above the target, or many
+    /// times above.
     @Test(
         "closed loops whose clients begin one after another are not overload",
         arguments: [
@@ -192,7 +192,7 @@ import Testing
     func burstThatNearlyFillsTheQueueIsAnsweredWhole() {
         var world = World(service: 4)
         for millisecond in 0..<2000 {
-            // 400 requests, of which 250 still wait when the last one comes.
+            // 400 requests, of which 250 still wait when the last one arrives.
             for _ in 0..<(millisecond < 300 ? 400 * (millisecond + 1) / 300 - 400 * millisecond / 300 : 0) {
                 world.arrive()
             }
@@ -207,7 +207,7 @@ import Testing
         var world = World()
         world.answered = { $0.arrive() }
         for millisecond in 0..<30_000 {
-            // 200 clients, one more each 100 milliseconds.
+            // 200 clients, one more every 100 milliseconds.
             if millisecond % 100 == 0, millisecond < 20_000 { world.arrive() }
             world.pass()
         }
@@ -227,8 +227,8 @@ import Testing
         #expect(world.refused.count == 48)
     }
 
-    /// Requests that come in a second, and are all answered before the next come.
-    @Test("each burst is answered up to the queue's length, whatever came before", arguments: [256, 600, 1000])
+    /// Requests that arrive within a second, all answered before the next burst.
+    @Test("each burst is answered up to the queue's length, after any bursts", arguments: [256, 600, 1000])
     func burstIsAnsweredUpToTheQueuesLengthWhateverCameBefore(requests: Int) {
         var world = World()
         for burst in 1...3 {
@@ -241,7 +241,7 @@ import Testing
             }
             let answered = world.waits.count - before
             #expect(answered >= min(requests, 256), "burst \(burst)")
-            // What was accepted is answered.
+            // Accepted requests are answered.
             #expect(!world.refused.contains { $0.after > 0 })
         }
     }
@@ -255,7 +255,7 @@ import Testing
         }
         #expect(world.machine.isOverloaded)
         let refused = world.refused.count
-        // Until those who wait are answered, and 100 milliseconds more.
+        // Until the waiting requests are answered, and 100 milliseconds longer.
         while world.machine.inFlight > 0 { world.pass() }
         for _ in 0..<100 { world.pass() }
         for _ in 0..<256 { world.arrive() }
@@ -290,7 +290,7 @@ import Testing
         }
         #expect(!world.machine.isOverloaded)
         let refusedBefore = world.refused.count
-        // A closed loop's worth of clients is served again.
+        // The clients of a closed loop are served again.
         for _ in 0..<200 { world.arrive() }
         for _ in 0..<2000 { world.pass() }
         #expect(world.refused.count == refusedBefore)
@@ -325,7 +325,7 @@ import Testing
 
     @Test("a model slower than the overload target keeps its slots busy")
     func slowModelStillHasOneWaiter() {
-        // Longer than the target alone: the slots must not stand empty between two requests.
+        // Longer than the target even without a wait: the slots must not stay unused between two requests.
         var world = World(slots: 2, service: 900, places: 8)
         for millisecond in 0..<20_000 {
             if millisecond % 50 == 0 { world.arrive() }
@@ -346,7 +346,7 @@ import Testing
         }
         var seconds: [Int64: Int] = [:]
         for _ in 0..<1000 { seconds[detector.retryAfter().components.seconds, default: 0] += 1 }
-        // Ten come for each that is done: 1 to 11 s, all about as often.
+        // Ten arrivals for each completion: 1 to 11 s, all about equally often.
         #expect(seconds.keys.min() == 1)
         #expect((10...12).contains(seconds.keys.max() ?? 0))
         #expect(seconds.values.filter { $0 > 150 }.isEmpty)

@@ -2,7 +2,7 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// The predicted wait, and what is decided by it.
+/// The predicted wait, and the decisions based on it.
 @Suite struct PredictionTests {
     private func wait(_ bench: Bench) -> Duration { bench.machine.predictedWait(at: bench.now) }
 
@@ -40,7 +40,7 @@ import Testing
         #expect(wait(bench) == .milliseconds(100))
     }
 
-    @Test("a hung engine shows as a predicted wait that grows")
+    @Test("the predicted wait grows while an engine hangs")
     func aHungEngineShowsAsAGrowingWait() {
         var bench = Bench(limit: 2, queue: 9, wait: .seconds(1000), service: .milliseconds(100))
         bench.arrive("a")
@@ -103,7 +103,7 @@ import Testing
         #expect(bench.machine.counters.refusedDeadlineUnreachable == 1)
     }
 
-    @Test("a free slot is granted whatever the predicted service time")
+    @Test("a free slot is granted for any predicted service time")
     func aFreeSlotIsGivenWhateverThePrediction() {
         var bench = Bench(limit: 1, service: .seconds(60))
         #expect(bench.arrive("a", deadline: .milliseconds(1)) == .admitted)

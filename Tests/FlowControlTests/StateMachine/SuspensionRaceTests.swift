@@ -1,7 +1,7 @@
 import FlowControl
 import Testing
 
-/// Events between a waiter's arrival and its going to sleep: the moments in which a wake-up could be lost.
+/// Events between a waiter's arrival and its suspension, when a wake-up could be lost.
 @Suite struct SuspensionRaceTests {
     private func crowded() -> Bench {
         var bench = Bench(limit: 1, queue: 3)
@@ -70,7 +70,7 @@ import Testing
         #expect(bench.machine.counters.leftCancelled == 1)
     }
 
-    @Test("the ticket of a waiter that has left does not cancel the next waiter in the same place")
+    @Test("the ticket of a waiter that has left does not cancel the next waiter in the same entry")
     func aTicketOutlivesItsWaiterWithoutNamingTheNextInItsPlace() {
         var bench = crowded()
         bench.cancel("c")

@@ -3,9 +3,9 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The queue by itself: what the state machine's tests do not see.
+/// The queue without a limiter: behavior that the state machine's tests do not show.
 @Suite struct WaiterQueueTests {
-    @Test("the oldest waiter since an instant is found, whoever came, left or was set aside")
+    @Test("the oldest waiter since an instant is found after any arrival, departure or setting aside")
     func oldestSinceAnInstantIsFoundWhateverHappened() {
         let seed = SplitMix.seed(for: "oldestSinceAnInstantIsFoundWhateverHappened")
         var random = SplitMix(seed: seed)
@@ -27,7 +27,7 @@ import Testing
             default:
                 if let ticket = waiters.first, waiters.count > 20 { queue.setAside(ticket) }
             }
-            // Mostly later than the last one, as the limiter asks, and sometimes earlier.
+            // Mostly later than the last one, as the limiter requests it, and sometimes earlier.
             let since = now + .nanoseconds(-Int.random(in: -2...60, using: &random))
             let expected = queue.tickets?.dropFirst(queue.aside).first { queue.arrival(of: $0).at >= since }
             #expect(queue.oldest(since: since) == expected, "seed \(seed), step \(step)")

@@ -2,11 +2,11 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// A state machine with its clock, whose waiters are letters, for tests in which each event is one line.
+/// A state machine with its clock and letters as waiters, for tests with one line for each event.
 struct Bench {
     typealias Machine = LimiterStateMachine<Character>
 
-    /// The outcome of an arrival, without the details that tests seldom care for.
+    /// The outcome of an arrival, without details that tests rarely need.
     enum Came: Equatable {
         case admitted
         case waiting
@@ -19,7 +19,7 @@ struct Bench {
     private(set) var tickets: [Character: WaiterTicket] = [:]
     private(set) var timer: TimerRequest?
     private(set) var isDrained = false
-    /// Waits that ended, in order, since this was last emptied.
+    /// Waits that ended since this was last emptied, in order.
     var ended: [(Character, WaitOutcome)] = []
 
     init(
@@ -31,7 +31,7 @@ struct Bench {
                 limit: limit, queueCapacity: queue, maxWait: wait, policy: policy, expectedServiceTime: service))
     }
 
-    /// Names of the requests whose wait ended, each with what it ended with.
+    /// The names and outcomes of the requests that no longer wait.
     var endings: [String] {
         ended.map { name, outcome in
             switch outcome {
@@ -41,7 +41,7 @@ struct Bench {
         }
     }
 
-    /// A request comes; where it must wait, it goes to sleep unless configured not to.
+    /// A request arrives; if it must wait, it is suspended unless `asleep` is false.
     @discardableResult
     mutating func arrive(_ name: Character, deadline: Duration? = nil, asleep: Bool = true) -> Came {
         let (arrival, effects) = machine.arrive(at: now, deadline: deadline.map { now + $0 })
@@ -59,7 +59,7 @@ struct Bench {
         }
     }
 
-    /// The answer to the sleep at once, if the wait is over.
+    /// Suspends a waiter; returns the outcome if the wait is over already.
     @discardableResult
     mutating func suspend(_ name: Character) -> WaitOutcome? {
         guard let ticket = tickets[name], let outcome = machine.suspend(ticket, as: name) else { return nil }
@@ -89,13 +89,13 @@ struct Bench {
         note(machine.cancel(ticket, at: now))
     }
 
-    /// Time passes, and the timer goes off if it is due.
+    /// Advances time, and fires the timer if it is due.
     mutating func pass(_ duration: Duration) {
         now = now + duration
         while let due = timer, due.at <= now { fire(due) }
     }
 
-    /// Time passes, and the timer is late.
+    /// Advances time without the timer, which is late.
     mutating func passSilently(_ duration: Duration) {
         now = now + duration
     }

@@ -1,17 +1,17 @@
 import FlowControl
 
-/// Runs the limiter by a diagram: one line per kind of event or outcome, one column per second.
+/// Runs the limiter by a diagram: one line for each kind of event or outcome, one column for each second.
 ///
 ///     arrive    ab-c--
 ///     finish    --a-b-
 ///     granted   a-b-c-
 ///
-/// Letters are requests, `-` is nothing, `[ab]` is several in one second. Lines of events: `arrive`, `hurry` (with a
+/// Letters are requests, `-` is no event, `[ab]` is several in one second. Event lines: `arrive`, `hurry` (with a
 /// deadline 3 s later), `finish`, `cancel`, `limit` (a digit: the new limit), `queue` (a digit: the new capacity),
-/// `drain` (`*`; `!` refuses the waiters too). In one second, first the timer goes off, then slots come back, then the
-/// rest happens in the order of this list. All other lines are outcomes, by the names that `Bench` gives them
-/// (`granted`, `queue_full`, `wait_timed_out`, `deadline_exceeded`, `deadline_unreachable`, `displaced`, `cancelled`,
-/// `draining`) and `drained` (`*`).
+/// `drain` (`*`; `!` refuses the waiters, too). In each second, the timer fires first, then slots are released, then
+/// the other events follow in the order of this list. All other lines are outcomes, by the names of `Bench` (`granted`,
+/// `queue_full`, `wait_timed_out`, `deadline_exceeded`, `deadline_unreachable`, `displaced`, `cancelled`, `draining`)
+/// and `drained` (`*`).
 struct Diagram {
     private static let events = ["finish", "cancel", "limit", "queue", "drain", "arrive", "hurry"]
 
@@ -40,7 +40,7 @@ struct Diagram {
         return columns
     }
 
-    /// The same lines in the same order with the outcomes that came, and those that were not expected after them.
+    /// The diagram with the actual outcomes: the lines in their order, then lines for unexpected outcomes.
     func played(on start: Bench) -> String {
         var bench = start
         var outcomes: [String: [Int: String]] = [:]
@@ -96,7 +96,7 @@ struct Diagram {
         return (known + others.map(outcome)).joined(separator: "\n")
     }
 
-    /// The diagram as it was written, in the form of `played`.
+    /// The diagram as written, in the format of `played`.
     var text: String {
         var outcomes: [String: [Int: String]] = [:]
         let length = tracks.map(\.columns.count).max() ?? 0

@@ -2,7 +2,7 @@ import FlowControl
 import Synchronization
 import SystemSupport
 
-/// A clock that stands still until it is moved. Sleepers wake when their instant has come, in its order.
+/// A clock that only tests advance. Sleepers wake when their instant is reached, in that order.
 final class ManualClock: Sendable {
     private struct Sleeper {
         let until: MonotonicInstant
@@ -21,11 +21,11 @@ final class ManualClock: Sendable {
 
     var now: MonotonicInstant { state.withLock { $0.now } }
 
-    /// Sleeps that have begun so far, and that last at this moment.
+    /// The number of sleeps begun so far, and in progress.
     var sleepsBegun: Int { state.withLock { $0.sleepsBegun } }
     var sleepers: Int { state.withLock { $0.sleepers.count } }
 
-    /// The clock as the limiter takes it. It keeps this object alive.
+    /// The clock for the limiter. It keeps this object alive.
     var clock: MonotonicClock {
         MonotonicClock(now: { self.now }, sleep: { try await self.sleep(until: $0) })
     }

@@ -2,7 +2,7 @@ import SystemSupport
 import TestSupport
 import FlowControl
 
-/// The model of the test: plain arrays, searched from end to end.
+/// The reference model: plain arrays with linear searches.
 struct SlowAccount {
     struct Waiter {
         let id: Int
@@ -15,11 +15,11 @@ struct SlowAccount {
 
     var waiters: [Waiter] = []
     var held: [Int: Grant] = [:]
-    /// Those whose wait ended before they slept.
+    /// Waiters with an outcome from before their suspension.
     var due: [(waiter: Waiter, outcome: WaitOutcome)] = []
 }
 
-/// A limiter to which random things happen, each checked against the account of it.
+/// A limiter with random events, each checked against the reference model.
 struct RandomRun {
     typealias Machine = LimiterStateMachine<Int>
 
@@ -127,7 +127,7 @@ struct RandomRun {
     }
 
     mutating func cancel() {
-        // Waiters, and sometimes one whose wait is over: its ticket must be invalid then.
+        // A waiter, or sometimes one with an outcome: its ticket must be invalid.
         let over = account.due.map(\.waiter)
         guard let waiter = (account.waiters + over).randomElement(using: &random) else { return }
         if story != nil { story?.append("\(now.nanoseconds) cancel \(waiter.id)") }
@@ -200,7 +200,7 @@ struct RandomRun {
         expect(effects, ended)
     }
 
-    // MARK: What must come of them
+    // MARK: Expected outcomes
 
     typealias Ending = (waiter: SlowAccount.Waiter, outcome: WaitOutcome)
 
@@ -208,7 +208,7 @@ struct RandomRun {
         account.due.count { if case .success = $0.outcome { true } else { false } }
     }
 
-    /// Those whose time is up, which leave before anything else happens: the earliest first.
+    /// The expired waiters, which leave before any other event: the earliest first.
     mutating func expired() -> [Ending] {
         let out = account.waiters.filter { $0.expiry <= now }
         account.waiters.removeAll { $0.expiry <= now }
@@ -232,12 +232,12 @@ struct RandomRun {
         expect(effects, ended + granted(free: machine.configuration.limit - account.held.count - grantedButAwake))
     }
 
-    /// Exactly these waits have ended: the sleepers among them by a resumption, the others at their sleep.
+    /// Exactly these waits have ended: suspended waiters by a resumption, the others at their suspension.
     mutating func expect(_ effects: LimiterEffects<Int>, _ ended: [Ending]) {
         let asleep = ended.filter(\.waiter.isAsleep)
         let expected = asleep.map { Resumption(id: $0.waiter.id, outcome: Self.simplified($0.outcome)) }
         let found = effects.resume.map { Resumption(id: $0.waiter, outcome: Self.simplified($0.outcome)) }
-        // Waits that expire together end in any order; slots are given in order of arrival.
+        // Waits that expire together may end in any order; slots are given in order of arrival.
         if expected.filter(\.isGrant) != found.filter(\.isGrant) {
             fail("not first in, first out: \(found), not \(expected)")
         }
@@ -258,7 +258,7 @@ struct RandomRun {
         if effects.drained { drains += 1 }
     }
 
-    /// The outcome without what the account does not compute: the predicted wait, and what the client is charged.
+    /// The outcome without the parts that the model does not compute: the predicted wait and the charged cost.
     static func simplified(_ outcome: WaitOutcome) -> WaitOutcome {
         switch outcome {
         case .failure(.displaced): .failure(.displaced(predictedWait: .zero))
@@ -282,7 +282,7 @@ struct RandomRun {
         if drains != (isOver ? 1 : 0) { fail("drained \(drains) times") }
     }
 
-    /// Releases everything: no waiter may be left.
+    /// Releases everything: no waiter may remain.
     mutating func wind() {
         while problem == nil, !(account.waiters.isEmpty && account.due.isEmpty && account.held.isEmpty) {
             let before = (account.waiters.count, account.due.count, account.held.count)

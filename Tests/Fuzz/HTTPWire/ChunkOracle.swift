@@ -1,9 +1,9 @@
 import HTTPWire
 
-/// The chunked coding read the plain way: line by line from the whole body, with no state kept. Slow, and short enough
-/// to be compared with RFC 9112 section 7.1 by eye.
+/// A naive parser of the chunked coding: line by line from the whole body, without state. Slow, but short enough to be
+/// checked against RFC 9112 section 7.1 by reading.
 enum ChunkOracle {
-    /// The data and where the body ends; nil when it is malformed, over a limit or not complete.
+    /// The data and the end of the body; nil if it is malformed, incomplete or over a limit.
     static func decode(_ bytes: [UInt8], limits: WireLimits) -> (data: [UInt8], end: Int)? {
         var data: [UInt8] = []
         var index = 0
@@ -43,7 +43,7 @@ enum ChunkOracle {
         return false
     }
 
-    /// The bytes before the next CR LF; nil if there is none, or a CR or LF alone comes first.
+    /// The bytes before the next CR LF; nil if it is missing, or a lone CR or LF precedes it.
     private static func line(_ bytes: [UInt8], _ index: inout Int) -> ArraySlice<UInt8>? {
         guard let end = bytes[index...].firstIndex(where: { $0 == 0x0D || $0 == 0x0A }), bytes[end] == 0x0D,
             end + 1 < bytes.count, bytes[end + 1] == 0x0A

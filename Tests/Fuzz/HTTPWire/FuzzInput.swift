@@ -1,7 +1,7 @@
 import HTTPWire
 
-/// A case, read from a fuzzer's bytes: the first byte chooses what is replayed and under which limits, the second one
-/// seeds the cuts, and the rest is what a client sends.
+/// A case read from a fuzzer's bytes: the first byte selects the replay and its limits, the second one seeds the cuts,
+/// and the rest is the client's input.
 struct FuzzInput {
     static let boundaries = ["x", "boundary", "------------------------d74496d66958873e", "a b'()+_,-./:=?z"]
 
@@ -26,7 +26,7 @@ struct FuzzInput {
         [UInt8(isMultipart ? 1 : 0) | UInt8(boundary) << 1 | UInt8(limits) << 3, cutSeed] + bytes
     }
 
-    /// The defaults, and three sets that inputs of a fuzzer's size run into.
+    /// The defaults, and three sets of limits that a fuzzer's inputs reach.
     var wireLimits: WireLimits {
         var limits = WireLimits()
         guard self.limits > 0 else { return limits }

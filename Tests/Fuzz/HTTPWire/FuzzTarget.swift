@@ -3,9 +3,9 @@ import HTTPWire
 
 /// The function that libFuzzer calls with each input.
 ///
-/// A fault is: a crash, a touched guard page, an answer that depends on how the bytes were cut, an accepted head that
-/// does not have a head's shape, a decoder that continues after an error, or one that reads other than the naive
-/// reading. Each ends the process; libFuzzer then keeps the input.
+/// Faults are: a crash, an access to a guard page, a result that depends on the cuts, an accepted head without the
+/// shape of a head, a decoder that continues after an error, and a difference to the naive parser. Each ends the
+/// process; libFuzzer then keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     guard let input = FuzzInput(UnsafeRawBufferPointer(start: data, count: size)) else { return 0 }
@@ -32,8 +32,8 @@ private func compare(_ input: FuzzInput, _ replay: some Replay) {
     }
 }
 
-/// A PROXY header is the same in whatever pieces it comes, is no longer than what came, and ends where more bytes are
-/// not asked for.
+/// The result for a PROXY header must not depend on the cuts; the header must not be longer than the input, and must
+/// end when no more bytes are requested.
 private func compareHeader(_ input: FuzzInput, _ version: ProxyHeader.Version) {
     let whole = input.bytes.withUnsafeBytes { ProxyHeader.parse($0, version) }
     var first = ProxyHeader.Result.needMore
@@ -53,7 +53,7 @@ private func compareHeader(_ input: FuzzInput, _ version: ProxyHeader.Version) {
     }
 }
 
-/// The naive reading of a chunked body, where it comes to one, must be the decoder's.
+/// If the naive parser accepts a chunked body, its result must equal the decoder's.
 private func compareChunksWithOracle(_ input: FuzzInput) {
     let expected = ChunkOracle.decode(input.bytes, limits: input.wireLimits)
     var decoder = ChunkedDecoder(limits: input.wireLimits)
@@ -70,7 +70,7 @@ private func compareChunksWithOracle(_ input: FuzzInput) {
     }
 }
 
-/// The naive search for boundaries must find the data that the decoder emits, as far as that goes.
+/// The naive search for boundaries must find the data that the decoder emits, as far as it goes.
 private func compareWithOracle(_ input: FuzzInput, _ boundary: [UInt8]) {
     var decoder = MultipartDecoder(boundary: boundary, limits: input.wireLimits)
     var bodies: [Range<Int>] = []

@@ -18,7 +18,7 @@ enum SeedExport {
                     let bytes = seed(fixture, limits: limits, number: count)
                     try Data(bytes).write(to: target.appendingPathComponent("\(name).\(fixture.line).\(limits)"))
                 }
-                // The body alone is what the chunk decoder is compared with its oracle by.
+                // The chunk decoder and its oracle take only the body.
                 if let body = bodyOnly(fixture) {
                     count += 1
                     try Data(body).write(to: target.appendingPathComponent("\(name).\(fixture.line).body"))

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// One connection as a server sees it: heads and bodies one after the other, until an error or the end of persistence.
+/// A connection as a server parses it: heads and bodies in sequence, until an error or the end of persistence.
 struct ConnectionReplay: Replay {
     private enum State {
         case head
@@ -46,7 +46,7 @@ struct ConnectionReplay: Replay {
         }
     }
 
-    /// Does the next step, and returns the bytes that it spent; nil when it needs more, or there is no next step.
+    /// Takes the next step; returns the number of consumed bytes, or nil if it needs more, or there is no next step.
     private mutating func step(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Int? {
         switch state {
         case .head:
@@ -73,9 +73,9 @@ struct ConnectionReplay: Replay {
         }
     }
 
-    /// The properties of every head that was accepted, said without the parser: its lines end with CR LF, the last one
-    /// is the only empty one except for one before the request, none starts with a blank, no byte is a control but
-    /// HTAB, and the lines are the fields that the head tells of.
+    /// Checks the properties of every accepted head without the parser: its lines end with CR LF, the last line is the
+    /// only empty one except for one before the request, no line starts with a blank, no byte is a control character
+    /// except HTAB, and the lines equal the fields of the head.
     private mutating func checkShape(of bytes: UnsafeRawBufferPointer, _ head: RequestHead) {
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
         if lines.first == [0x0D] { lines.removeFirst() }
@@ -137,7 +137,7 @@ struct ConnectionReplay: Replay {
         state = keepAlive ? .head : .closed
     }
 
-    /// After an error no byte may be taken for anything, however well-formed what follows is.
+    /// After an error, no further byte may be parsed, however well-formed.
     private mutating func checkThatItStays(_ error: WireError) {
         let input = Array("0\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         for start in [0, 5] {

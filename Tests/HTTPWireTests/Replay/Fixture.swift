@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// One case of the Markdown files in `Fixtures`; their README describes the format.
+/// A case in the Markdown files of `Fixtures`. The README there describes the format.
 struct Fixture: Sendable, CustomStringConvertible {
     enum Kind: Sendable {
         case connection
@@ -21,7 +21,7 @@ struct Fixture: Sendable, CustomStringConvertible {
         let description: String
     }
 
-    /// All cases of one file.
+    /// Reads all cases of a file.
     static func read(_ markdown: String) throws -> [Fixture] {
         var cases: [Fixture] = []
         var block: String?

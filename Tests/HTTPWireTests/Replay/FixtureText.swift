@@ -1,6 +1,6 @@
-/// The notation of bytes in the fixtures, and its reverse for what a failure prints.
+/// The notation for bytes in the fixtures, and its reverse for failure messages.
 enum FixtureText {
-    /// The bytes of one line; open when it ends with a backslash: no CR LF follows.
+    /// The bytes of one line; open if it ends with a backslash, which suppresses the CR LF.
     static func bytes(_ line: some StringProtocol) throws -> (bytes: [UInt8], isOpen: Bool) {
         var out: [UInt8] = []
         var rest = Array(line.utf8)[...]
@@ -37,7 +37,7 @@ enum FixtureText {
         return (out, false)
     }
 
-    /// Bytes as a fixture would write them.
+    /// Bytes in the notation of the fixtures.
     static func written(_ bytes: [UInt8]) -> String {
         var out = ""
         for byte in bytes {

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Memory between two pages that fault when they are touched: a reader that looks one byte past the end, or before the
-/// start, of what it was given dies on the spot instead of finding something there.
+/// Memory between two pages that fault on access: reading one byte after the end, or before the start, of the input
+/// crashes at once.
 final class GuardedBytes {
     private let base: UnsafeMutableRawPointer
     private let page: Int
     private let capacity: Int
 
-    /// Room for at least `count` bytes.
+    /// Allocates at least `count` bytes.
     init(count: Int) {
         page = sysconf(Int32(_SC_PAGESIZE))
         capacity = (max(count, 1) + page - 1) / page * page
@@ -21,12 +21,12 @@ final class GuardedBytes {
 
     deinit { munmap(base, capacity + 2 * page) }
 
-    /// A copy of `bytes` whose last byte is the last one before the guard.
+    /// A copy of `bytes` that ends directly before the guard page.
     func atEnd(_ bytes: ArraySlice<UInt8>) -> UnsafeRawBufferPointer {
         copy(bytes, to: base + page + capacity - bytes.count)
     }
 
-    /// A copy of `bytes` whose first byte is the first one after the guard.
+    /// A copy of `bytes` that begins directly after the guard page.
     func atStart(_ bytes: ArraySlice<UInt8>) -> UnsafeRawBufferPointer { copy(bytes, to: base + page) }
 
     private func copy(_ bytes: ArraySlice<UInt8>, to target: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// One multipart body as its reader sees it.
+/// A multipart body as a reader parses it.
 struct MultipartReplay: Replay {
     private(set) var log = EventLog()
     private var decoder: MultipartDecoder
@@ -48,7 +48,7 @@ struct MultipartReplay: Replay {
     private mutating func fail(_ error: WireError) {
         failed = true
         log.add("error \(error.status.code) \(error.code.rawValue) \(error.label)")
-        // A decoder stays at its error. (One that only ended too early has none yet.)
+        // A decoder repeats its error. (After an incomplete body, it has none yet.)
         var again: WireError? = error
         if error.label != "multipart_incomplete" {
             again = nil

@@ -1,16 +1,17 @@
 import HTTPWire
 
-/// Something that takes bytes as they come from a socket, and writes down what it understood.
+/// A consumer that takes bytes as from a socket, and logs the parsed events.
 protocol Replay {
-    /// Takes all bytes that are not consumed yet; returns how many are now.
+    /// Takes all unconsumed bytes; returns the number that it consumed.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Int
-    /// There will be no more bytes; `unread` were never consumed.
+    /// Ends the input; `unread` bytes were not consumed.
     mutating func end(unread: Int)
     var log: EventLog { get }
 }
 
 extension Replay {
-    /// Feeds `input` cut at `cuts` (ascending, within the input), each time as the bytes just before a guard page.
+    /// Feeds `input` split at `cuts` (ascending, within the input); each time, the bytes end directly before a guard
+    /// page.
     func run(_ input: [UInt8], cuts: some Sequence<Int>, memory: GuardedBytes, atStart: Bool = false) -> [[UInt8]] {
         var replay = self
         var consumed = 0

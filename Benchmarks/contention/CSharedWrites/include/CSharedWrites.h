@@ -1,4 +1,4 @@
-/// Counts what threads do to each other, in a build with OCELLI_COUNT (see Package.swift).
+/// Counts the interference of threads, in a build with OCELLI_COUNT (see Package.swift).
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,9 +10,9 @@ enum shared_writes_kind {
     SHARED_WRITES_FAILED,
     /// Writes, atomic or not, to a line of 64 bytes that another thread wrote last.
     SHARED_WRITES_MOVED,
-    /// Those of them that change a reference count.
+    /// The writes among them that change a reference count.
     SHARED_WRITES_MOVED_COUNTS,
-    /// Memory that another thread than the one that frees it had allocated: its allocator's lock is asked for.
+    /// Frees of memory allocated by another thread, which take the lock of its allocator.
     SHARED_WRITES_FOREIGN_FREES,
     /// Locks that were taken when a thread asked for them.
     SHARED_WRITES_TAKEN,
@@ -21,18 +21,18 @@ enum shared_writes_kind {
     SHARED_WRITES_KINDS
 };
 
-/// Counts the calling thread from now on, or no more.
+/// Starts or stops counting the calling thread.
 void shared_writes_count_here(bool counts);
-/// Never counts the calling thread with all.
+/// Excludes the calling thread from counting all threads.
 void shared_writes_leave_out(void);
-/// Counts all threads but those left out from now on, or no more.
+/// Starts or stops counting all threads except excluded ones.
 void shared_writes_count_everywhere(bool counts);
 /// From now on, or no more, counted threads give way before one in eight of their atomic operations, as if each were
 /// interrupted there: so that they meet, however few processors there are.
 void shared_writes_give_way(bool gives);
-/// What was counted of one kind since the last reset.
+/// The count of one kind since the last reset.
 uint64_t shared_writes_total(enum shared_writes_kind kind);
-/// Forgets what was counted, and not who wrote which line last.
+/// Resets the counts, but keeps the last writer of each line.
 void shared_writes_reset_counts(void);
-/// Forgets both; no thread may be counted meanwhile.
+/// Resets counts and last writers; no thread may be counted meanwhile.
 void shared_writes_reset(void);
