@@ -55,7 +55,7 @@ import Testing
         let top = try #require(text.components(separatedBy: "## Start").first)
         let claims = top.matches(of: /(?m)^- \*\*([^*]+)\*\*:/).map { String($0.output.1) }
         let table = try #require(
-            text.components(separatedBy: "## What shows it").last?.components(separatedBy: "\n## ").first)
+            text.components(separatedBy: "## Evidence").last?.components(separatedBy: "\n## ").first)
         let rows = Dictionary(
             uniqueKeysWithValues: table.matches(of: /(?m)^\| ([^|`]+) \| (.+) \|$/).map {
                 (String($0.output.1), String($0.output.2))
