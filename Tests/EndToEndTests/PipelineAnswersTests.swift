@@ -184,7 +184,8 @@ import Testing
 
     // MARK: The document
 
-    /// The commands of docs/pipelines.md, unchanged, with a face detector and a classifier under the names that it uses.
+    /// The commands of docs/pipelines.md, unchanged, with a face detector and a classifier under the names that it
+    /// uses.
     @Test(
         "the commands of docs/pipelines.md run, and their covered pictures are the daemon's own",
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
