@@ -70,13 +70,14 @@ format: ## format the sources and their comments
 	swift format --in-place --parallel --recursive Package.swift Sources Tests
 	scripts/check-comments --format
 
-lint: ## check the format of sources and comments, the order of targets and folders, and the paths in documents
+lint: ## check the format of sources and comments, the order of targets and folders, and the documents
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	scripts/check-layers-test
 	scripts/check-lengths --self-test
 	scripts/check-comments --self-test
 	scripts/check-paths --self-test
 	scripts/check-paths
+	scripts/check-documents --self-test
 
 install: build ## install to PREFIX (default /usr/local), under DESTDIR
 	OCELLI_FINAL_PREFIX="$(PREFIX)" scripts/install "$(DESTDIR)$(PREFIX)"

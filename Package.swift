@@ -8,7 +8,7 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     // Swift 6.3.1's optimizer zeroes fields of large structures that are taken out of an enum's payload of several
-    // elements. Without this pass it does not. CONTRIBUTING.md, "Traps", has the ten lines that show it.
+    // elements. Without this pass it does not. CONTRIBUTING.md, "Pitfalls", has the ten lines that show it.
     .unsafeFlags(["-Xfrontend", "-disable-large-loadable-types-reg2mem"]),
 ]
 

@@ -55,9 +55,9 @@ package enum SettingsTable {
             .needingRestart,
             .choice(
                 "repository_control", \.repositoryControl,
-                "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload, and, without tokens_file, teach: clients on this "
-                    + "machine (by loopback or a Unix-domain socket, neither forwarded by a proxy nor sent by a web page of another "
-                    + "origin), all, or none."),
+                "Clients that may load and unload models by POST /v2/repository/models/NAME/load and .../unload, and that may teach, if tokens_file "
+                    + "is not set. local: clients on this machine (by loopback or a Unix-domain socket, neither forwarded by a "
+                    + "proxy nor sent by a web page of another origin)."),
             .automaticDuration(
                 "repository_poll", \.repositoryPoll, 0...86_400,
                 "How often to check the model folders. New and changed models are loaded, and removed ones "
@@ -67,7 +67,7 @@ package enum SettingsTable {
             .needingRestart,
             .string(
                 "state_dir", \.stateDirectory,
-                "Folder for what the daemon must not lose: the rollouts of models whose own folder it cannot write to. auto: "
+                "Folder for data that must survive restarts: the rollouts of models in folders that are not writable. auto: "
                     + "$STATE_DIRECTORY (systemd), else none. Empty: none."
             )
             .needingRestart,
@@ -123,9 +123,9 @@ package enum SettingsTable {
             ),
             .automatic(
                 "lone_threads", \.loneThreads, 0...1024,
-                "Threads for a request that runs alone. If this is more than other requests get, the model is compiled a second time "
+                "Threads for single-stream requests (one at a time). If this is more than other requests get, the model is compiled a second time "
                     + "for such requests, which takes about as much memory as the model. auto: as many as `threads`, at most the cores of one NUMA node, for models "
-                    + "whose inference takes at least 1 ms, if that makes it at least a tenth faster. They are compiled after eight "
+                    + "with an inference time of at least 1 ms, if that makes it at least a tenth faster. They are compiled after eight "
                     + "such requests in a row unless more than a quarter of the memory is in use, and released after ten minutes "
                     + "without use. A number: from the first request on, for every model. 0: never."
             ),
@@ -226,7 +226,7 @@ package enum SettingsTable {
             .automaticBytes(
                 "max_total_decode", \.maxTotalDecode, 1...(1 << 40),
                 "Memory for all pictures that are being decoded, of all models together. At the limit requests wait for the "
-                    + "pictures before them; a picture that needs more than this is decoded alone. auto: half of the memory that "
+                    + "pictures before them; a picture that needs more than this is decoded when no other is. auto: half of the memory that "
                     + "this process may use."),
             .choices(
                 "picture_formats", \.pictureFormats,
@@ -320,7 +320,7 @@ package enum SettingsTable {
             .needingRestart,
             .duration(
                 "write_timeout", \.writeTimeout, 0.01...3600,
-                "Reset a connection whose client does not read its answer for this time."
+                "Reset a connection if its client does not read its answer for this time."
             )
             .needingRestart,
             .bool(

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The documents name what there is, and link to what there is.
+/// The lists and claims of the documents agree with the tree; `scripts/check-documents` checks their links and
+/// citations.
 @Suite struct DocumentsTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
@@ -48,14 +49,14 @@ import Testing
             }
     }
 
-    /// Each claim at the top of README.md has a command below that shows it, of tests and programs that there are.
+    /// Each claim at the top of README.md has a command in its table "Evidence", of existing tests and programs.
     @Test("each claim of README.md has a command, of test suites and programs that exist")
     func eachClaimOfTheREADMEHasACommand() throws {
         let text = try Self.text("README.md")
         let top = try #require(text.components(separatedBy: "## Start").first)
         let claims = top.matches(of: /(?m)^- \*\*([^*]+)\*\*:/).map { String($0.output.1) }
         let table = try #require(
-            text.components(separatedBy: "## What shows it").last?.components(separatedBy: "\n## ").first)
+            text.components(separatedBy: "## Evidence").last?.components(separatedBy: "\n## ").first)
         let rows = Dictionary(
             uniqueKeysWithValues: table.matches(of: /(?m)^\| ([^|`]+) \| (.+) \|$/).map {
                 (String($0.output.1), String($0.output.2))
@@ -85,37 +86,7 @@ import Testing
         }
     }
 
-    @Test("relative links in the documents lead to files and headings that exist")
-    func linksLeadSomewhere() throws {
-        let root = SharedData.packageRoot
-        let documents =
-            ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "scripts/README.md", "Benchmarks/README.md"]
-            + (try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path))
-            .filter { $0.hasSuffix(".md") }.map { "docs/" + $0 }
-            + (try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("Benchmarks").path))
-            .filter { !$0.contains(".") && $0 != "results" }.map { "Benchmarks/\($0)/README.md" }
-        var count = 0
-        for document in documents {
-            let folder = root.appendingPathComponent(document).deletingLastPathComponent()
-            for match in try Self.text(document).matches(of: /\]\(([^)\s]+)\)/) {
-                let link = String(match.output.1)
-                guard !link.contains("://") else { continue }
-                let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-                let path = String(parts[0])
-                count += 1
-                let target =
-                    path.isEmpty ? root.appendingPathComponent(document) : folder.appendingPathComponent(path)
-                #expect(FileManager.default.fileExists(atPath: target.path), "\(document): \(link)")
-                guard parts.count == 2, target.pathExtension == "md" else { continue }
-                let headings = try String(contentsOf: target, encoding: .utf8).split(separator: "\n")
-                    .filter { $0.hasPrefix("#") }.map { Self.anchor($0.drop { $0 == "#" || $0 == " " }) }
-                #expect(headings.contains(String(parts[1])), "\(document): \(link)")
-            }
-        }
-        #expect(count > 30)
-    }
-
-    /// The targets of the map in ARCHITECTURE.md are there: files, and folders with a slash, whole or by the end of
+    /// The paths of the map in ARCHITECTURE.md exist: files, and folders with a slash, whole or by the end of
     /// their path.
     @Test("each path in the table of ARCHITECTURE.md exists")
     func theMapLeadsSomewhere() throws {
@@ -169,14 +140,5 @@ import Testing
             #expect(!blocks.isEmpty)
             for block in blocks { #expect(code.contains(block.output.1), "\(article): \(block.output.1)") }
         }
-    }
-
-    /// A heading's anchor as GitHub makes it.
-    private static func anchor(_ heading: Substring) -> String {
-        String(
-            heading.lowercased().compactMap { character in
-                character == " "
-                    ? "-" : character.isLetter || character.isNumber || "-_".contains(character) ? character : nil
-            })
     }
 }

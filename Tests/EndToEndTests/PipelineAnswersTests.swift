@@ -182,16 +182,17 @@ import Testing
             .write(to: bundle.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
     }
 
-    // MARK: The README
+    // MARK: The document
 
-    /// Its commands as they stand there, with a face detector and a classifier under the names that it uses.
+    /// The commands of docs/pipelines.md, unchanged, with a face detector and a classifier under the names that it
+    /// uses.
     @Test(
-        "the pipeline commands of README.md run, and their covered pictures are the daemon's own",
+        "the commands of docs/pipelines.md run, and their covered pictures are the daemon's own",
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
-    func theRecipeOfTheREADMERuns() throws {
-        let readme = try String(
-            contentsOf: SharedData.packageRoot.appendingPathComponent("README.md"), encoding: .utf8)
-        let section = try #require(readme.components(separatedBy: "## Find, then look closer\n").last)
+    func theCommandsOfTheDocumentRun() throws {
+        let document = try String(
+            contentsOf: SharedData.packageRoot.appendingPathComponent("docs/pipelines.md"), encoding: .utf8)
+        let section = try #require(document.components(separatedBy: "## Find, then look closer\n").last)
         let lines = section.components(separatedBy: "```\n")[1].split(separator: "\n").map(String.init)
         try #require(lines.count == 5 && lines[0] == "$ cat models/people/model.json", "\(lines)")
         let cases = try ThingsCases(only: ["ultraface"]), work = try Self.temporaryFolder()

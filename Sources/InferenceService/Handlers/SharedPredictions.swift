@@ -8,8 +8,8 @@ internal import Settings
 internal import SystemSupport
 internal import Teaching
 
-/// Answers to predictions that are known already: requests that are equal, at the same time or within
-/// `answer_cache_age`, of one client (API.md, "Answers that are known already").
+/// Shares one answer among equal requests of one client, at the same time or within `answer_cache_age`
+/// (docs/http-api.md, "Answers that are known already").
 ///
 /// A client never shares with another: the time of an answer would tell it what others have sent.
 final class SharedPredictions: Sendable {

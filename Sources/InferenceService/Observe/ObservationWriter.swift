@@ -3,8 +3,8 @@ package import Inference
 package import JSON
 package import Observations
 
-/// Writes what was found in a picture: the members that the daemon and the commands share (docs/http-api.md, "Detect,
-/// segment, ...").
+/// Writes the observations of a picture: the members that the daemon and the commands share (docs/http-api.md, "Detect,
+/// segment, keypoints, embed").
 package struct ObservationWriter {
     /// The form of masks; nil is the task's own form.
     var mask: MaskForm?

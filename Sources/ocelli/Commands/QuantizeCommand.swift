@@ -20,7 +20,7 @@ enum QuantizeCommand: Command {
         used for calibration, the rest to compare the answers. If DIR has a folder for each class, accuracy is compared
         too.
 
-        MODEL is a bundle, a model file, or a downloaded folder. Only this command needs Python, with NNCF:
+        MODEL is a bundle, a model file, or a downloaded folder. The command needs Python with NNCF:
           python3 -m venv ~/.local/share/ocelli/nncf
           ~/.local/share/ocelli/nncf/bin/pip install nncf openvino
 

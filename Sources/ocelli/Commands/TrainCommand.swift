@@ -20,7 +20,7 @@ enum TrainCommand: Command {
         and are prepared as the bundle describes. A graph is a program: it runs in a process of its own, within the limits
         below and, where the kernel allows it, without a network. Train only what you would run.
 
-        Only this command needs Python, with TensorFlow:
+        The command needs Python with TensorFlow:
           python3 -m venv ~/.local/share/ocelli/tensorflow
           ~/.local/share/ocelli/tensorflow/bin/pip install tensorflow-cpu
 

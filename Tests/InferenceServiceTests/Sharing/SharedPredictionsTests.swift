@@ -9,8 +9,8 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Equal requests: one prediction at the same time, and kept answers with `answer_cache` (API.md, "Answers that are
-/// known already").
+/// Equal requests: one prediction at the same time, and kept answers with `answer_cache` (docs/http-api.md, "Answers
+/// that are known already").
 @Suite(.timeLimit(.minutes(3))) struct SharedPredictionsTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
