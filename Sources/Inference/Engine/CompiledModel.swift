@@ -16,12 +16,17 @@ public protocol CompiledModel: Sendable {
     /// Remarks for its user: devices that were tried in vain.
     var remarks: [String] { get }
 
+    /// Bytes that it may keep of what it prepares for each size of inputs; 0 where all shapes are fixed, or nothing is
+    /// kept.
+    var shapeMemory: Int { get }
+
     /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for
     /// milliseconds.
     /// - Parameter shapes: by the index of the input; every axis fixed.
     func check(_ shapes: [Int: Shape]) throws(EngineError)
 
-    /// Makes one request: the room for one inference at a time.
+    /// Makes one request: the room for one inference at a time. Compiles the model again where an inference has left it
+    /// unfit (``InferRequest/isFit``): blocks for so long.
     func makeRequest() throws(EngineError) -> any InferRequest
 
     /// Makes a tensor in memory that the engine reads without copying.
@@ -31,6 +36,9 @@ public protocol CompiledModel: Sendable {
 extension CompiledModel {
     /// An engine need not report it.
     public var execution: ExecutionProperties { ExecutionProperties() }
+
+    /// An engine may keep nothing.
+    public var shapeMemory: Int { 0 }
 
     /// Most have none.
     public var remarks: [String] { [] }

@@ -65,6 +65,7 @@ private struct DetectionModel: CompiledModel {
     var loadedFromCache: Bool { base.loadedFromCache }
     var executionDevices: String { base.executionDevices }
     var execution: ExecutionProperties { base.execution }
+    var shapeMemory: Int { base.shapeMemory }
 
     func check(_ shapes: [Int: Shape]) throws(EngineError) { try base.check(shapes) }
     func makeRequest() throws(EngineError) -> any InferRequest {
@@ -95,6 +96,7 @@ private final class DetectionRequest: InferRequest {
         try base.start(completion: completion)
     }
     func cancel() { base.cancel() }
+    var isFit: Bool { base.isFit }
     func profile() throws(EngineError) -> [LayerProfile] { try base.profile() }
 
     func finish() throws(EngineError) {

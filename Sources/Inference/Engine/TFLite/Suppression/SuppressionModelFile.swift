@@ -87,6 +87,7 @@ private struct SuppressionModel: CompiledModel {
     var loadedFromCache: Bool { front.loadedFromCache }
     var executionDevices: String { front.executionDevices }
     var execution: ExecutionProperties { front.execution }
+    var shapeMemory: Int { front.shapeMemory + (back?.shapeMemory ?? 0) }
 
     func check(_ shapes: [Int: Shape]) throws(EngineError) { try front.check(shapes) }
     func makeRequest() throws(EngineError) -> any InferRequest {
@@ -123,6 +124,8 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         self.front = front
         self.back = back
     }
+
+    var isFit: Bool { front.isFit && back?.isFit ?? true }
 
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
         tensors[index] = tensor
