@@ -43,11 +43,14 @@ static bool read_size(uint32_t header, struct ccodec_statement *statement) {
     return true;
 }
 
+/// Reads the palette, whose first byte is at `offset`, and finds the pixels that follow it: programs that write no offset of the pixels
+/// (0), or that of the palette, let the pixels begin at the palette's end.
 static void read_palette(size_t offset, uint32_t header) {
-    size_t entry = header == 12 ? 3 : 4, room = bmp.pixels > offset ? (bmp.pixels - offset) / entry : 0;
-    size_t used = header >= 40 ? little(46, 4) : 0;
-    size_t count = (size_t)1 << bmp.bits;
-    if (used > 0 && used < count) count = used;
+    size_t entry = header == 12 ? 3 : 4, used = header >= 40 ? little(46, 4) : 0;
+    size_t count = (size_t)1 << bmp.bits, stored = used > 0 ? used : count;
+    if (bmp.pixels == 0 || bmp.pixels == offset) bmp.pixels = offset + stored * entry;
+    size_t room = bmp.pixels > offset ? (bmp.pixels - offset) / entry : 0;
+    if (count > stored) count = stored;
     if (count > room) count = room;
     for (size_t index = 0; index < 256; index++) {
         bool known = index < count && offset + (index + 1) * entry <= bmp.count;
@@ -84,12 +87,16 @@ static bool open_bmp(const struct ccodec_input *input, struct ccodec_statement *
         memcpy(bmp.masks, (uint32_t[]){0xFF0000, 0xFF00, 0xFF, 0}, sizeof bmp.masks);
     }
     if (has_palette) read_palette(palette, header);
+    if (bmp.pixels == 0) bmp.pixels = palette;
+    if (bmp.pixels < 14 + (size_t)header)
+        return ccodec_refuse(
+            statement, "its pixels begin at byte %zu, within its headers of %zu bytes", bmp.pixels, 14 + (size_t)header);
     if (bmp.pixels > bmp.count) return ccodec_refuse(statement, "it ends before its pixels");
     statement->width = bmp.width;
     statement->height = bmp.height;
     statement->orientation = 1;
     statement->has_alpha = bmp.masks[3] != 0 && !has_palette;
-    statement->work = 0;
+    statement->memory = 64 << 10;
     return true;
 }
 
@@ -155,11 +162,15 @@ static bool decode_runs(uint8_t *pixels, struct ccodec_statement *statement) {
             bytes += bytes & 1;
             at = bmp.count - at < bytes ? bmp.count : at + bytes;
         }
-        for (uint32_t index = 0; index < pixel_count; index++, x++) {
+        // Runs may lead past the row's end.
+        uint32_t room = x < bmp.width ? bmp.width - x : 0, shown = pixel_count < room ? pixel_count : room;
+        uint8_t *to = row(pixels, y) + (size_t)(room > 0 ? x : 0) * 4;
+        for (uint32_t index = 0; index < shown; index++, to += 4) {
             uint8_t byte = literals ? literals[bmp.compression == rle8 ? index : index / 2] : value;
             uint8_t color = bmp.compression == rle8 ? byte : index % 2 == 0 ? byte >> 4 : byte & 15;
-            if (x < bmp.width) memcpy(row(pixels, y) + (size_t)x * 4, bmp.palette[color], 4);
+            memcpy(to, bmp.palette[color], 4);
         }
+        x += shown;
     }
     return true;
 }

@@ -51,7 +51,7 @@ _Noreturn void ccodec_child(const struct ccodec *codec, const struct ccodec_job 
     if (socket != talk && dup2(socket, talk) < 0) _exit(1);
     ccodec_close_from(talk + 1);
     for (int descriptor = 0; descriptor < talk; descriptor++) close(descriptor);
-    bool confined = bytes != MAP_FAILED && ccodec_limit(job->seconds) && ccodec_confine();
+    bool confined = bytes != MAP_FAILED && ccodec_limit(job->seconds, job->most_seconds) && ccodec_confine();
     input.bytes = bytes;
     if (!confined) {
         ccodec_refuse(&statement, "the process that decodes it could not be confined");

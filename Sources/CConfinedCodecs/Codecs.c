@@ -22,6 +22,11 @@ bool ccodec_refuse(struct ccodec_statement *statement, const char *format, ...) 
     return false;
 }
 
+uint64_t ccodec_memory(const struct ccodec_statement *statement, uint64_t of_pixel, uint64_t others) {
+    uint64_t pixels = (uint64_t)statement->width * statement->height, most = (uint64_t)1 << 32;
+    return (pixels < most ? pixels : most) * of_pixel + others;
+}
+
 void *ccodec_library(const char *const names[]) {
     for (; *names; names++) {
         void *library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);

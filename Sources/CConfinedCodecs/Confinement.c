@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -24,7 +25,18 @@ void ccodec_close_from(int first) {
     for (int descriptor = first; descriptor < most; descriptor++) close(descriptor);
 }
 
-bool ccodec_limit(unsigned seconds) {
+void ccodec_drop_capabilities(void) {
+    // Only those that have some may change what a new program would have.
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    // A unit or container that forbids the call has none to give up.
+    (void)syscall(SYS_capset, &header, none);
+}
+
+bool ccodec_limit(unsigned seconds, unsigned most) {
     // Runtimes report crashes by handlers, which this process could not run.
     for (int signal = 1; signal < NSIG; signal++) (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     sigset_t none;
@@ -32,7 +44,7 @@ bool ccodec_limit(unsigned seconds) {
     sigprocmask(SIG_SETMASK, &none, NULL);
     int parent = getppid();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || parent == 1) return false;
-    struct rlimit nothing = {0, 0}, time = {seconds, (rlim_t)seconds + 1}, descriptors = {8, 8};
+    struct rlimit nothing = {0, 0}, time = {seconds, (rlim_t)most + 1}, descriptors = {8, 8};
     if (setrlimit(RLIMIT_CORE, &nothing) < 0 || setrlimit(RLIMIT_FSIZE, &nothing) < 0) return false;
     if (setrlimit(RLIMIT_MEMLOCK, &nothing) < 0 || setrlimit(RLIMIT_NOFILE, &descriptors) < 0) return false;
     // The first limit sends the signal that says so (SIGXCPU).

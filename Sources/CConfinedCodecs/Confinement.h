@@ -4,8 +4,11 @@
 
 /// Closes all descriptors from this one on.
 void ccodec_close_from(int first);
-/// Limits of a child: seconds of a processor, no files, no core, lower priority, the parent's end.
-bool ccodec_limit(unsigned seconds);
+/// Gives up all capabilities, for ever and for all children: root has them, and none is needed from now on.
+void ccodec_drop_capabilities(void);
+/// Limits of a child: seconds of a processor, which its parent may raise up to `most`; no files, no core, lower priority, the parent's
+/// end.
+bool ccodec_limit(unsigned seconds, unsigned most);
 /// Allows this process, for ever, to compute, to take memory, to start threads and to use the descriptors that it has.
 bool ccodec_confine(void);
 

@@ -98,7 +98,8 @@ static bool open_gif(const struct ccodec_input *input, struct ccodec_statement *
     statement->height = (uint32_t)height;
     statement->orientation = 1;
     statement->has_alpha = transparent >= 0;
-    statement->work = 1;
+    // giflib has its tables, and this codec a line.
+    statement->memory = (256 << 10) + (uint64_t)file->image.width;
     return true;
 }
 

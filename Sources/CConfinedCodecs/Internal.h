@@ -3,6 +3,8 @@
 
 /// Writes a reason, cut off where it is too long. Returns false.
 bool ccodec_refuse(struct ccodec_statement *statement, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// A sum of bytes: those of each pixel of the stated size, and others. Too many pixels for any picture count as 2^32.
+uint64_t ccodec_memory(const struct ccodec_statement *statement, uint64_t of_pixel, uint64_t others);
 /// Opens the first library that there is.
 void *ccodec_library(const char *const names[]);
 /// Looks up functions by name: pairs of a name and the place of its pointer, ended by NULL. False where one is missing.

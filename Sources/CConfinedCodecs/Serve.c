@@ -46,11 +46,18 @@ static void measure(void) {
     base_addresses = found == 6 ? pages[0] * page : UINT64_MAX;
 }
 
-static void limit(pid_t pid, enum __rlimit_resource resource, uint64_t base, uint64_t bytes, bool is_last) {
-    uint64_t most = base > UINT64_MAX / 2 || bytes > UINT64_MAX / 2 - base ? UINT64_MAX / 2 : base + bytes;
-    struct rlimit limit = {most, is_last ? most : RLIM_INFINITY};
+static void limit(pid_t pid, enum __rlimit_resource resource, uint64_t most, bool is_last) {
+    struct rlimit limit;
     // Where it fails the child has ended.
+    if (prlimit(pid, resource, NULL, &limit) < 0) return;
+    // Nothing is above the limit of the daemon.
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    if (is_last) limit.rlim_max = limit.rlim_cur;
     (void)prlimit(pid, resource, &limit, NULL);
+}
+
+static uint64_t sum(uint64_t first, uint64_t second) {
+    return first > UINT64_MAX / 2 || second > UINT64_MAX / 2 - first ? UINT64_MAX / 2 : first + second;
 }
 
 /// Limits the private memory of a child; and by its addresses all memory, since what is mapped as shared or as a stack is not counted
@@ -58,9 +65,8 @@ static void limit(pid_t pid, enum __rlimit_resource resource, uint64_t base, uin
 static void limit_memory(pid_t pid, uint64_t private, uint64_t shared, bool is_last) {
     // Guards between stacks, and the main stack.
     const uint64_t others = 64 << 20;
-    limit(pid, RLIMIT_DATA, base_data, private, is_last);
-    uint64_t sum = shared > UINT64_MAX / 4 || private > UINT64_MAX / 4 ? UINT64_MAX / 2 : shared + private;
-    limit(pid, RLIMIT_AS, base_addresses, sum + others, is_last);
+    limit(pid, RLIMIT_DATA, sum(base_data, private), is_last);
+    limit(pid, RLIMIT_AS, sum(base_addresses, sum(sum(shared, private), others)), is_last);
 }
 
 static void tell(int leash, struct ccodec_event event) {
@@ -94,13 +100,14 @@ static void reap(int signals) {
     }
 }
 
-/// Reads a leash: another limit of memory, or the end.
+/// Reads a leash: other limits, or the end.
 static void follow(size_t index) {
     struct ccodec_allowance allowance;
     long count = recv(children[index].leash, &allowance, sizeof allowance, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count == (long)sizeof allowance) {
         limit_memory(children[index].pid, allowance.memory, allowance.shared, true);
+        limit(children[index].pid, RLIMIT_CPU, allowance.seconds, false);
         tell(children[index].leash, (struct ccodec_event){.kind = CCODEC_LIMITED});
         return;
     }
@@ -184,6 +191,7 @@ static bool greet(int control, const struct ccodec *codecs, size_t count) {
             snprintf(hello.absent[codecs[index].format], CCODEC_REASON, "%s", reason);
     }
     measure();
+    ccodec_drop_capabilities();
     return send(control, &hello, sizeof hello, MSG_NOSIGNAL) == (long)sizeof hello;
 }
 

@@ -13,6 +13,10 @@ enum {
 };
 enum { white_is_zero, black_is_zero, rgb, palette, separated = 5, ycbcr = 6 };
 enum { compression_jpeg = 7, associated = 1, unassociated = 2, floating = 3 };
+enum {
+    compression_old_jpeg = 6, compression_jbig = 34661, compression_lerc = 34887, compression_lzma = 34925,
+    compression_zstd = 50000, compression_webp = 50001,
+};
 
 static struct {
     void *(*open)(const char *, const char *, void *, long (*)(void *, void *, long), long (*)(void *, void *, long),
@@ -39,6 +43,13 @@ static uint16_t bits, samples, photometric, planar, compression, orientation, sa
 static uint16_t alpha;
 static bool is_associated;
 static uint16_t *colors[3];
+/// Strips or tiles: their size in pixels, their bytes and those of a row, and how many there are for one place.
+static struct {
+    bool are_tiles;
+    uint32_t columns, rows;
+    long bytes, stride;
+    uint16_t planes;
+} parts;
 
 static const char *load(void) {
     void *library = ccodec_library((const char *const[]){"libtiff.so.6", "libtiff.so.5", NULL});
@@ -96,15 +107,22 @@ static bool broken(struct ccodec_statement *statement, const char *otherwise) {
     return ccodec_refuse(statement, "%s", problem[0] ? problem : otherwise);
 }
 
+static uint16_t colour_sample_count(void) {
+    return photometric == rgb || photometric == ycbcr ? 3 : photometric == separated ? 4 : 1;
+}
+
+/// True for chroma of fewer samples, which libtiff turns into pixels.
+static bool is_subsampled(void) { return photometric == ycbcr && compression != compression_jpeg; }
+
 static bool read_kind(struct ccodec_statement *statement) {
     uint16_t extra_count = 0, *extra = NULL;
-    uint16_t colour_samples = photometric == rgb || photometric == ycbcr ? 3 : photometric == separated ? 4 : 1;
+    uint16_t colour_samples = colour_sample_count();
     if (photometric > separated && photometric != ycbcr)
         return ccodec_refuse(statement, "its photometric interpretation %u is not supported", photometric);
     if (photometric == 4) return ccodec_refuse(statement, "it is a transparency mask, not a picture");
     if (samples < colour_samples) return ccodec_refuse(statement, "it has %u samples of %u", samples, colour_samples);
     bool is_float = sample_format == floating && bits == 32;
-    bool has_bits = bits == 8 || bits == 16 || (colour_samples == 1 && (bits == 1 || bits == 2 || bits == 4));
+    bool has_bits = photometric == ycbcr ? bits == 8 : bits >= 1 && bits <= 16;
     if (!is_float && (!has_bits || sample_format == 2 || sample_format == floating))
         return ccodec_refuse(statement, "samples of %u bits in format %u are not supported", bits, sample_format);
     if (photometric == palette) {
@@ -117,6 +135,50 @@ static bool read_kind(struct ccodec_statement *statement) {
         is_associated = extra[0] == associated;
     }
     return true;
+}
+
+static bool read_parts(struct ccodec_statement *statement) {
+    parts.are_tiles = tiff.is_tiled(file) != 0;
+    parts.columns = width;
+    parts.rows = height;
+    if (parts.are_tiles) {
+        if (!tiff.field(file, tag_tile_width, &parts.columns) || !tiff.field(file, tag_tile_height, &parts.rows))
+            return broken(statement, "its tiles have no size");
+    } else {
+        tiff.default_field(file, tag_rows_per_strip, &parts.rows);
+        if (parts.rows > height) parts.rows = height;
+    }
+    if (parts.columns == 0 || parts.rows == 0) return ccodec_refuse(statement, "its strips or tiles are empty");
+    parts.bytes = parts.are_tiles ? tiff.tile_size(file) : tiff.strip_size(file);
+    parts.stride = parts.are_tiles ? tiff.tile_row(file) : tiff.row(file);
+    parts.planes = planar == 2 ? (uint16_t)(alpha > 0 ? alpha + 1 : colour_sample_count()) : 1;
+    // libtiff itself reads them.
+    if (is_subsampled() && parts.bytes > 0) return true;
+    uint64_t row_bits = (uint64_t)parts.columns * bits * (planar == 2 ? 1 : samples);
+    if (parts.bytes <= 0 || parts.stride <= 0 || (uint64_t)parts.stride < (row_bits + 7) / 8 ||
+        (uint64_t)parts.bytes / (uint64_t)parts.stride < parts.rows)
+        return broken(statement, "its strips or tiles are too small");
+    return true;
+}
+
+/// An upper bound of the memory for decoding: a strip or tile of each plane, what libtiff reads it from, which may be most of the file,
+/// and what its codecs keep.
+static uint64_t memory(void) {
+    // More than any machine has: sums of a few do not overflow.
+    const uint64_t most = (uint64_t)1 << 56;
+    uint64_t part = (uint64_t)parts.bytes < most ? (uint64_t)parts.bytes : most, sum = parts.planes * part + 3 * input.count + (2 << 20);
+    switch (compression) {
+    // They hold a strip or tile as a whole, progressive JPEG as coefficients of 16 bits.
+    case compression_jpeg:
+    case compression_old_jpeg:
+    case compression_jbig:
+    case compression_webp: return sum + 3 * part;
+    case compression_lerc: return sum + 4 * part;
+    // Dictionaries.
+    case compression_zstd: return sum + (32 << 20);
+    case compression_lzma: return sum + (72 << 20);
+    default: return sum;
+    }
 }
 
 static bool open_tiff(const struct ccodec_input *picture, struct ccodec_statement *statement) {
@@ -147,12 +209,12 @@ static bool open_tiff(const struct ccodec_input *picture, struct ccodec_statemen
     statement->height = height;
     statement->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
     statement->has_alpha = alpha > 0;
-    // A strip may be the whole picture, beside what libtiff reads it from.
-    statement->work = 2 + 2 * (uint32_t)(samples < 64 ? samples : 64) * bits / 8;
+    if (!read_parts(statement)) return false;
+    statement->memory = memory();
     return true;
 }
 
-/// A sample of a row, of 8 bits: the high byte of 16, a float cut to 0 to 255.
+/// A sample of a row as a level of 0 to 255: of more than 8 bits the upper 8, a float cut to 0 to 255. Of up to 8 bits as it is stored.
 static uint8_t sample(const uint8_t *row, size_t index) {
     switch (bits) {
     case 8: return row[index];
@@ -167,10 +229,23 @@ static uint8_t sample(const uint8_t *row, size_t index) {
         return value >= 255 ? 255 : value > 0 ? (uint8_t)value : 0;
     }
     default: {
+        // Packed, the most significant bit first, in up to three bytes.
         size_t bit = index * bits;
-        return (uint8_t)(row[bit / 8] >> (8 - bits - bit % 8) & ((1 << bits) - 1));
+        const uint8_t *at = row + bit / 8;
+        uint32_t end = (uint32_t)(bit % 8) + bits, window = (uint32_t)at[0] << 16;
+        if (end > 8) window |= (uint32_t)at[1] << 8;
+        if (end > 16) window |= at[2];
+        uint32_t value = window >> (24 - end) & ((1u << bits) - 1);
+        return (uint8_t)(bits > 8 ? value >> (bits - 8) : value);
     }
     }
+}
+
+/// A sample of up to 8 bits as a level of 0 to 255.
+static uint8_t level(uint8_t value) {
+    if (bits >= 8) return value;
+    uint32_t most = (1u << bits) - 1;
+    return (uint8_t)((value * 255u + most / 2) / most);
 }
 
 static uint8_t product(uint8_t first, uint8_t second) {
@@ -192,14 +267,11 @@ static void write_pixel(const uint8_t *values, uint8_t *to) {
         break;
     case rgb:
     case ycbcr: memcpy(to, values, 3); break;
-    default: {
-        uint8_t level = bits < 8 ? (uint8_t)(values[0] * 255 / ((1 << bits) - 1)) : values[0];
-        memset(to, photometric == white_is_zero ? 255 - level : level, 3);
-    }
+    default: memset(to, photometric == white_is_zero ? 255 - values[0] : values[0], 3);
     }
     to[3] = 255;
     if (alpha == 0) return;
-    uint8_t opacity = bits < 8 ? (uint8_t)(values[alpha] * 255 / ((1 << bits) - 1)) : values[alpha];
+    uint8_t opacity = values[alpha];
     to[3] = opacity;
     if (!is_associated || opacity == 0 || opacity == 255) return;
     for (int channel = 0; channel < 3; channel++) {
@@ -216,49 +288,37 @@ struct part {
 };
 
 static void write_part(const struct part *part, uint8_t *pixels) {
-    uint16_t wanted = alpha > 0 ? (uint16_t)(alpha + 1) : photometric == separated ? 4 : photometric == rgb || photometric == ycbcr ? 3 : 1;
+    uint16_t wanted = alpha > 0 ? (uint16_t)(alpha + 1) : colour_sample_count();
     uint8_t values[5] = {0};
     for (uint32_t y = 0; y < part->rows && part->y + y < height; y++) {
         uint8_t *to = pixels + ((size_t)(part->y + y) * width + part->x) * 4;
         for (uint32_t x = 0; x < part->columns && part->x + x < width; x++, to += 4) {
-            for (uint16_t index = 0; index < wanted; index++)
+            for (uint16_t index = 0; index < wanted; index++) {
                 values[index] = planar == 2 ? sample(part->bytes[index] + y * part->stride, x)
                                             : sample(part->bytes[0] + y * part->stride, (size_t)x * samples + index);
+                // Of a palette, the first one is no level.
+                if (photometric != palette || index > 0) values[index] = level(values[index]);
+            }
             write_pixel(values, to);
         }
     }
 }
 
 static bool decode_parts(uint8_t *pixels, struct ccodec_statement *statement) {
-    bool is_tiled = tiff.is_tiled(file) != 0;
-    uint32_t columns = width, rows = height;
-    if (is_tiled) {
-        if (!tiff.field(file, tag_tile_width, &columns) || !tiff.field(file, tag_tile_height, &rows))
-            return broken(statement, "its tiles have no size");
-    } else {
-        tiff.default_field(file, tag_rows_per_strip, &rows);
-        if (rows > height) rows = height;
-    }
-    if (columns == 0 || rows == 0) return ccodec_refuse(statement, "its strips or tiles are empty");
-    long bytes = is_tiled ? tiff.tile_size(file) : tiff.strip_size(file), stride = is_tiled ? tiff.tile_row(file) : tiff.row(file);
-    uint16_t colour_samples = photometric == rgb || photometric == ycbcr ? 3 : photometric == separated ? 4 : 1;
-    uint16_t planes = planar == 2 ? (uint16_t)(alpha > 0 ? alpha + 1 : colour_samples) : 1;
-    uint64_t row_bits = (uint64_t)columns * bits * (planar == 2 ? 1 : samples);
-    if (bytes <= 0 || stride <= 0 || (uint64_t)stride < (row_bits + 7) / 8 || (uint64_t)bytes / (uint64_t)stride < rows)
-        return broken(statement, "its strips or tiles are too small");
-    uint8_t *memory = calloc(planes, (size_t)bytes);
+    uint8_t *memory = calloc(parts.planes, (size_t)parts.bytes);
     if (!memory) return ccodec_refuse(statement, "out of memory");
-    for (uint64_t y = 0; y < height; y += rows) {
-        for (uint64_t x = 0; x < width; x += columns) {
-            struct part part = {(uint32_t)x, (uint32_t)y, columns, rows, (size_t)stride, {0}};
-            for (uint16_t plane = 0; plane < planes; plane++) {
-                uint8_t *into = memory + (size_t)plane * (size_t)bytes;
+    for (uint64_t y = 0; y < height; y += parts.rows) {
+        for (uint64_t x = 0; x < width; x += parts.columns) {
+            struct part part = {(uint32_t)x, (uint32_t)y, parts.columns, parts.rows, (size_t)parts.stride, {0}};
+            for (uint16_t plane = 0; plane < parts.planes; plane++) {
+                uint8_t *into = memory + (size_t)plane * (size_t)parts.bytes;
                 part.bytes[plane] = into;
                 // The last strip has only the rows that are left.
-                uint64_t left = height - y < rows ? height - y : rows;
-                long expected = is_tiled ? bytes : (long)(left * (uint64_t)stride);
-                long read = is_tiled ? tiff.read_tile(file, tiff.tile(file, part.x, part.y, 0, plane), into, bytes)
-                                     : tiff.read_strip(file, tiff.strip(file, part.y, plane), into, expected);
+                uint64_t left = height - y < parts.rows ? height - y : parts.rows;
+                long expected = parts.are_tiles ? parts.bytes : (long)(left * (uint64_t)parts.stride);
+                long read = parts.are_tiles
+                    ? tiff.read_tile(file, tiff.tile(file, part.x, part.y, 0, plane), into, parts.bytes)
+                    : tiff.read_strip(file, tiff.strip(file, part.y, plane), into, expected);
                 if (read < expected) return broken(statement, "it ends within its pixels");
             }
             write_part(&part, pixels);
@@ -268,8 +328,8 @@ static bool decode_parts(uint8_t *pixels, struct ccodec_statement *statement) {
 }
 
 static bool decode_tiff(uint8_t *pixels, struct ccodec_statement *statement) {
-    if (photometric != ycbcr || compression == compression_jpeg) return decode_parts(pixels, statement);
-    // Subsampled without JPEG. Asked for in the picture's own orientation, libtiff turns nothing.
+    if (!is_subsampled()) return decode_parts(pixels, statement);
+    // Asked for in the picture's own orientation, libtiff turns nothing.
     if (!tiff.whole(file, width, height, (uint32_t *)(void *)pixels, (int)statement->orientation, 1))
         return broken(statement, "it is damaged");
     return true;

@@ -2,6 +2,7 @@ internal import CConfinedCodecs
 internal import CSystem
 package import ImagePipeline
 internal import Synchronization
+internal import SystemSupport
 
 /// Decodes pictures in processes of their own, which can do nothing else (`ocelli decode`).
 ///
@@ -17,7 +18,7 @@ package final class ConfinedDecoder: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Seconds that a picture may take.
+    /// Seconds that a picture may take, of any size.
     package let seconds: Int
 
     /// The subcommand that the process runs.
@@ -55,20 +56,40 @@ package final class ConfinedDecoder: Sendable {
         job.format = UInt32(number)
         job.page = UInt32(clamping: page)
         job.bytes = UInt64(bytes.count)
-        job.memory = UInt64(ConfinedPicture.memoryToOpen + bytes.count)
-        job.seconds = UInt32(clamping: seconds)
-        let picture = try ConfinedPicture(bytes, format: format, seconds: seconds)
-        if !helper.submit(job, picture.farEnds) {
+        let limits = DecodeLimits(bytes: bytes.count, seconds: seconds)
+        job.memory = UInt64(limits.memoryToOpen)
+        job.seconds = UInt32(clamping: limits.secondsToOpen)
+        job.most_seconds = UInt32(clamping: seconds)
+        let picture = try ConfinedPicture(bytes, format: format, limits: limits)
+        if !submit(job, picture, to: helper) {
             // It was killed, perhaps for lack of memory. The next one has nothing to do with the reason.
             helper = try self.helper(instead: helper)
-            guard helper.submit(job, picture.farEnds) else { throw .noDecoder("it has ended") }
+            guard submit(job, picture, to: helper) else { throw .noDecoder("it has ended") }
         }
-        try picture.open(isCancelled: isCancelled)
+        let taken = helper
+        try picture.open(by: taken, isCancelled: isCancelled) { [self] in
+            // What the picture may have learned of the layout of this process is of no use for the next picture.
+            _ = try? self.helper(instead: taken)
+        }
         return picture
     }
 
+    private func submit(_ job: ccodec_job, _ picture: ConfinedPicture, to helper: HelperProcess) -> Bool {
+        helper.submit(job, picture.farEnds) {
+            // Meanwhile, the process at hand takes further pictures.
+            try? SystemThread.start("decoder") { [self] in replace(helper) }
+        }
+    }
+
+    /// Starts another process, and gives it the pictures to come.
+    private func replace(_ helper: HelperProcess) {
+        let (program, arguments) = state.withLock { ($0.program, $0.arguments) }
+        guard let program, let next = try? HelperProcess(program: program, arguments: arguments) else { return }
+        state.withLock { if $0.helper === helper { $0.helper = next } }
+    }
+
     /// The running process, or a new one.
-    /// - Parameter dead: one that has ended.
+    /// - Parameter dead: one that has ended, or is to take no further pictures.
     private func helper(instead dead: HelperProcess?) throws(ImageError) -> HelperProcess {
         let result: Result<HelperProcess, ImageError> = state.withLock { state in
             if let helper = state.helper, helper !== dead { return .success(helper) }

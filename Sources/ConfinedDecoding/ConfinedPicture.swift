@@ -15,22 +15,24 @@ package final class ConfinedPicture: @unchecked Sendable {
     /// The time that it may still take. While it waits for memory, none passes.
     private var left: Duration
     private let bytes: Int
+    private let limits: DecodeLimits
     private var dialogue: DecodeDialogue
+    /// The process that watches it, which lives as long as this does; and what is called if the picture makes its
+    /// process crash.
+    private var helper: (HelperProcess, crashed: () -> Void)?
     private var statement: PictureStatement?
     /// The picture, and both ends of the sockets to the process that decodes and to the one that watches it; -1 for
     /// those that are closed.
     private var picture: Int32 = -1, talk: Int32 = -1, farTalk: Int32 = -1, leash: Int32 = -1, farLeash: Int32 = -1
 
-    /// Bytes of memory for reading a header, beside the file's size.
-    static let memoryToOpen = 64 << 20
-    /// Bytes of memory for decoding, beside those for each pixel.
-    private static let memoryToDecode = 32 << 20
-
-    init(_ bytes: UnsafeRawBufferPointer, format: ImageFormat, seconds: Int) throws(ImageError) {
+    init(
+        _ bytes: UnsafeRawBufferPointer, format: ImageFormat, limits: DecodeLimits
+    ) throws(ImageError) {
         self.format = format
-        left = .seconds(seconds)
+        self.limits = limits
+        left = .seconds(limits.clockSeconds(ofPixels: 0))
         self.bytes = bytes.count
-        dialogue = DecodeDialogue(format, seconds: seconds)
+        dialogue = DecodeDialogue(format, limits: limits)
         picture = csys_memory_copy(bytes.baseAddress, bytes.count)
         guard picture >= 0 else { throw .noDecoder("there is no memory for the picture (error \(-picture))") }
         (talk, farTalk) = try Self.pair()
@@ -66,14 +68,17 @@ package final class ConfinedPicture: @unchecked Sendable {
             orientation: statement?.orientation ?? 1)
     }
 
-    /// Bytes of memory that decoding takes, the pixels included.
-    package var memory: Int {
-        let pixels = statement?.pixelBytes ?? 0
-        return pixels + pixels / 4 * (statement?.work ?? 0) + Self.memoryToDecode
-    }
+    /// Bytes of memory that decoding takes, with the pixels and the copy of the file.
+    package var memory: Int { (statement?.pixelBytes ?? 0) + bytes + (statement?.memory ?? 0) }
 
     /// Waits for the size.
-    func open(isCancelled: () -> Bool) throws(ImageError) {
+    /// - Parameters:
+    ///   - helper: the process that has the job.
+    ///   - crashed: called once the picture's process has crashed.
+    func open(
+        by helper: HelperProcess, isCancelled: () -> Bool, crashed: @escaping () -> Void
+    ) throws(ImageError) {
+        self.helper = (helper, crashed)
         closeFarEnds()
         if case .judge(let stated) = try listen(isCancelled) { statement = stated }
     }
@@ -84,9 +89,14 @@ package final class ConfinedPicture: @unchecked Sendable {
         let pixels = csys_memory_file(bytes)
         guard pixels >= 0 else { throw .outOfMemory }
         defer { _ = csys_close(pixels) }
+        let count = stated.width * stated.height, seconds = limits.seconds(ofPixels: count)
+        let clock = limits.clockSeconds(ofPixels: count)
+        left += .seconds(clock - limits.clockSeconds(ofPixels: 0))
         try limit(
-            ccodec_allowance(memory: UInt64(clamping: memory - bytes), shared: UInt64(clamping: self.bytes + bytes)))
-        dialogue.allow(bytes: bytes)
+            ccodec_allowance(
+                memory: UInt64(clamping: stated.memory), shared: UInt64(clamping: self.bytes + bytes),
+                seconds: UInt64(clamping: seconds)))
+        dialogue.allow(bytes: bytes, seconds: seconds, clock: clock)
         var byte: UInt8 = 1
         // A process that has ended is found by the next line.
         _ = csys_send_descriptors(talk, &byte, 1, [pixels], 1)
@@ -101,7 +111,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         ) { csys_unmap(UnsafeMutableRawPointer(mutating: $0.baseAddress), $0.count) }
     }
 
-    /// Has the memory of the process limited to what decoding takes.
+    /// Has the memory and the time of the process limited to what decoding takes.
     private func limit(_ allowance: ccodec_allowance) throws(ImageError) {
         _ = withUnsafeBytes(of: allowance) { csys_send(leash, $0.baseAddress, $0.count) }
         switch event() {
@@ -180,7 +190,10 @@ package final class ConfinedPicture: @unchecked Sendable {
         guard count == MemoryLayout<ccodec_event>.size else { return nil }
         switch message.kind {
         case CCODEC_LIMITED.rawValue: return .limited
-        case CCODEC_ENDED.rawValue: return .ended(signal: message.signal, status: message.status)
+        case CCODEC_ENDED.rawValue:
+            // SIGKILL is the daemon's, and SIGXCPU that of the limit.
+            if message.signal != 0, message.signal != SIGKILL, message.signal != SIGXCPU { helper?.crashed() }
+            return .ended(signal: message.signal, status: message.status)
         default: return nil
         }
     }

@@ -20,7 +20,7 @@ package struct DecodeDialogue: Sendable {
 
     /// The action that follows an event.
     package enum Action: Sendable, Equatable {
-        /// Check the size, take memory, and call ``allow(bytes:)``.
+        /// Check the size, take memory, and call ``allow(bytes:seconds:clock:)``.
         case judge(PictureStatement)
         /// Wait for the end of the process, which says why it was silent.
         case awaitEnd
@@ -37,18 +37,21 @@ package struct DecodeDialogue: Sendable {
     }
 
     private let format: ImageFormat
-    private let seconds: Int
+    /// Seconds that it may take for now, of the clock and of a processor.
+    private var clockSeconds: Int, processorSeconds: Int
     private var state = State.opening
 
     /// A dialogue about a picture.
-    /// - Parameter seconds: the time that it may take.
-    package init(_ format: ImageFormat, seconds: Int) {
+    package init(_ format: ImageFormat, limits: DecodeLimits) {
         self.format = format
-        self.seconds = seconds
+        clockSeconds = limits.clockSeconds(ofPixels: 0)
+        processorSeconds = limits.secondsToOpen
     }
 
-    /// Memory of this size is there: the process decodes.
-    package mutating func allow(bytes: Int) {
+    /// Memory of this size is there: the process decodes, for so many seconds of a processor and of the clock.
+    package mutating func allow(bytes: Int, seconds: Int, clock: Int) {
+        clockSeconds = clock
+        processorSeconds = seconds
         if case .stated = state { state = .decoding(bytes: bytes) }
     }
 
@@ -59,8 +62,8 @@ package struct DecodeDialogue: Sendable {
         case .closed:
             state = .silent
             return .awaitEnd
-        case .ended(let signal, let status): return refuse(Self.ending(signal: signal, status: status))
-        case .late: return refuse("decoding it took longer than \(seconds) s")
+        case .ended(let signal, let status): return refuse(ending(signal: signal, status: status))
+        case .late: return refuse("decoding it took longer than \(clockSeconds) s")
         case .cancelled:
             state = .over
             return .refuse(.cancelled)
@@ -103,13 +106,13 @@ package struct DecodeDialogue: Sendable {
         4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV",
     ]
 
-    private static func ending(signal: Int32, status: Int32) -> String {
+    private func ending(signal: Int32, status: Int32) -> String {
         switch signal {
         case 0: "its decoder ended with status \(status) before it was done"
         case 9: "its decoder was killed (out of memory?)"
-        case 24: "its decoder took too much time of a processor"
+        case 24: "decoding it took more than \(processorSeconds) s of a processor"
         case 31: "its decoder did what no decoder may do (SIGSYS)"
-        default: "its decoder crashed (\(names[signal] ?? "signal \(signal)"))"
+        default: "its decoder crashed (\(Self.names[signal] ?? "signal \(signal)"))"
         }
     }
 }

@@ -2,10 +2,18 @@ internal import CConfinedCodecs
 internal import CSystem
 internal import Glibc
 internal import ImagePipeline
+internal import Synchronization
 internal import SystemSupport
 
 /// The process that forks a process for each picture. It ends with the last reference to it.
+///
+/// Its processes have its address space layout. Starting it costs some 35 ms of a processor, forking a process less
+/// than one: so it is replaced, by one with another layout, when a picture has made a process crash, and after
+/// ``mostJobs`` pictures.
 final class HelperProcess: Sendable {
+    /// Pictures until it is replaced.
+    static let mostJobs = 100
+    private let jobs = Atomic(0)
     private let process: Int32
     private let control: Int32
     /// The reason why formats cannot be decoded.
@@ -56,9 +64,11 @@ final class HelperProcess: Sendable {
     }
 
     /// Sends a job.
+    /// - Parameter isLast: called if another process is to take the jobs after this one.
     /// - Returns: false if the process has ended.
-    func submit(_ job: ccodec_job, _ descriptors: [Int32]) -> Bool {
-        withUnsafeBytes(of: job) { bytes in
+    func submit(_ job: ccodec_job, _ descriptors: [Int32], isLast: () -> Void) -> Bool {
+        if jobs.add(1, ordering: .relaxed).newValue == Self.mostJobs { isLast() }
+        return withUnsafeBytes(of: job) { bytes in
             csys_send_descriptors(control, bytes.baseAddress, bytes.count, descriptors, Int32(descriptors.count)) == 0
         }
     }

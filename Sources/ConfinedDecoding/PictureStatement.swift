@@ -20,8 +20,8 @@ package struct PictureStatement: Sendable, Equatable {
     package let width: Int, height: Int, orientation: Int
     /// True if pixels have opacity.
     package let hasAlpha: Bool
-    /// Bytes of memory that decoding takes for each pixel, beside the pixels.
-    package let work: Int
+    /// Bytes of memory that decoding takes, beside the pixels and the file.
+    package let memory: Int
 
     /// Reads a message; nil for bytes that are none.
     package init?(_ bytes: UnsafeRawBufferPointer) {
@@ -37,11 +37,11 @@ package struct PictureStatement: Sendable, Equatable {
         height = Int(message.height)
         orientation = (1...8).contains(message.orientation) ? Int(message.orientation) : 1
         hasAlpha = message.has_alpha != 0
-        work = min(Int(message.work), Self.mostWork)
+        memory = Int(min(message.memory, Self.mostMemory))
     }
 
-    /// No codec needs more for a pixel.
-    private static let mostWork = 512
+    /// More than any machine has. Sums of a few do not overflow.
+    private static let mostMemory: UInt64 = 1 << 56
 
     /// The memory for the pixels; nil if it has no size that a picture may have.
     package var pixelBytes: Int? {

@@ -231,8 +231,8 @@ package enum SettingsTable {
             .automaticBytes(
                 "max_total_decode", \.maxTotalDecode, 1...(1 << 40),
                 "Memory for all pictures that are being decoded, of all models together. At the limit requests wait for the "
-                    + "pictures before them; a picture that needs more than this is decoded when no other is. auto: half of the memory that "
-                    + "this process may use."),
+                    + "pictures before them; a picture that needs more than this gets 413. auto: half of the memory that this "
+                    + "process may use."),
             .choices(
                 "picture_formats", \.pictureFormats,
                 "Formats of pictures that are decoded; others get 415. All but jpeg, png and webp are decoded in separate processes, "

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static char order;
@@ -20,7 +21,7 @@ static bool state(struct ccodec_statement *statement, uint32_t width, uint32_t h
     statement->width = width;
     statement->height = height;
     statement->orientation = 1;
-    statement->work = 4;
+    statement->memory = 1 << 20;
     return true;
 }
 
@@ -92,6 +93,11 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
         if (pthread_create(&thread, NULL, hang_thread, NULL) == 0) hang();
         abort();
     }
+    // Where the C library is, in the size.
+    case 'A': {
+        uintptr_t place = (uintptr_t)(void *)abort >> 12;
+        return state(statement, (place & 0x3FFF) + 1, (place >> 14 & 0x3FFF) + 1);
+    }
     case 't': return many_threads(statement);
     case 'i': return threads_in_turn(statement);
     // More private memory than there is for a header.
@@ -127,6 +133,8 @@ static bool decode_hostile(uint8_t *pixels, struct ccodec_statement *statement) 
     switch (order) {
     case 'C': raise(SIGSEGV); abort();
     case 'H': hang();
+    // As long as a slow picture takes.
+    case 'Q': while (clock() < CLOCKS_PER_SEC * 13 / 10) {} break;
     case 'M': return burst(MAP_PRIVATE, 1024, statement);
     case 'B': return burst(MAP_SHARED, 1024, statement);
     // More than there is memory for.

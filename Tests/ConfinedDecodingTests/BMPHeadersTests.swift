@@ -27,14 +27,39 @@ import Testing
         let colours = (0..<Self.width * Self.height).map { _ in
             (0..<3).map { _ in UInt8.random(in: 0...255, using: &random) }
         }
-        let file = Self.file(kind, header, colours)
-        let image = try Self.decoder.decode(file, format: .bmp)
-        let pipeline = try ImagePipeline(
-            spec: ImageTensorSpec(width: Self.width, height: Self.height, cropAndScale: .scaleFill))
-        var pixels = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
-        _ = try pixels.withUnsafeMutableBytes { try pipeline.prepare(image, into: $0) }
         let expected = colours.flatMap { kind == .fields ? Self.restored($0) : $0 }
-        #expect(pixels == expected)
+        #expect(try Self.decoder.pixels(Self.file(kind, header, colours), format: .bmp) == expected)
+    }
+
+    enum Offset: CaseIterable, Sendable { case zero, palette }
+
+    /// Some programs write no offset of the pixels, or that of the palette. Pillow reads these files so too.
+    @Test(
+        "a BMP whose offset of the pixels is 0 or that of its palette has the same pixels",
+        arguments: Offset.allCases,
+        Kind.allCases.flatMap { kind in kind.headers.flatMap { header in [256, 40].map { (kind, header, $0) } } })
+    func offsetThatIsMissingIsThePalettesEnd(_ offset: Offset, _ form: (Kind, Int, Int)) throws {
+        let (kind, header, entries) = form
+        // Only later headers say how many colours the palette has; pixels without a palette follow the header.
+        guard header >= 40 || entries == 256, offset == .zero || kind == .palette else { return }
+        var random = SplitMix(seed: SplitMix.seed(for: "offsetThatIsMissing(\(offset), \(kind), \(header))"))
+        let colours = (0..<Self.width * Self.height).map { _ in
+            (0..<3).map { _ in UInt8.random(in: 0...255, using: &random) }
+        }
+        var file = Self.file(kind, header, colours, entries: entries)
+        file.replaceSubrange(10..<14, with: Self.number(offset == .zero ? 0 : 14 + header, 4))
+        #expect(
+            try Self.decoder.pixels(file, format: .bmp) == colours.flatMap { kind == .fields ? Self.restored($0) : $0 })
+    }
+
+    @Test("a BMP whose pixels begin within its header is refused with both bytes")
+    func offsetWithinTheHeaderIsRefused() throws {
+        let colours = [[UInt8]](repeating: [1, 2, 3], count: Self.width * Self.height)
+        var file = Self.file(.colours, 40, colours)
+        file.replaceSubrange(10..<14, with: Self.number(20, 4))
+        #expect(throws: ImageError.corrupt("BMP: its pixels begin at byte 20, within its headers of 54 bytes")) {
+            _ = try Self.decoder.decode(file, format: .bmp)
+        }
     }
 
     /// A colour of 5, 6 and 5 bits in 8 bits each.
@@ -49,13 +74,17 @@ import Testing
         (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
 
-    /// - Parameter colours: red, green and blue of each pixel, from the upper left.
-    private static func file(_ kind: Kind, _ header: Int, _ colours: [[UInt8]]) -> [UInt8] {
+    /// - Parameters:
+    ///   - colours: red, green and blue of each pixel, from the upper left.
+    ///   - entries: colours of the palette.
+    private static func file(
+        _ kind: Kind, _ header: Int, _ colours: [[UInt8]], entries: Int = 256
+    ) -> [UInt8] {
         let isFirst = header == 12
         let masks = number(0xF800, 4) + number(0x7E0, 4) + number(0x1F, 4)
         var palette: [UInt8] = []
         if kind == .palette {
-            for index in 0..<256 {
+            for index in 0..<entries {
                 let colour: [UInt8] = index < colours.count ? colours[index] : [0, 0, 0]
                 palette.append(contentsOf: colour.reversed())
                 if !isFirst { palette.append(0) }
@@ -66,8 +95,9 @@ import Testing
         let size = isFirst ? number(width, 2) + number(height, 2) : number(width, 4) + number(height, 4)
         var fields = number(header, 4) + size + number(1, 2) + number(kind.bits, 2)
         fields += number(kind == .fields ? 3 : 0, 4)
-        // The size of the pixels, the resolutions, and the counts of colours are left out.
-        fields += [UInt8](repeating: 0, count: 20) + (kind == .fields && header > 40 ? masks : [])
+        // The size of the pixels, the resolutions, and the count of important colours are left out.
+        fields += [UInt8](repeating: 0, count: 12) + number(kind == .palette ? entries % 256 : 0, 4) + number(0, 4)
+        fields += (kind == .fields && header > 40 ? masks : [])
         fields += [UInt8](repeating: 0, count: max(0, header - fields.count))
         let start = 14 + header + palette.count
         var rows: [UInt8] = []

@@ -5,6 +5,8 @@ import Testing
 
 /// The dialogue with a process that decodes a picture, without processes.
 @Suite struct DecodeDialogueTests {
+    private static let limits = DecodeLimits(bytes: 100, seconds: 9)
+
     private func statement(
         _ kind: ccodec_statement_kind, _ width: UInt32 = 4, _ height: UInt32 = 3,
         change: (inout ccodec_statement) -> Void = { _ in }
@@ -21,10 +23,10 @@ import Testing
 
     @Test("a stated size is judged, and the pixels are taken once memory was given and decoding is done")
     func pictureIsStatedAllowedAndDone() throws {
-        var dialogue = DecodeDialogue(.gif, seconds: 9)
+        var dialogue = DecodeDialogue(.gif, limits: Self.limits)
         let stated = try #require(statement(CCODEC_SIZE))
         #expect(dialogue.take(.said(stated)) == .judge(stated))
-        dialogue.allow(bytes: 48)
+        dialogue.allow(bytes: 48, seconds: 3, clock: 4)
         let done = try #require(statement(CCODEC_DONE))
         #expect(dialogue.take(.said(done)) == .take(done))
     }
@@ -32,9 +34,9 @@ import Testing
     @Test("the decoded size may take less memory than was given, but not more, and not be empty")
     func doneMayBeSmallerButNotLarger() throws {
         for (width, height, isRight) in [(UInt32(3), UInt32(3), true), (12, 1, true), (13, 1, false), (0, 3, false)] {
-            var dialogue = DecodeDialogue(.gif, seconds: 9)
+            var dialogue = DecodeDialogue(.gif, limits: Self.limits)
             _ = dialogue.take(.said(statement(CCODEC_SIZE)))
-            dialogue.allow(bytes: 48)
+            dialogue.allow(bytes: 48, seconds: 3, clock: 4)
             let done = try #require(statement(CCODEC_DONE, width, height))
             let expected =
                 isRight
@@ -47,20 +49,20 @@ import Testing
     @Test("messages of a decoder that come out of turn are refused")
     func messagesOutOfTurnAreRefused() {
         let outOfTurn = refusal("its decoder sent a message out of turn")
-        var early = DecodeDialogue(.gif, seconds: 9)
+        var early = DecodeDialogue(.gif, limits: Self.limits)
         #expect(early.take(.said(statement(CCODEC_DONE))) == outOfTurn)
-        var twice = DecodeDialogue(.gif, seconds: 9)
+        var twice = DecodeDialogue(.gif, limits: Self.limits)
         _ = twice.take(.said(statement(CCODEC_SIZE)))
         #expect(twice.take(.said(statement(CCODEC_SIZE))) == outOfTurn)
-        var unasked = DecodeDialogue(.gif, seconds: 9)
+        var unasked = DecodeDialogue(.gif, limits: Self.limits)
         _ = unasked.take(.said(statement(CCODEC_SIZE)))
         #expect(unasked.take(.said(statement(CCODEC_DONE))) == outOfTurn, "no memory was given to it")
-        var unsized = DecodeDialogue(.gif, seconds: 9)
-        unsized.allow(bytes: 48)
+        var unsized = DecodeDialogue(.gif, limits: Self.limits)
+        unsized.allow(bytes: 48, seconds: 3, clock: 4)
         #expect(unsized.take(.said(statement(CCODEC_DONE))) == outOfTurn, "it stated no size")
-        var again = DecodeDialogue(.gif, seconds: 9)
+        var again = DecodeDialogue(.gif, limits: Self.limits)
         _ = again.take(.said(statement(CCODEC_SIZE)))
-        again.allow(bytes: 48)
+        again.allow(bytes: 48, seconds: 3, clock: 4)
         #expect(again.take(.said(statement(CCODEC_SIZE))) == outOfTurn)
     }
 
@@ -71,16 +73,35 @@ import Testing
             (31, 0, "its decoder did what no decoder may do (SIGSYS)"),
             (9, 0, "its decoder was killed (out of memory?)"),
             (0, 7, "its decoder ended with status 7 before it was done"),
-            (24, 0, "its decoder took too much time of a processor"), (60, 0, "its decoder crashed (signal 60)"),
+            (24, 0, "decoding it took more than 1 s of a processor"), (60, 0, "its decoder crashed (signal 60)"),
         ] {
-            var dialogue = DecodeDialogue(.gif, seconds: 9)
+            var dialogue = DecodeDialogue(.gif, limits: Self.limits)
             #expect(dialogue.take(.closed) == .awaitEnd)
             #expect(dialogue.take(.ended(signal: signal, status: status)) == refusal(text))
         }
-        var late = DecodeDialogue(.gif, seconds: 9)
-        #expect(late.take(.late) == refusal("decoding it took longer than 9 s"))
-        var cancelled = DecodeDialogue(.gif, seconds: 9)
+        var slow = DecodeDialogue(.gif, limits: Self.limits)
+        _ = slow.take(.said(statement(CCODEC_SIZE)))
+        slow.allow(bytes: 48, seconds: 3, clock: 4)
+        #expect(slow.take(.closed) == .awaitEnd)
+        #expect(
+            slow.take(.ended(signal: 24, status: 0)) == refusal("decoding it took more than 3 s of a processor"))
+        var late = DecodeDialogue(.gif, limits: Self.limits)
+        #expect(late.take(.late) == refusal("decoding it took longer than 3 s"))
+        late = DecodeDialogue(.gif, limits: Self.limits)
+        _ = late.take(.said(statement(CCODEC_SIZE)))
+        late.allow(bytes: 48, seconds: 3, clock: 4)
+        #expect(late.take(.late) == refusal("decoding it took longer than 4 s"))
+        var cancelled = DecodeDialogue(.gif, limits: Self.limits)
         #expect(cancelled.take(.cancelled) == .refuse(.cancelled))
+    }
+
+    @Test("the seconds of a processor grow with the file and with the pixels, up to the limit of all pictures")
+    func processorTimeGrowsWithThePicture() {
+        let small = DecodeLimits(bytes: 600_000, seconds: 30), large = DecodeLimits(bytes: 160 << 20, seconds: 30)
+        #expect(small.secondsToOpen == 1 && large.secondsToOpen == 11)
+        #expect([1, 12_000_000, 64_000_000].map { small.seconds(ofPixels: $0) } == [2, 14, 30])
+        #expect(large.seconds(ofPixels: 1_000_000) == 13)
+        #expect([1, 12_000_000, 64_000_000].map { small.clockSeconds(ofPixels: $0) } == [10, 22, 30])
     }
 
     @Test("a stated size with a side of 0 or above 65,535 is refused")
@@ -89,7 +110,7 @@ import Testing
             (UInt32(0), UInt32(4), refusal("its size is 0 x 4 pixels")),
             (65_536, 1, .refuse(.sideTooLong(limit: 65_535, width: 65_536, height: 1))),
         ] {
-            var dialogue = DecodeDialogue(.gif, seconds: 9)
+            var dialogue = DecodeDialogue(.gif, limits: Self.limits)
             #expect(dialogue.take(.said(statement(CCODEC_SIZE, width, height))) == expected)
         }
     }
@@ -100,7 +121,7 @@ import Testing
         return bytes.withUnsafeBytes { PictureStatement($0) }
     }
 
-    @Test("messages of a wrong length or kind are not read, and odd orientation and work are corrected")
+    @Test("messages of a wrong length or kind are not read, and odd orientation and memory are corrected")
     func messagesAreReadOnlyWhole() {
         let size = MemoryLayout<ccodec_statement>.size
         for count in [0, 1, size - 1, size + 1] {
@@ -110,10 +131,10 @@ import Testing
         #expect(statement(CCODEC_SIZE) { $0.kind = 0 } == nil)
         let odd = statement(CCODEC_SIZE) {
             $0.orientation = 9
-            $0.work = .max
+            $0.memory = .max
         }
         #expect(odd?.orientation == 1)
-        #expect(odd?.work == 512)
+        #expect(odd?.memory == 1 << 56)
     }
 
     @Test("the reason of a decoder for a refusal is made printable, and a missing reason replaced")
@@ -128,7 +149,7 @@ import Testing
             return
         }
         #expect(reason == "?" + String(repeating: "a", count: 199))
-        var dialogue = DecodeDialogue(.gif, seconds: 9)
+        var dialogue = DecodeDialogue(.gif, limits: Self.limits)
         #expect(dialogue.take(.said(statement(CCODEC_REFUSED))) == refusal("it is damaged"))
     }
 }

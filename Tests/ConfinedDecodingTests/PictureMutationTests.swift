@@ -82,7 +82,8 @@ struct PictureMutationTests {
         #expect(all.faults.isEmpty, "\(all.faults.count): \(all.faults.prefix(5))")
         #expect(all.decoded + all.refusals.values.reduce(0, +) == Self.count)
         #expect(!all.refusals.isEmpty)
-        #expect(try Probe.helpers() == helpers, "the process that starts the others has ended")
+        // One that was replaced may just be ending.
+        #expect(eventually(within: 30) { (try? Probe.helpers().count) == helpers.count })
         // The threads of this process may have taken some.
         #expect(try Probe.count("/proc/self/fd") < descriptors + 16)
     }

@@ -55,12 +55,12 @@ struct PictureTests {
         let transposes = image.info.orientation > 4
         let displayed = transposes ? [image.info.height, image.info.width] : [image.info.width, image.info.height]
         #expect(displayed == picture.displayed)
-        let pixels = try Self.pixels(displayed) { try $0.prepare(image, into: $1) }
+        let pixels = try ImagePipeline.pixels(displayed[0], displayed[1]) { try $0.prepare(image, into: $1) }
         let sum = String(try Shell.run("sha256sum", [], input: Data(pixels)).text.prefix(64))
         if sum == picture.sha256 || picture.also?.values.contains(sum) == true { return }
         let file = try #require(picture.expected, "the pixels differ, and nothing allows that")
         let png = try Self.bytes(file)
-        let expected = try Self.pixels(displayed) { pipeline, destination in
+        let expected = try ImagePipeline.pixels(displayed[0], displayed[1]) { pipeline, destination in
             try png.withUnsafeBytes { try pipeline.prepare($0, into: destination) }
         }
         let differences = zip(pixels, expected).map { abs(Int($0) - Int($1)) }
@@ -71,17 +71,6 @@ struct PictureTests {
         }
     }
 
-    /// The displayed pixels, through a pipeline that scales nothing.
-    private static func pixels(
-        _ size: [Int], _ prepare: (ImagePipeline, UnsafeMutableRawBufferPointer) throws -> ImageInfo
-    ) throws -> [UInt8] {
-        let pipeline = try ImagePipeline(
-            spec: ImageTensorSpec(width: size[0], height: size[1], cropAndScale: .scaleFill))
-        var tensor = [UInt8](repeating: 0xA5, count: pipeline.spec.byteCount)
-        _ = try tensor.withUnsafeMutableBytes { try prepare(pipeline, $0) }
-        return tensor
-    }
-
     @Test("a page of a TIFF is chosen by its number, and a page that is not there is refused")
     func pageIsChosen() throws {
         let bytes = try Self.bytes("tiff/multipage.tif")
@@ -89,7 +78,7 @@ struct PictureTests {
         for page in 0..<3 {
             let image = try Self.decoder.decode(bytes, format: .tiff, page: page)
             seen.append(
-                try Self.pixels([image.info.width, image.info.height]) { try $0.prepare(image, into: $1) })
+                try ImagePipeline.pixels(image.info.width, image.info.height) { try $0.prepare(image, into: $1) })
         }
         #expect(Set(seen).count == 3)
         #expect(throws: ImageError.corrupt("TIFF: it has no page 3 (pages count from 0)")) {

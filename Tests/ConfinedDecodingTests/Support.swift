@@ -36,7 +36,26 @@ enum Probe {
     }
 }
 
+extension ImagePipeline {
+    /// The red, green and blue of all pixels, from the upper left, of a picture that is not turned.
+    static func pixels(
+        _ width: Int, _ height: Int, _ prepare: (ImagePipeline, UnsafeMutableRawBufferPointer) throws -> ImageInfo
+    ) throws -> [UInt8] {
+        let pipeline = try ImagePipeline(
+            spec: ImageTensorSpec(width: width, height: height, cropAndScale: .scaleFill))
+        var pixels = [UInt8](repeating: 0xA5, count: pipeline.spec.byteCount)
+        _ = try pixels.withUnsafeMutableBytes { try prepare(pipeline, $0) }
+        return pixels
+    }
+}
+
 extension ConfinedDecoder {
+    /// The pixels of a file.
+    func pixels(_ file: [UInt8], format: ImageFormat) throws -> [UInt8] {
+        let image = try decode(file, format: format)
+        return try ImagePipeline.pixels(image.info.width, image.info.height) { try $0.prepare(image, into: $1) }
+    }
+
     /// As in the daemon, the size is judged before it is decoded.
     private static let judge = try? ImagePipeline(
         spec: ImageTensorSpec(width: 1, height: 1), limits: ImageLimits(maxPixels: 4_000_000))

@@ -42,18 +42,9 @@ import Testing
         let values = (0..<Self.width * Self.height * kind.samples).map { _ in
             UInt16.random(in: 0...65_535, using: &random)
         }
-        let planes = try Self.pixels(Self.file(kind, values, arePlanes: true))
-        #expect(try planes == Self.pixels(Self.file(kind, values, arePlanes: false)))
+        let planes = try Self.decoder.pixels(Self.file(kind, values, arePlanes: true), format: .tiff)
+        #expect(try planes == Self.decoder.pixels(Self.file(kind, values, arePlanes: false), format: .tiff))
         #expect(Set(planes).count > 100)
-    }
-
-    private static func pixels(_ file: [UInt8]) throws -> [UInt8] {
-        let image = try decoder.decode(file, format: .tiff)
-        let pipeline = try ImagePipeline(
-            spec: ImageTensorSpec(width: width, height: height, cropAndScale: .scaleFill))
-        var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
-        _ = try tensor.withUnsafeMutableBytes { try pipeline.prepare(image, into: $0) }
-        return tensor
     }
 
     /// - Parameter values: the samples, pixel by pixel; of those of 8 bits the upper half.
@@ -82,34 +73,14 @@ import Testing
                 }
             }
         }
-        let start = 8
-        let offsets = parts.indices.map { index in start + parts[..<index].map(\.count).reduce(0, +) }
-        let sizes = kind.isTiled ? [(322, [columns]), (323, [rows])] : [(278, [rows])]
-        let extra = kind.photometric == 1 || kind.samples == 4 && kind.photometric == 2 ? [(338, [2])] : []
-        let tags =
-            ([
-                (256, [width]), (257, [height]), (258, Array(repeating: kind.bits, count: kind.samples)), (259, [1]),
-                (262, [kind.photometric]), (266, [kind.isReversed ? 2 : 1]), (277, [kind.samples]),
-                (284, [arePlanes ? 2 : 1]), (kind.isTiled ? 324 : 273, offsets),
-                (kind.isTiled ? 325 : 279, parts.map(\.count)),
-            ] + sizes + extra).sorted { $0.0 < $1.0 }
-        let directory = start + parts.map(\.count).reduce(0, +)
-        var behind: [UInt8] = []
-        var entries: [UInt8] = []
-        for (tag, values) in tags {
-            // All of them as LONG, but those that have to be SHORT.
-            let size = [258, 259, 262, 266, 277, 284, 338].contains(tag) ? 2 : 4
-            let bytes = values.flatMap { number($0, size) }
-            entries += number(tag, 2) + number(size == 2 ? 3 : 4, 2) + number(values.count, 4)
-            if bytes.count <= 4 {
-                entries += bytes + [UInt8](repeating: 0, count: 4 - bytes.count)
-            } else {
-                entries += number(directory + 2 + 12 * tags.count + 4 + behind.count, 4)
-                behind += bytes
-            }
-        }
-        return Array((kind.isBig ? "MM" : "II").utf8) + number(42, 2) + number(directory, 4) + parts.flatMap { $0 }
-            + number(tags.count, 2) + entries + number(0, 4) + behind
+        let sizes = kind.isTiled ? [322: [columns], 323: [rows]] : [278: [rows]]
+        var tags = [
+            256: [width], 257: [height], 258: Array(repeating: kind.bits, count: kind.samples),
+            262: [kind.photometric], 266: [kind.isReversed ? 2 : 1], 277: [kind.samples], 284: [arePlanes ? 2 : 1],
+        ]
+        tags.merge(sizes) { first, _ in first }
+        if kind.photometric == 1 || kind.samples == 4 && kind.photometric == 2 { tags[338] = [2] }
+        return TIFFFile.bytes(tags, parts: parts, isBig: kind.isBig)
     }
 
     private static func reversed(_ byte: Int) -> Int {

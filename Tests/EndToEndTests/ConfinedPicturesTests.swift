@@ -173,11 +173,36 @@ struct ConfinedPicturesTests {
         return Data(header)
     }
 
+    /// Of 1 bit for each pixel: 1.3 MB, and 41 MB of pixels.
+    private static let largeBitmap = bitmapHeader(side: 3200, bits: 1) + Data(count: 8 + 3200 * 400)
+
+    @Test("a BMP that takes more memory than max_total_decode gets 413 image_too_large with both figures")
+    func pictureThatTakesMoreThanThereIsIsRefused() throws {
+        let daemon = try Daemon(["--max-total-decode", "32MiB"])
+        let before = daemon.mostResidentKiB
+        let answer = try Curl.run(
+            daemon.url + "/v1/classify", ["--data-binary", "@-"], input: Self.largeBitmap)
+        #expect(answer.status == 413 && answer.code == "image_too_large", "\(answer.text)")
+        // The pixels, the file, and 64 KiB for the process that decodes it.
+        let bytes = 3200 * 3200 * 4 + Self.largeBitmap.count + 65_536
+        #expect(
+            answer.error.contains(
+                "decoding the picture would take \(bytes) bytes of memory (more than max_total_decode); the limit is 33554432"
+            ),
+            "\(answer.error)")
+        // As of another format, and below the limit.
+        let interlaced = CancellationPicture.png(width: 3200, height: 3200, isInterlaced: true)
+        let other = try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-"], input: interlaced)
+        #expect(other.status == 413 && other.error.contains("the limit is 33554432"), "\(other.text)")
+        #expect(try Curl.post(Self.file("tiff/gray16.tif"), to: daemon.url + "/v1/classify").status == 200)
+        #expect(daemon.mostResidentKiB - before < 32 << 10)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     @Test("BMP pictures wait for each other where max_total_decode has room for one, and all are answered")
     func decodingWaitsForMemory() throws {
-        let daemon = try Daemon(["--max-total-decode", "2MiB"])
-        // Of 1 bit for each pixel: 1.3 MB, and 41 MB of pixels.
-        let picture = Self.bitmapHeader(side: 3200, bits: 1) + Data(count: 3200 * 400)
+        let daemon = try Daemon(["--max-total-decode", "64MiB"])
+        let picture = Self.largeBitmap
         let head =
             "POST /v1/classify HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\n"
             + "Content-Length: \(picture.count)\r\n\r\n"

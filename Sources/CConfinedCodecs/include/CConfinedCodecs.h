@@ -27,17 +27,19 @@ struct ccodec_job {
     uint32_t format;
     uint32_t page;
     uint64_t bytes;
-    /// Bytes of private memory for reading the header, and seconds of a processor for everything.
+    /// Bytes of private memory and seconds of a processor for reading the header.
     uint64_t memory;
     uint32_t seconds;
-    uint32_t unused;
+    /// Seconds of a processor that no allowance exceeds.
+    uint32_t most_seconds;
 };
 
-/// The daemon to the helper, on the leash: the private memory of the child from now on, and the bytes of the picture and of its pixels,
-/// which it shares. Answered by CCODEC_LIMITED.
+/// The daemon to the helper, on the leash: the private memory of the child from now on; the bytes of the picture and of its pixels,
+/// which it shares; and the seconds of a processor for header and pixels. Answered by CCODEC_LIMITED.
 struct ccodec_allowance {
     uint64_t memory;
     uint64_t shared;
+    uint64_t seconds;
 };
 
 enum ccodec_event_kind { CCODEC_LIMITED = 1, CCODEC_ENDED = 2 };
@@ -62,8 +64,8 @@ struct ccodec_statement {
     uint32_t orientation;
     /// 1 if the fourth byte of a pixel is opacity.
     uint32_t has_alpha;
-    /// Bytes of private memory that decoding takes for each pixel.
-    uint32_t work;
+    /// An upper bound of the private memory that decoding takes, in bytes.
+    uint64_t memory;
     char reason[CCODEC_REASON];
 };
 

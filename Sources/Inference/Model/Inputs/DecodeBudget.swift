@@ -7,7 +7,8 @@ package import SystemSupport
 ///
 /// Clients take turns by the bytes that they have had (``ClientShares``), and a client's own pictures are decoded in
 /// the order in which they came. No picture overtakes the one whose turn it is, so that small ones do not delay a large
-/// one for good. A picture that is larger than the whole budget is decoded alone.
+/// one for good. A picture that is larger than the whole budget is refused before it comes here (`Model.room`); one
+/// that waits while a reload makes the budget smaller is decoded alone.
 package final class DecodeBudget: Sendable {
     /// Of this process.
     package static let shared = DecodeBudget()

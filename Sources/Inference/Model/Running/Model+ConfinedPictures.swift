@@ -31,7 +31,7 @@ extension Model {
         let memory = Self.memory(
             picture.memory + pipeline.openTensorBytes(picture.info, ImageDecodeOptions(options)), of: picture.info,
             keeping: kept)
-        let room = try await Self.room(memory, options)
+        let room = try await Self.room(memory, options, of: name)
         do throws(InferenceError) {
             var image = image
             image.pixels = try await Self.inThread(options, name) { (isCancelled) throws(ImageError) in

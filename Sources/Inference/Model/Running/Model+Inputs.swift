@@ -120,11 +120,19 @@ extension Model {
             bytes = Self.memory(
                 bytes + pipeline.openTensorBytes(info, image.decoding(options)), of: info, keeping: kept)
         }
-        return try await Self.room(bytes, options)
+        return try await Self.room(bytes, options, of: plan.description.name)
     }
 
     /// Room for decoding, once there is some before the deadline.
-    static func room(_ bytes: Int, _ options: PredictionOptions) async throws(InferenceError) -> DecodeBudget.Room? {
+    /// - Parameter input: the name of the input that is refused where the budget is too small for it; nil for several.
+    static func room(
+        _ bytes: Int, _ options: PredictionOptions, of input: String?
+    ) async throws(InferenceError) -> DecodeBudget.Room? {
+        let total = DecodeBudget.shared.usage.total
+        guard bytes <= total || bytes < DecodeBudget.free else {
+            throw .image(
+                .tooMuchMemory(bytes: bytes, limit: total, reason: "more than max_total_decode"), input: input)
+        }
         do throws(AdmissionError) {
             return try await DecodeBudget.shared.take(bytes, for: options.claim, until: options.deadline)
         } catch {

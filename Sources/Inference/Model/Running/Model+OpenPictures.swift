@@ -46,7 +46,7 @@ extension Model {
             memory = Self.sum(
                 memory, cost.bytes(settled.spec, sent: plan.drawsOpenPictures ? info.width * info.height : 0))
         }
-        item.room = try await Self.room(memory, options)
+        item.room = try await Self.room(memory, options, of: nil)
         let start = MonotonicInstant.now
         do throws(InferenceError) {
             for var one in opened {
