@@ -62,7 +62,7 @@ import Testing
             _ line: String, _ body: [UInt8] = [], fields: String = "", age: Duration = .zero, by other: Service? = nil
         ) async throws -> Reply {
             let head = try Requests.head("\(line) HTTP/1.1\nHost: x\(fields)")
-            switch (other ?? service).admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
+            switch (other ?? service).admit(head, requestID: "r", from: RequestSource(remote: "127.0.0.1:4242")) {
             case .answer(let response): return Reply(response)
             case .accept(_, let handler):
                 let request = HTTPRequest(
