@@ -292,6 +292,35 @@ import Testing
         }
     }
 
+    @Test("pictures as base64 are flat or nested as their shape; ragged lists are refused with the place")
+    func picturesAreNestedRegularly() async throws {
+        let world = try await World()
+        let file = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
+        let seven = "\"\(try Data(contentsOf: file).base64EncodedString())\""
+        func infer(_ shape: String, _ data: String) async throws -> Reply {
+            try await world.infer(
+                "digits",
+                "{\"inputs\": [{\"name\": \"image\", \"datatype\": \"BYTES\", \"shape\": \(shape), \"data\": \(data)}]}"
+            )
+        }
+        for (shape, data) in [
+            ("[2]", "[\(seven),\(seven)]"), ("[2, 1]", "[\(seven),\(seven)]"), ("[2, 1]", "[[\(seven)],[\(seven)]]"),
+            ("[2]", "[[\(seven)],[\(seven)]]"), ("[1]", seven),
+        ] {
+            let reply = try await infer(shape, data)
+            #expect(reply.status == 200, "\(reply.text)")
+        }
+        for (shape, data, words) in [
+            ("[2]", "[[\(seven)],\(seven)]", "expected an array at [1], found a picture"),
+            ("[2]", "[\(seven),[\(seven)]]", "expected a picture at [1], found an array"),
+            ("[3, 1]", "[[\(seven)],[\(seven),\(seven)]]", "expected an array of 1 at [1], found an array of 2"),
+            ("[4, 1]", "[[\(seven),\(seven)],[\(seven),\(seven)]]", "nested as [2,2]"),
+        ] {
+            let reply = try await infer(shape, data)
+            #expect(reply.status == 400 && reply.error.contains(words), "\(reply.text)")
+        }
+    }
+
     // MARK: The repository
 
     @Test("a model is unloaded and loaded through /v2/repository, and the index shows its state")
