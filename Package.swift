@@ -253,7 +253,9 @@ let package = Package(
             name: "TeachingTests", dependencies: ["FileFormats", "Teaching", "TeachingProbe", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "RolloutTests", dependencies: ["JSON", "Rollout", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
+        .testTarget(
+            name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem", "TestSupport"], swiftSettings: strict
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -19,6 +19,12 @@ enum Ocelli {
         if CommandLine.arguments.dropFirst().first == DecodeCommand.name { Terminal.exit(DecodeCommand.serve()) }
         ConfinedDecoder.shared.use(program: "/proc/self/exe")
         Terminal.holdDescriptors()
+        do throws(StartupError) {
+            try OpenFilesLimit.check()
+        } catch {
+            Terminal.complain("ocelli: \(error)")
+            Terminal.exit(1)
+        }
         // A program has its name at least. Swift reads the arguments there.
         guard !CommandLine.arguments.isEmpty else {
             Terminal.complain(

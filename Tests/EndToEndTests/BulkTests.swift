@@ -35,7 +35,7 @@ struct BulkTests {
         let names = digits.keys.sorted()
         var list = names.map { examples.appendingPathComponent($0).path }
         list.insert("{\"path\": \"\(examples.appendingPathComponent("three.png").path)\", \"id\": 5}", at: 1)
-        list.insert("/there/is/no/such.png", at: 2)
+        list.insert(AbsentPath.path + ".png", at: 2)
         list.insert("", at: 3)
         list.insert("{\"file\": 5}", at: 4)
         list.append(SharedData.packageRoot.appendingPathComponent("LICENSE").path + "\r")
@@ -77,8 +77,8 @@ struct BulkTests {
             #expect(result.status == 0, "\(arguments): \(result.errors)")
             #expect(try lines(result.text).map { $0.classifications?.first?.label } == ["7"], "\(arguments)")
         }
-        let absent = try bulk("", ["/there/is/no/such.txt"])
-        #expect(absent.status != 0 && absent.errors.contains("/there/is/no/such.txt"), "\(absent.errors)")
+        let absent = try bulk("", [AbsentPath.path + ".txt"])
+        #expect(absent.status != 0 && absent.errors.contains(AbsentPath.path + ".txt"), "\(absent.errors)")
         let two = try bulk("", [list.path, list.path])
         #expect(try two.status == 0 && lines(two.text).map(\.file) == [seven, seven], "\(two.errors)")
     }

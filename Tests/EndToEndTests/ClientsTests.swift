@@ -136,7 +136,7 @@ import Testing
         let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
         try "all \(token)\n".write(to: tokens, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: tokens) }
-        let port = try Self.freePort()
+        let reserved = try ReservedPort(), port = reserved.number
         let daemon = try Daemon(["--tokens-file", tokens.path, "--cors-origins", "http://127.0.0.1:\(port)"])
         let result = try Shell.run(
             Self.root.appendingPathComponent("Tests/Tools/browse-origin").path,
@@ -145,19 +145,11 @@ import Testing
         daemon.stop()
     }
 
-    /// A port that nobody listens on now.
-    private static func freePort() throws -> Int {
-        let result = try Shell.run(
-            "python3",
-            ["-c", "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"])
-        return try #require(Int(result.text.trimmingCharacters(in: .whitespacesAndNewlines)))
-    }
-
     // MARK: Vertex AI's port
 
     @Test("AIP_HTTP_PORT sets the port with the vertex dialect, unless --listen is given; a bad port is refused")
     func vertexSetsThePort() throws {
-        let port = try Self.freePort()
+        let reserved = try ReservedPort(), port = reserved.number
         // No --listen: the helper gives one, which counts before the variable.
         let ignored = try Daemon(["--dialects", "vertex"], environment: ["AIP_HTTP_PORT": "\(port)"])
         #expect(ignored.log.contains("AIP_HTTP_PORT is \(port), but listen is set"), "\(ignored.log)")

@@ -89,4 +89,37 @@ struct DescriptorsTests {
         #expect(loads >= 2, "\(daemon.log)")
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
+
+    @Test("with any limit of open files from 3 to 64 the daemon starts, or ends with one line that says why")
+    func theStartWorksOrSaysWhyNot() throws {
+        let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            at: SharedData.packageRoot.appendingPathComponent("models/digits"),
+            to: models.appendingPathComponent("digits"))
+        defer { try? FileManager.default.removeItem(at: models) }
+        var started: [Int] = []
+        for (arguments, limits) in [([String](), Array(3...64)), (["--event-loops", "8"], [32, 40, 48, 56, 64])] {
+            for limit in limits {
+                do {
+                    let daemon = try Daemon(
+                        ["--models", models.path] + arguments,
+                        launcher: ["sh", "-c", "ulimit -n \(limit); exec \"$@\"", "sh"])
+                    #expect(try Curl.run(daemon.url + "/healthz").status == 200, "\(limit)")
+                    let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
+                    #expect(answer.topLabel == "7", "\(limit): \(answer.text)\(daemon.log)")
+                    #expect(daemon.stop() == 0, "\(limit): \(daemon.log)")
+                    if arguments.isEmpty { started.append(limit) }
+                } catch let failure as Daemon.Failure {
+                    // Below the dynamic loader's own need it is the loader that says so.
+                    #expect(failure.status == 1 || failure.status == 127, "\(limit): \(failure.status) \(failure.log)")
+                    let lines = failure.log.split(separator: "\n")
+                    #expect(lines.count == 1 && lines[0].contains("open"), "\(limit): \(failure.log)")
+                }
+            }
+        }
+        // None between two that work, and the upper half at least.
+        #expect(started.last == 64 && started.first ?? .max <= 32)
+        #expect(started.count == 64 - (started.first ?? 64) + 1, "\(started)")
+    }
 }

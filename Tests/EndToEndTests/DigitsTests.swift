@@ -50,13 +50,13 @@ struct DigitsTests {
         let result = try Shell.run(
             Daemon.binary.path,
             [
-                "classify", Self.examples.path + "/seven.png", "/nonexistent.png",
+                "classify", Self.examples.path + "/seven.png", AbsentPath.path + ".png",
                 SharedData.packageRoot.path + "/README.md",
             ],
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         #expect(result.status == 1)
         #expect(result.text.contains("  7"))
-        #expect(result.errors.contains("/nonexistent.png: cannot be read: no such file"))
+        #expect(result.errors.contains("\(AbsentPath.path).png: cannot be read: no such file"))
         #expect(result.errors.contains("README.md: "))
     }
 

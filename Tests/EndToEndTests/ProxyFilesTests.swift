@@ -13,18 +13,19 @@ struct ProxyFilesTests {
         let url: String
         private let process = Process()
         private let folder: URL
+        private let port: ReservedPort
 
         init(_ name: String, before daemon: Daemon) throws {
             folder = FileManager.default.temporaryDirectory.appendingPathComponent(
                 "ocelli-\(name)-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            let port = try Self.freePort()
-            url = "http://127.0.0.1:\(port)"
+            port = try ReservedPort()
+            url = "http://127.0.0.1:\(port.number)"
             let backend = daemon.url.replacingOccurrences(of: "http://", with: "")
             let file = ["nginx": "nginx.conf", "haproxy": "haproxy.cfg"][name] ?? "Caddyfile"
             var text = try String(
                 contentsOf: SharedData.packageRoot.appendingPathComponent("config/\(file)"), encoding: .utf8)
-            text = text.replacingOccurrences(of: "127.0.0.1:8080", with: "127.0.0.1:\(port)")
+            text = text.replacingOccurrences(of: "127.0.0.1:8080", with: "127.0.0.1:\(port.number)")
             for address in ["127.0.0.1:8081", "127.0.0.1:8082"] {
                 text = text.replacingOccurrences(of: address, with: backend)
             }
@@ -64,23 +65,6 @@ struct ProxyFilesTests {
             process.terminate()
             process.waitUntilExit()
             try? FileManager.default.removeItem(at: folder)
-        }
-
-        /// A free port; if it is taken before the proxy binds it, the start fails with a message.
-        private static func freePort() throws -> UInt16 {
-            let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(socket) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let result = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    bind(socket, pointer, size) == 0 && getsockname(socket, pointer, &size) == 0
-                }
-            }
-            guard result else { throw Missing(description: "no port is free") }
-            return UInt16(bigEndian: address.sin_port)
         }
     }
 

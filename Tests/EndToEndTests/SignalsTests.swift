@@ -109,7 +109,7 @@ struct SignalsTests {
 
     @Test(
         "SIGHUP with a bad settings file changes nothing, and is counted as failed",
-        arguments: ["{ top: 0 }", "{ tops: 3 }", "{ top: ", "{ models: ['/nonexistent'] }"])
+        arguments: ["{ top: 0 }", "{ tops: 3 }", "{ top: ", "{ models: ['\(AbsentPath.path)'] }"])
     func aBadFileChangesNothingAndSaysWhy(_ text: String) throws {
         let file = try Self.temporary("{ top: 2 }")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -32,18 +32,18 @@ struct StartupTests {
             (["serve", "--access-log", "maybe"], ["maybe"]),
             (["serve", "--top", "many"], ["--top", "whole number", "many"]),
             (["serve", "--max-body", "20XB"], ["--max-body", "20MiB", "20XB"]),
-            (["serve", "--config", "/nonexistent.json5"], ["/nonexistent.json5"]),
+            (["serve", "--config", AbsentPath.path + ".json5"], [AbsentPath.path + ".json5"]),
             (["serve", "--models", "--listen", ":0"], ["--models needs a value", "--models=--listen"]),
             (["classify", "--json=1", "x"], ["--json takes no value"]),
             (["classify", "--", "-x", "--y"], ["-x: cannot be read", "--y: cannot be read"]),
             (
                 [
-                    "serve", "--models", "/nonexistent", "--listen", "nowhere", "--listen", "there", "--tokens-file",
-                    "/none",
+                    "serve", "--models", AbsentPath.path, "--listen", "nowhere", "--listen", "there", "--tokens-file",
+                    AbsentPath.path + ".tokens",
                 ],
-                ["/nonexistent", "\"nowhere\", \"there\"", "/none"]
+                [AbsentPath.path, "\"nowhere\", \"there\"", AbsentPath.path + ".tokens"]
             ),
-            (["serve", "--models", "/nonexistent"], ["/nonexistent"]),
+            (["serve", "--models", AbsentPath.path], [AbsentPath.path]),
             (["serve", "--listen", "nowhere"], ["nowhere", "HOST:PORT"]),
             (["classify"], ["no file"]),
             (["help", "nothing"], ["nothing"]),
@@ -58,13 +58,14 @@ struct StartupTests {
     func theExitStatusIsWhatTheHelpSays() throws {
         #expect(try ocelli("help").text.contains("0 for success, 1 for a failure"))
         for (arguments, status) in [
-            (["help"], 0), (["limits"], 0), (["classify", "/nonexistent.png"], 1), (["check", "/nonexistent"], 1),
-            (["init", "/nonexistent"], 1), (["ready", "http://127.0.0.1:1"], 1), (["report", "nothing"], 1), ([], 2),
-            (["classify"], 2), (["classify", "--top", "many", "x"], 2), (["serve", "--config", "/nonexistent"], 2),
+            (["help"], 0), (["limits"], 0), (["classify", AbsentPath.path + ".png"], 1),
+            (["check", AbsentPath.path], 1),
+            (["init", AbsentPath.path], 1), (["ready", "http://127.0.0.1:1"], 1), (["report", "nothing"], 1), ([], 2),
+            (["classify"], 2), (["classify", "--top", "many", "x"], 2), (["serve", "--config", AbsentPath.path], 2),
             (["help", "nothing"], 2), (["check", "--nothing"], 2), (["ready", "--timeout", "soon"], 2),
-            (["serve", "--models", "/nonexistent"], 1), (["limits", "--listen", "nowhere"], 2),
+            (["serve", "--models", AbsentPath.path], 1), (["limits", "--listen", "nowhere"], 2),
             (["limits", "--model", "digits"], 2),
-            (["serve", "--models", "/nonexistent", "--listen", "8080"], 2),
+            (["serve", "--models", AbsentPath.path, "--listen", "8080"], 2),
         ] as [([String], Int32)] {
             #expect(try Shell.run(Daemon.binary.path, arguments).status == status, "\(arguments)")
         }

@@ -27,7 +27,7 @@ final class ProbeResponder: HTTPResponder {
         self.server.withLock { $0 = server }
     }
 
-    func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission {
+    func admit(_ head: RequestHead, requestID: String, from source: RequestSource) -> BodyAdmission {
         switch head.target.path {
         case "/healthz": .answer(health)
         case "/refuse": .answer(text(.contentTooLarge, "refused\n"))

@@ -158,9 +158,9 @@ import Testing
     func whoMayLoadModels() throws {
         var settings = Settings()
         func status(_ remote: String, _ host: String) throws -> Int {
-            let request = try Requests.request("POST / HTTP/1.1\nHost: \(host)", remote: remote)
+            let head = try Requests.head("POST / HTTP/1.1\nHost: \(host)")
             do throws(ServiceError) {
-                try RepositoryControl.check(request, settings: settings)
+                try RepositoryControl.check(RequestOrigin(head: head, remote: remote), settings: settings)
                 return 200
             } catch { return error.status.code }
         }

@@ -53,7 +53,7 @@ import Testing
             let body = """
                 {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [\(number), 2, 3, 4]}]}
                 """
-            switch service.admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
+            switch service.admit(head, requestID: "r", from: RequestSource(remote: "127.0.0.1:4242")) {
             case .answer(let response): return Reply(response)
             case .accept(_, let handler):
                 return Reply(

@@ -62,7 +62,7 @@ import Testing
             _ line: String, _ body: [UInt8] = [], fields: String = "", age: Duration = .zero, by other: Service? = nil
         ) async throws -> Reply {
             let head = try Requests.head("\(line) HTTP/1.1\nHost: x\(fields)")
-            switch (other ?? service).admit(head, requestID: "r", client: "127.0.0.1:4242", listener: 0) {
+            switch (other ?? service).admit(head, requestID: "r", from: RequestSource(remote: "127.0.0.1:4242")) {
             case .answer(let response): return Reply(response)
             case .accept(_, let handler):
                 let request = HTTPRequest(
@@ -289,6 +289,35 @@ import Testing
         ] as [(Int, [UInt8], String)] {
             let reply = try await infer(count, data)
             #expect(reply.status == 400 && reply.error.contains(words), "\(words): \(reply.text.prefix(300))")
+        }
+    }
+
+    @Test("pictures as base64 are flat or nested as their shape; ragged lists are refused with the place")
+    func picturesAreNestedRegularly() async throws {
+        let world = try await World()
+        let file = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
+        let seven = "\"\(try Data(contentsOf: file).base64EncodedString())\""
+        func infer(_ shape: String, _ data: String) async throws -> Reply {
+            try await world.infer(
+                "digits",
+                "{\"inputs\": [{\"name\": \"image\", \"datatype\": \"BYTES\", \"shape\": \(shape), \"data\": \(data)}]}"
+            )
+        }
+        for (shape, data) in [
+            ("[2]", "[\(seven),\(seven)]"), ("[2, 1]", "[\(seven),\(seven)]"), ("[2, 1]", "[[\(seven)],[\(seven)]]"),
+            ("[2]", "[[\(seven)],[\(seven)]]"), ("[1]", seven),
+        ] {
+            let reply = try await infer(shape, data)
+            #expect(reply.status == 200, "\(reply.text)")
+        }
+        for (shape, data, words) in [
+            ("[2]", "[[\(seven)],\(seven)]", "expected an array at [1], found a picture"),
+            ("[2]", "[\(seven),[\(seven)]]", "expected a picture at [1], found an array"),
+            ("[3, 1]", "[[\(seven)],[\(seven),\(seven)]]", "expected an array of 1 at [1], found an array of 2"),
+            ("[4, 1]", "[[\(seven),\(seven)],[\(seven),\(seven)]]", "nested as [2,2]"),
+        ] {
+            let reply = try await infer(shape, data)
+            #expect(reply.status == 400 && reply.error.contains(words), "\(reply.text)")
         }
     }
 

@@ -88,7 +88,8 @@ import Testing
 
         /// The status that a request is answered with on sight of its head, or the length of the body it may have.
         func admission(_ head: String) throws -> Int {
-            switch service.admit(try Requests.head(head), requestID: "r", client: "127.0.0.1:4242", listener: 0) {
+            switch service.admit(try Requests.head(head), requestID: "r", from: RequestSource(remote: "127.0.0.1:4242"))
+            {
             case .accept(let most, _): most
             case .answer(let response): response.status.code
             }

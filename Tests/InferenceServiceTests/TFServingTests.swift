@@ -116,6 +116,20 @@ import Testing
             ),
             ("rows", #"{"instances": [[[1,2,3]]]}"#, "nested as [3], found [1,3]"),
             ("rows", #"{"instances": [[1,2,3],[4,5,[6]]]}"#, "not regular"),
+            (
+                "scalars", #"{"instances": [[[1.0]], 2.0]}"#,
+                "instance 2: input \"x\": expected a value in 2 arrays, as in instance 1, found a value in no arrays"
+            ),
+            ("scalars", #"{"instances": [1, 2, [3]]}"#, "instance 3: input \"x\": expected a value in no arrays"),
+            ("columns", #"{"instances": [[1], 2]}"#, "instance 2: input \"x\": expected a value in 1 array,"),
+            (
+                "columns", #"{"instances": [{"x": [[1]]}, {"x": [1]}]}"#,
+                "instance 2: input \"x\": expected a value in 2"
+            ),
+            ("columns", #"{"inputs": [[1], 2]}"#, "at [1]"),
+            ("columns", #"{"inputs": {"x": [[1], [[2]]]}}"#, "at [1][0]"),
+            ("bare", #"{"instances": [[1,2,3], 4]}"#, "at [1]"),
+            ("bare", #"{"instances": [{"x": [1,2,3]}, {"x": [[1,2,3]]}]}"#, "instance 2: input \"x\""),
             ("rows", #"{"instances": [[1,2,"3"]]}"#, "instance 1: input \"x\""),
             ("rows", #"{"instances": ["abc"]}"#, "expected numbers, found a string"),
             ("rows", #"{"instances": [{"b64": "AAAA"}]}"#, "expected numbers, found an object"),
@@ -155,13 +169,21 @@ import Testing
         let expected = try await classes("{\"instances\": [\(b64)]}")
         #expect(expected.count == 1 && expected[0].count == 10)
         #expect(expected[0].firstIndex(of: try #require(expected[0].max())) == 7)
-        #expect(try await classes("{\"instances\": [[\(b64)], {\"\(name)\": \(b64)}]}") == expected + expected)
+        #expect(try await classes("{\"instances\": [[\(b64)], {\"\(name)\": [\(b64)]}]}") == expected + expected)
         #expect(try await classes("{\"inputs\": [\(b64), \(b64)]}") == expected + expected)
         #expect(try await classes("{\"inputs\": {\"\(name)\": \(b64)}}") == expected)
         #expect(try await classes("{\"instances\": [\"\(picture.base64EncodedString())\"]}") == expected)
         let broken = try await Self.predict(
             world, "digits", "{\"instances\": [\(b64), {\"b64\": \"bm90IGEgcGljdHVyZQ==\"}]}")
         #expect(broken.status == 415 && broken.error.hasPrefix("instance 2: "), "\(broken.text)")
+        for (body, words) in [
+            ("{\"instances\": [[[\(b64)]], \(b64)]}", "instance 2: "), ("{\"inputs\": [[\(b64)], \(b64)]}", "at [1]"),
+            ("{\"inputs\": [\(b64), [\(b64)]]}", "at [1]"),
+        ] {
+            let ragged = try await Self.predict(world, "digits", body)
+            #expect(ragged.status == 400 && ragged.error.contains("not regular"), "\(ragged.text)")
+            #expect(ragged.error.contains(words), "\(ragged.text)")
+        }
         let two = try await Self.predict(world, "digits", "{\"instances\": [[\(b64), \(b64)]]}")
         #expect(two.status == 400 && two.error.contains("one value"), "\(two.text)")
     }

@@ -1,5 +1,6 @@
 import Foundation
 import InferenceService
+import TestSupport
 import Testing
 
 /// The lines that a tokens file may have; mistakes are reported with their line and without the token.
@@ -69,8 +70,8 @@ import Testing
 
     @Test("a tokens file that is missing or a folder is reported with the reason")
     func aFileThatCannotBeReadSaysWhy() {
-        #expect(TokenFile(path: "/nonexistent/tokens").problems.first?.contains("no such file") == true)
+        #expect(TokenFile(path: AbsentPath.path + "/tokens").problems.first?.contains("no such file") == true)
         #expect(TokenFile(path: "/tmp").problems.first?.contains("it is a folder") == true)
-        #expect(TokenFile(path: "/nonexistent").entries.isEmpty)
+        #expect(TokenFile(path: AbsentPath.path).entries.isEmpty)
     }
 }

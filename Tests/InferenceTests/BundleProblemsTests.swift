@@ -271,8 +271,8 @@ import Testing
     @Test("a bundle path that does not exist is an error that names the path")
     func aBundleThatDoesNotExist() async throws {
         let error = await #expect(throws: InferenceError.self) {
-            _ = try await Model.load(contentsOf: "/nonexistent", configuration: ModelConfiguration())
+            _ = try await Model.load(contentsOf: AbsentPath.path, configuration: ModelConfiguration())
         }
-        #expect(error?.message.contains("/nonexistent does not exist") == true)
+        #expect(error?.message.contains("\(AbsentPath.path) does not exist") == true)
     }
 }

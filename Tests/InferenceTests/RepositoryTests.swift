@@ -1,6 +1,7 @@
 import Foundation
 import Inference
 import Synchronization
+import TestSupport
 import Testing
 
 /// The models that are found in folders, and the version that a request gets, over an engine that the test controls.
@@ -138,10 +139,10 @@ import Testing
 
     @Test("the error for models folders that cannot be read names all of them")
     func everyFolderThatCannotBeReadIsNamed() throws {
-        let repository = ModelRepository(
-            folders: ["/nonexistent/a", "/nonexistent/b"], configuration: ModelConfiguration())
+        let first = AbsentPath.path + "/a", second = AbsentPath.path + "/b"
+        let repository = ModelRepository(folders: [first, second], configuration: ModelConfiguration())
         let error = #expect(throws: RepositoryError.self) { try repository.discover() }
-        #expect(error?.message.contains("/nonexistent/a") == true && error?.message.contains("/nonexistent/b") == true)
+        #expect(error?.message.contains(first) == true && error?.message.contains(second) == true)
     }
 
     @Test("the highest numbered version is served unless a request names another version")

@@ -24,6 +24,19 @@ enum JSONProbe {
         return (found.shape, found.count)
     }
 
+    /// Reads the text as strings in nested arrays: their extents and their number.
+    static func stringExtents(_ text: [UInt8]) throws(JSONError) -> (extents: [Int], count: Int) {
+        try read(text) { (scanner: inout JSONScanner) throws(JSONError) in
+            var count = 0
+            let extents = try scanner.elements(name: "x", "a string") {
+                (scanner: inout JSONScanner) throws(JSONError) in
+                _ = try scanner.string()
+                count += 1
+            }
+            return (extents, count)
+        }
+    }
+
     /// Reads the text as 32-bit floats in nested arrays.
     static func floats(_ text: [UInt8]) throws(JSONError) -> [Float] { try numbers(text).elements }
 

@@ -208,6 +208,33 @@ import Testing
         let found = try JSONProbe.extents(Array(text.utf8))
         #expect(found.extents == extents)
         #expect(found.count == count)
+        let strings = try JSONProbe.stringExtents(Self.quoted(text))
+        #expect(strings.extents == extents && strings.count == count)
+    }
+
+    /// The same text with strings in the place of its digits.
+    private static func quoted(_ text: String) -> [UInt8] {
+        Array(text.map { $0.isNumber ? "\"\($0)\"" : String($0) }.joined().utf8)
+    }
+
+    @Test(
+        "strings in irregular arrays are refused with the place",
+        arguments: [
+            ("[1,[2]]", "a string at [1], found an array"), ("[[1],2]", "an array at [1], found a string"),
+            ("[[[1]],2]", "an array at [1], found a string"),
+            ("[[1,2],[3]]", "an array of 2 at [1], found an array of 1"),
+            ("[[1,2],[]]", "an array of 2 at [1]"), ("[[],[1]]", "an array of 0 at [1]"), ("[[],1]", "an array at [1]"),
+            ("[[],[[]]]", "a string at [1][0]"), ("[[[]],[]]", "an array of 1 at [1]"),
+        ])
+    func irregularStringsAreRefused(_ text: String, _ words: String) {
+        let error = #expect(throws: JSONError.self) { try JSONProbe.stringExtents(Self.quoted(text)) }
+        let message = error?.message ?? ""
+        #expect(message.contains("expected \(words)") && message.contains("not regular"), "\(message)")
+        let deep = String(repeating: "[", count: 17)
+        let tooDeep = #expect(throws: JSONError.self) { try JSONProbe.stringExtents(Array(deep.utf8)) }
+        #expect(tooDeep?.message.contains("deeper than 16") == true)
+        // Numbers are refused in the same places.
+        #expect(throws: JSONError.self) { try JSONProbe.extents(Array(text.utf8)) }
     }
 
     @Test(

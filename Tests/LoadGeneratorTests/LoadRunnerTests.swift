@@ -1,4 +1,5 @@
 import LoadGenerator
+import TestSupport
 import Testing
 
 /// The generator with misbehaving servers.
@@ -111,9 +112,9 @@ import Testing
 
     @Test("a Unix socket that does not exist is reported with its URL")
     func aServerThatIsNotThereIsNamed() async throws {
-        let target = try LoadTarget(parsing: "unix:/nonexistent/ocelli.sock")
+        let target = try LoadTarget(parsing: "unix:\(AbsentPath.path)/ocelli.sock")
         #expect {
             _ = try ServerAddress(of: target)
-        } throws: { "\($0)".contains("cannot connect to http://unix:/nonexistent/ocelli.sock:/v1/classify") }
+        } throws: { "\($0)".contains("cannot connect to http://unix:\(AbsentPath.path)/ocelli.sock:/v1/classify") }
     }
 }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,19 @@ DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 # it, as Swift's tests do, hand that on to what they start.
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
+RESERVED = []
+
+
+def free_port():
+    """A port for a program that is told its port. A socket that is bound and does not listen holds it until this process ends, so
+    that no other program is given it; servers set SO_REUSEADDR and can listen on it meanwhile."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    RESERVED.append(holder)
+    return holder.getsockname()[1]
 
 
 def binary():

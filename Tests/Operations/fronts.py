@@ -49,7 +49,7 @@ class Proxy:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder) / self.name
         self.folder.mkdir()
-        self.port = kubelet.free_port()
+        self.port = daemon.free_port()
         self.process = None
 
     def start(self, deployment):

@@ -416,12 +416,7 @@ def libraries(program):
 
 def free_ports(spec):
     """A port of this machine for each of a PodSpec's."""
-    return {port["containerPort"]: free_port() for container in spec["containers"] for port in container["ports"]}
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    return {port["containerPort"]: daemon.free_port() for container in spec["containers"] for port in container["ports"]}
 
 
 def models_volume(folder, models):

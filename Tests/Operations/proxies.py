@@ -13,7 +13,6 @@ import random
 import shutil
 import struct
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,15 +24,6 @@ import daemon
 import wire
 
 CLIENTS = 8
-
-
-def free_ports(count):
-    """Ports that are free now. Between this and their use another process may take them: then the start fails, and says so."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class Proxy:
@@ -147,7 +137,7 @@ class Clients:
 def trial(name, seed, rounds):
     """One proxy: what clients got in each phase, and what they must not have got."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ocelli-proxies-"))
-    front, *backends = free_ports(3)
+    front, *backends = (daemon.free_port() for _ in range(3))
     daemons, proxy, clients = [None, None], None, None
 
     def start(index):

@@ -29,12 +29,17 @@ public final class Daemon: Sendable {
     private final class Output: Sendable {
         let text = Mutex("")
         let changed = DispatchSemaphore(value: 0)
+        let hasEnded = Atomic(false)
     }
 
     /// A failure to start, with what the daemon said.
     public struct Failure: Error, CustomStringConvertible {
         /// The problem, in words.
         public let description: String
+        /// The daemon's standard error.
+        public let log: String
+        /// The exit status, or the number of the signal that ended the daemon, negative.
+        public let status: Int32
     }
 
     /// Starts `ocelli serve` and waits until it listens and, if asked, is ready.
@@ -79,7 +84,7 @@ public final class Daemon: Sendable {
         let wanted = waitUntilReady ? ["listening on ", "ready after "] : ["listening on "]
         var text = ""
         // Bounded, and generous: the machine may be busy with the other tests.
-        for _ in 0..<600 {
+        for _ in 0..<1800 {
             text = output.text.withLock { $0 }
             if wanted.allSatisfy({ text.contains($0) }) || text.contains("not every model is ready") { break }
             if !process.isRunning { break }
@@ -88,7 +93,13 @@ public final class Daemon: Sendable {
         guard let range = text.range(of: "listening on ") else {
             if process.isRunning { process.terminate() }
             process.waitUntilExit()
-            throw Failure(description: "the daemon did not start: \(output.text.withLock { $0 })")
+            // What it wrote last may still be in the pipe.
+            _ = eventually(within: 5) { output.hasEnded.load(ordering: .acquiring) }
+            let log = output.text.withLock { $0 }
+            let status = process.terminationStatus
+            throw Failure(
+                description: "the daemon did not start: \(log)", log: log,
+                status: process.terminationReason == .exit ? status : -status)
         }
         let address = text[range.upperBound...].prefix { !$0.isNewline && $0 != "," && $0 != "\"" }
         url = "http://\(address)"
@@ -97,7 +108,10 @@ public final class Daemon: Sendable {
     private static func read(_ pipe: Pipe, into output: Output) {
         pipe.fileHandleForReading.readabilityHandler = { handle in
             let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
+            if data.isEmpty {
+                handle.readabilityHandler = nil
+                output.hasEnded.store(true, ordering: .releasing)
+            }
             output.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
             output.changed.signal()
         }

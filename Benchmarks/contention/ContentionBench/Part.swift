@@ -102,7 +102,7 @@ struct Part: Sendable {
 
 /// Sends an empty answer from a task.
 private struct Echo: HTTPResponder {
-    func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission {
+    func admit(_ head: RequestHead, requestID: String, from source: RequestSource) -> BodyAdmission {
         .accept(maxBytes: 1 << 20) { _ in HTTPResponse(status: .ok) }
     }
 }

@@ -13,7 +13,9 @@ extension EventLoop {
         connection.firstByte = 0
         let traits = RequestTraits(head)
         let client = client(of: head, connection)
-        switch context.responder.admit(head, requestID: requestID, client: client, listener: connection.listener) {
+        let source = RequestSource(
+            remote: connection.remote, isProxied: connection.isProxied, client: client, listener: connection.listener)
+        switch context.responder.admit(head, requestID: requestID, from: source) {
         case .answer(let response):
             connection.machine.headRefused(
                 traits, maxBody: UInt64(clamping: context.budget.limits.largest), buffered: buffered > 0)
@@ -62,7 +64,6 @@ extension EventLoop {
         exchange.body.complete()
         let request = HTTPRequest(
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
-            isProxied: connection.isProxied,
             headReceived: MonotonicInstant(nanoseconds: exchange.firstByte),
             bodyReceived: MonotonicInstant(nanoseconds: exchange.bodyEnd))
         // From here on the body is the handler's: its memory is free as soon as the handler releases it.

@@ -11,18 +11,14 @@ public struct HTTPRequest: Sendable {
     public let requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public let remote: String
-    /// True if the peer is a proxy that sends PROXY headers, for any client.
-    public let isProxied: Bool
     /// The time when the first byte of the request was received.
     public let headReceived: MonotonicInstant
     /// The time when its last byte was received.
     public let bodyReceived: MonotonicInstant
 
     /// A request for tests and other transports.
-    ///
-    /// Wide: a record, in the order of its fields.
     public init(
-        head: RequestHead, body: HTTPBody, requestID: String, remote: String, isProxied: Bool = false,
+        head: RequestHead, body: HTTPBody, requestID: String, remote: String,
         headReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0),
         bodyReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0)
     ) {
@@ -30,7 +26,6 @@ public struct HTTPRequest: Sendable {
         self.body = body
         self.requestID = requestID
         self.remote = remote
-        self.isProxied = isProxied
         self.headReceived = headReceived
         self.bodyReceived = bodyReceived
     }
@@ -38,7 +33,7 @@ public struct HTTPRequest: Sendable {
     /// The same request with a body of the same bytes.
     package func holding(_ body: HTTPBody) -> HTTPRequest {
         HTTPRequest(
-            head: head, body: body, requestID: requestID, remote: remote, isProxied: isProxied,
-            headReceived: headReceived, bodyReceived: bodyReceived)
+            head: head, body: body, requestID: requestID, remote: remote, headReceived: headReceived,
+            bodyReceived: bodyReceived)
     }
 }

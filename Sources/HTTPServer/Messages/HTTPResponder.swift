@@ -15,14 +15,31 @@ public enum BodyAdmission: Sendable {
     case answer(HTTPResponse)
 }
 
+/// The connection that a request came on.
+public struct RequestSource: Sendable {
+    /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
+    public let remote: String
+    /// True if the peer is a proxy that sends PROXY headers, for any client.
+    public let isProxied: Bool
+    /// The sender, as in ``ExchangeRecord/client``.
+    public let client: String
+    /// The index of its listener in ``HTTPServerConfiguration/listeners``.
+    public let listener: Int
+
+    /// A source for tests and other transports.
+    public init(remote: String, isProxied: Bool = false, client: String? = nil, listener: Int = 0) {
+        self.remote = remote
+        self.isProxied = isProxied
+        self.client = client ?? remote
+        self.listener = listener
+    }
+}
+
 /// The application, as the server sees it.
 public protocol HTTPResponder: Sendable {
     /// Decides on a request before any byte of its body is read and before 100 (Continue) is sent: route, limits,
     /// whether there is room. Called on the event loop: it must not block, and takes no longer than microseconds.
-    /// - Parameters:
-    ///   - client: the sender, as in ``ExchangeRecord/client``.
-    ///   - listener: the place of the listener that it came to in ``HTTPServerConfiguration/listeners``.
-    func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission
+    func admit(_ head: RequestHead, requestID: String, from source: RequestSource) -> BodyAdmission
 
     /// Renders an error of the HTTP layer itself: malformed requests, timeouts, limits. Called on the event loop.
     func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse

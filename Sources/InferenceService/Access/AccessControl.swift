@@ -15,9 +15,12 @@ package struct AccessControl: Sendable {
 
     package init(_ file: TokenFile) { self.init(entries: file.entries) }
 
+    /// Refuses a request that may not pass.
     /// - Parameter wanted: the class of the route; nil is open to all.
-    package func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) {
-        guard let entries, let wanted else { return }
+    /// - Returns: the token, without the rest of its field; nil where none is asked for.
+    @discardableResult
+    package func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) -> [UInt8]? {
+        guard let entries, let wanted else { return nil }
         let fields = head.values(of: "authorization")
         guard fields.count == 1, let field = fields.first else {
             throw ServiceError(
@@ -43,6 +46,7 @@ package struct AccessControl: Sendable {
                 .forbidden,
                 "the token does not grant access to this route: it needs the class \"\(wanted.rawValue)\"")
         }
+        return given
     }
 
     /// True if two byte strings are equal, in a time that depends on their lengths only.

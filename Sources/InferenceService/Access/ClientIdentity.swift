@@ -1,5 +1,4 @@
 internal import Glibc
-package import HTTPWire
 internal import Rollout
 
 /// The sender of a request: the holder of a token where tokens are asked for, else an address.
@@ -17,14 +16,13 @@ package struct ClientIdentity: Sendable, Hashable {
 
     /// - Parameters:
     ///   - address: `192.0.2.1`, `192.0.2.1:4242`, `[2001:db8::1]:4242`, or `unix`.
-    ///   - byToken: whether the token of the request has been accepted.
-    package init(_ address: String, head: RequestHead, byToken: Bool) {
-        if byToken, let token = head.value(of: "authorization") {
-            var hasher = Hasher()
-            hasher.combine(token)
-            number = UInt64(bitPattern: Int64(hasher.finalize()))
+    ///   - token: the token that has been accepted (``AccessControl/check(_:_:)``); nil where none is asked for.
+    package init(_ address: String, token: [UInt8]?) {
+        if let token {
+            number = Self.number(token)
             sender = number
-            sticky = StickyShare.number(Array(token.utf8))
+            // Of the field in its usual form, as in earlier versions: a client stays in its share.
+            sticky = StickyShare.number(Array("Bearer ".utf8) + token)
         } else {
             let host = Self.host(address), bytes = Self.significant(host)
             number = Self.number(bytes)

@@ -1,5 +1,3 @@
-package import HTTPServer
-internal import HTTPWire
 package import Settings
 
 /// The permission to load and unload models: the setting `repository_control`.
@@ -7,13 +5,12 @@ package enum RepositoryControl {
     /// Refuses a request that is not allowed, with the reason.
     /// - Parameter what: what is asked for, for the message.
     package static func check(
-        _ request: HTTPRequest, settings: Settings, what: String = "loading and unloading models"
+        _ origin: RequestOrigin, settings: Settings, what: String = "loading and unloading models"
     ) throws(ServiceError) {
         let reason: String
         switch settings.repositoryControl {
         case .all: return
         case .local:
-            let origin = RequestOrigin(head: request.head, remote: request.remote, isProxied: request.isProxied)
             guard let objection = origin.objection(names: settings.hostNames, listen: settings.listen) else { return }
             reason = objection
         case .none: reason = "it is disabled for all clients"

@@ -102,8 +102,11 @@ package enum Daemon {
                 "listening on the sockets passed by the service manager, instead of "
                     + "\(listening.replaced.joined(separator: ", ")); add \"systemd\" to `listen` to use both")
         }
+        let configuration = plan.serverConfiguration(listening, trustedProxies: proxies)
+        // Each event loop has an epoll, a mailbox, a reserve, and a socket for each address.
+        try OpenFilesLimit.check(sockets: configuration.eventLoops * (3 + configuration.listeners.count))
         let server = HTTPServer(
-            configuration: plan.serverConfiguration(listening, trustedProxies: proxies), responder: service,
+            configuration: configuration, responder: service,
             observer: ExchangeObserver(metrics: metrics, accessLog: accessLog))
         if proxies.isEmpty, let version = listening.listeners.lazy.compactMap(\.proxyHeader).first {
             log.warning(

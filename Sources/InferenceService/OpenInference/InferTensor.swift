@@ -40,8 +40,11 @@ struct InferTensor {
         if takesText {
             let count = try elementCount()
             var texts: [String] = []
-            try collect(&scanner, into: &texts, count: count)
-            guard texts.count == count else { throw wrongCount(count, "\(texts.count)") }
+            try collect(&scanner, count) { (scanner) throws(JSONError) in
+                let kind = try scanner.kind()
+                guard kind == .string else { throw mistake(count == 1 ? "a string" : "strings", kind.rawValue) }
+                texts.append(try scanner.string())
+            }
             return .strings(StringArray(shape: shape, elements: texts))
         }
         if takesPictures { return try pictures(&scanner) }
@@ -63,17 +66,20 @@ struct InferTensor {
         }
     }
 
-    /// Strings, flat or nested.
+    /// Strings or pictures, flat or nested as the shape says; axes of 1 may be left out or added.
     private func collect(
-        _ scanner: inout JSONScanner, into texts: inout [String], count: Int
+        _ scanner: inout JSONScanner, _ count: Int, _ read: (inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
-        switch try scanner.kind() {
-        case .array:
-            try scanner.array { (_, scanner) throws(JSONError) in try collect(&scanner, into: &texts, count: count) }
-        case .string:
-            guard texts.count < count else { throw wrongCount(count, "more") }
-            texts.append(try scanner.string())
-        case let kind: throw mistake(count == 1 ? "a string" : "strings", kind.rawValue)
+        var found = 0
+        let extents = try scanner.elements(name: description.name, "a \(element)") { (scanner) throws(JSONError) in
+            guard found < count else { throw wrongCount(count, "more") }
+            try read(&scanner)
+            found += 1
+        }
+        guard found == count else { throw wrongCount(count, "\(found)") }
+        let long = extents.filter { $0 != 1 }
+        guard long.count <= 1 || long == shape.dimensions.filter({ $0 != 1 }) else {
+            throw mistake("flat data, or data nested as \(shape)", "data nested as \(Shape(extents))")
         }
     }
 
@@ -81,25 +87,12 @@ struct InferTensor {
     private func pictures(_ scanner: inout JSONScanner) throws(JSONError) -> InferBody.Input.Content {
         let count = try elementCount()
         var pictures: [EncodedImage] = []
-        try collect(&scanner, into: &pictures, count: count)
-        guard pictures.count == count else { throw wrongCount(count, "\(pictures.count)") }
-        return .pictures(pictures)
-    }
-
-    private func collect(
-        _ scanner: inout JSONScanner, into pictures: inout [EncodedImage], count: Int
-    ) throws(JSONError) {
-        switch try scanner.kind() {
-        case .array:
-            try scanner.array { (_, scanner) throws(JSONError) in
-                try collect(&scanner, into: &pictures, count: count)
-            }
-        case .string:
-            let bytes = try scanner.base64 { mistake("pictures as base64 (or as binary data)", $0) }
-            guard pictures.count < count else { throw wrongCount(count, "more") }
-            pictures.append(EncodedImage(bytes))
-        case let kind: throw mistake("pictures as base64 strings", kind.rawValue)
+        try collect(&scanner, count) { (scanner) throws(JSONError) in
+            let kind = try scanner.kind()
+            guard kind == .string else { throw mistake("pictures as base64 strings", kind.rawValue) }
+            pictures.append(EncodedImage(try scanner.base64 { mistake("pictures as base64 (or as binary data)", $0) }))
         }
+        return .pictures(pictures)
     }
 
     /// The number of pictures, or of strings, that the shape announces. Known before any is read: a body of 20 MB holds

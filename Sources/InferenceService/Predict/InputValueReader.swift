@@ -102,39 +102,18 @@ struct InputValueReader {
 
     /// Strings, flat or nested, as numbers are.
     private func strings(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
-        var elements: [String] = [], extents: [Int?] = []
-        try collect(&scanner, depth: 0, &elements, &extents)
-        let shape = try shape(of: extents.map { $0 ?? 0 }, count: elements.count, of: "strings")
-        return .strings(StringArray(shape: shape, elements: elements))
-    }
-
-    private func collect(
-        _ scanner: inout JSONScanner, depth: Int, _ elements: inout [String], _ extents: inout [Int?]
-    ) throws(JSONError) {
         let expected = "a string, or strings of shape \(input.shape)\(input.shape.isStatic ? "" : " (-1: any number)")"
-        switch try scanner.kind() {
-        case .string:
-            guard depth == extents.count || elements.isEmpty else {
-                throw mistake(expected, "strings of several depths")
-            }
+        var elements: [String] = []
+        let extents = try scanner.elements(name: input.name, "a string") { (scanner) throws(JSONError) in
+            let kind = try scanner.kind()
+            guard kind == .string else { throw mistake(expected, kind.rawValue) }
             guard elements.count < TensorReader.mostStrings else {
                 throw mistake("at most \(TensorReader.mostStrings) strings", "more")
             }
             elements.append(try scanner.string())
-        case .array:
-            guard depth < JSONScanner.mostRank, depth < extents.count || elements.isEmpty else {
-                throw mistake(expected, "arrays that are not regular")
-            }
-            if extents.count == depth { extents.append(nil) }
-            var count = 0
-            try scanner.array { (_, scanner) throws(JSONError) in
-                count += 1
-                try collect(&scanner, depth: depth + 1, &elements, &extents)
-            }
-            guard extents[depth] ?? count == count else { throw mistake(expected, "arrays that are not regular") }
-            extents[depth] = count
-        case let kind: throw mistake(expected, kind.rawValue)
         }
+        let shape = try shape(of: extents, count: elements.count, of: "strings")
+        return .strings(StringArray(shape: shape, elements: elements))
     }
 
     // MARK: Numbers

@@ -26,7 +26,6 @@ struct RolloutHandler: Sendable {
     }
 
     func set(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
-        try RepositoryControl.check(request, settings: settings)
         let plan = try plan(request)
         do throws(RolloutRefusal) {
             try await repository.setRollout(of: name, plan, deadline: request.deadline(nil, settings: settings))
@@ -36,8 +35,7 @@ struct RolloutHandler: Sendable {
         return try answer(name)
     }
 
-    func delete(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
-        try RepositoryControl.check(request, settings: settings)
+    func delete(_ name: String) async throws(ServiceError) -> HTTPResponse {
         do throws(RolloutRefusal) {
             try await repository.deleteRollout(of: name)
         } catch {

@@ -58,12 +58,17 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         package let access: AccessClass?
         /// Its name under `operations` in `openapi.json`.
         package let operation: String
+        /// True if it loads or unloads models, or decides which version serves: `repository_control` must permit it.
+        package let changesModels: Bool
         package let handler: Handler
 
-        package init(method: HTTPMethod, access: AccessClass?, operation: String, handler: Handler) {
+        package init(
+            method: HTTPMethod, access: AccessClass?, operation: String, changesModels: Bool = false, handler: Handler
+        ) {
             self.method = method
             self.access = access
             self.operation = operation
+            self.changesModels = changesModels
             self.handler = handler
         }
     }

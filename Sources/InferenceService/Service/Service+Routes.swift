@@ -43,7 +43,8 @@ extension Service {
             taughtList, taughtModel, taughtExamples, taughtExample, taughtClasses, taughtVersion, modelUpdate,
             .init(
                 ["/v1/models/{name}/rollout"], .get(.read, "rollout", rollout),
-                .put(.admin, "rollout_set", setRollout), .delete(.admin, "rollout_delete", deleteRollout)),
+                .put(.admin, "rollout_set", changesModels: true, setRollout),
+                .delete(.admin, "rollout_delete", changesModels: true, deleteRollout)),
             .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
             .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
             .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
@@ -56,11 +57,12 @@ extension Service {
                 PathTemplate.model("/v2/models", "stats") + ["/v2/models/stats"],
                 .get(.read, "model_statistics", statistics)),
             .init(["/v2/repository/index"], .post(.admin, "repository_index", repositoryIndex)),
-            .init(["/v2/repository/models/{name}/load"], .post(.admin, "repository_load", load)),
+            .init(
+                ["/v2/repository/models/{name}/load"], .post(.admin, "repository_load", changesModels: true, load)),
             // Unloading a model is nothing to guess.
             .init(
                 ["/v2/repository/models/{name}/unload"], isSuggested: false,
-                .post(.admin, "repository_unload", unload)),
+                .post(.admin, "repository_unload", changesModels: true, unload)),
             .init(["/healthz"], isProbe: true, .get(nil, "health", health)),
             .init(["/readyz"], isProbe: true, .get(nil, "readiness", readiness)),
             .init(["/metrics"], .get(.read, "metrics", metrics)),
@@ -286,7 +288,6 @@ extension Service {
     private static func load(_ call: Call) -> BodyAdmission {
         let control = RepositoryHandler(repository: call.service.repository)
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try RepositoryControl.check(request, settings: call.live.settings)
             try call.service.taught?.refuseControl(of: call.match.name)
             return try await control.load(call.match.name, request)
         }
@@ -295,7 +296,6 @@ extension Service {
     private static func unload(_ call: Call) -> BodyAdmission {
         let control = RepositoryHandler(repository: call.service.repository)
         return call.service.accept(call) { (request) throws(ServiceError) in
-            try RepositoryControl.check(request, settings: call.live.settings)
             try call.service.taught?.refuseControl(of: call.match.name)
             return try control.unload(call.match.name, request)
         }
@@ -322,25 +322,29 @@ extension Service {
     fileprivate static func deleteRollout(_ call: Call) throws(ServiceError) -> BodyAdmission {
         try refuseTaught(call)
         let handler = RolloutHandler(repository: call.service.repository, settings: call.live.settings)
-        return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await handler.delete(call.match.name, request)
+        return call.service.accept(call) { (_) async throws(ServiceError) in
+            try await handler.delete(call.match.name)
         }
     }
 }
 
 extension RouteTable.Method where Handler == Service.Handler {
     static func put(
-        _ access: AccessClass?, _ operation: String,
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
     ) -> Self {
-        .init(method: .put, access: access, operation: operation, handler: .init(decide: decide))
+        .init(
+            method: .put, access: access, operation: operation, changesModels: changesModels,
+            handler: .init(decide: decide))
     }
 
     static func delete(
-        _ access: AccessClass?, _ operation: String,
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
     ) -> Self {
-        .init(method: .delete, access: access, operation: operation, handler: .init(decide: decide))
+        .init(
+            method: .delete, access: access, operation: operation, changesModels: changesModels,
+            handler: .init(decide: decide))
     }
 
     static func get(
@@ -351,9 +355,11 @@ extension RouteTable.Method where Handler == Service.Handler {
     }
 
     static func post(
-        _ access: AccessClass?, _ operation: String,
+        _ access: AccessClass?, _ operation: String, changesModels: Bool = false,
         _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
     ) -> Self {
-        .init(method: .post, access: access, operation: operation, handler: .init(decide: decide))
+        .init(
+            method: .post, access: access, operation: operation, changesModels: changesModels,
+            handler: .init(decide: decide))
     }
 }

@@ -69,13 +69,8 @@ extension Service {
         { (call) throws(ServiceError) in
             let handler = TaughtHandler(
                 taught: try call.service.taughtModels(), settings: call.live.settings, claim: claim(of: call))
-            let needsTeaching = call.match.resource.method(call.head.method)?.access == .teach
             return call.service.accept(call) { (request) async throws(ServiceError) in
-                if needsTeaching {
-                    try TeachingControl.check(
-                        request, hasTokens: call.live.access.hasTokens, settings: call.live.settings)
-                }
-                return try await answer(handler, call, request)
+                try await answer(handler, call, request)
             }
         }
     }
@@ -92,8 +87,7 @@ extension Service {
             throw ServiceError(refusal)
         }
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try TeachingControl.check(request, hasTokens: call.live.access.hasTokens, settings: call.live.settings)
-            return try await ExamplesHandler(
+            try await ExamplesHandler(
                 taught: taught, settings: settings, metrics: call.service.metrics, claim: claim
             ).respond(to: request, call.match.name, query)
         }

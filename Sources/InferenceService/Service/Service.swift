@@ -69,24 +69,38 @@ package final class Service: HTTPResponder {
 
     // MARK: HTTPResponder
 
-    package func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission {
+    package func admit(_ head: RequestHead, requestID: String, from source: RequestSource) -> BodyAdmission {
         let live = live.withLock { $0 }
         if head.target.form == .asterisk { return .answer(Self.serverOptions) }
         var place = Place()
         do throws(ServiceError) {
-            let (match, method) = try route(of: head, live, listener: listener, &place)
-            try live.access.check(head, method.access)
+            let (match, method) = try route(of: head, live, listener: source.listener, &place)
+            // Before anything depends on what the daemon has: a refused request does not tell whether a name is known.
+            let token = try live.access.check(head, method.access)
+            try Self.checkOrigin(
+                RequestOrigin(head: head, remote: source.remote, isProxied: source.isProxied), of: method, live)
             guard method.access == .infer || method.access == .teach else {
                 return try method.handler.decide(
                     Call(service: self, match: match, head: head, live: live, place: place))
             }
-            let client = ClientIdentity(client, head: head, byToken: live.access.hasTokens)
+            let client = ClientIdentity(source.client, token: token)
             try clients.check(client, rate: live.settings.clientRate, most: live.settings.clientInFlight)
             return try method.handler.decide(
                 Call(service: self, match: match, head: head, live: live, place: place, client: client))
         } catch {
-            if let answer = preflight(head, live, listener: listener) { return .answer(answer) }
+            if let answer = preflight(head, live, listener: source.listener) { return .answer(answer) }
             return .answer(reporting(response(error, at: place, requestID: requestID), live, place))
+        }
+    }
+
+    /// Refuses a request to teach, or to change which models there are, whose origin does not permit it.
+    private static func checkOrigin(
+        _ origin: RequestOrigin, of method: Table.Method, _ live: LiveSettings
+    ) throws(ServiceError) {
+        if method.access == .teach {
+            try TeachingControl.check(origin, hasTokens: live.access.hasTokens, settings: live.settings)
+        } else if method.changesModels {
+            try RepositoryControl.check(origin, settings: live.settings)
         }
     }
 

@@ -30,27 +30,38 @@ struct InstanceReader {
     // MARK: One instance
 
     /// The value of one instance.
-    func value(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
-        guard let found = try values(&scanner, isColumn: false).first else { throw mistake("one value", "none") }
-        return found
+    /// - Returns: the value, and the number of arrays around its elements, which is the same in every instance.
+    func value(_ scanner: inout JSONScanner) throws(JSONError) -> (value: FeatureValue, rank: Int) {
+        let (found, rank) = try values(&scanner, isColumn: false)
+        guard let value = found.first else { throw mistake("one value", "none") }
+        return (value, rank)
     }
 
     // MARK: A column
 
     /// The values of all instances, one each; one value for all where the input takes them together.
     func column(_ scanner: inout JSONScanner) throws(JSONError) -> [FeatureValue] {
-        try values(&scanner, isColumn: true)
+        try values(&scanner, isColumn: true).values
     }
 
-    private func values(_ scanner: inout JSONScanner, isColumn: Bool) throws(JSONError) -> [FeatureValue] {
+    private func values(
+        _ scanner: inout JSONScanner, isColumn: Bool
+    ) throws(JSONError) -> (values: [FeatureValue], rank: Int) {
         if input.kind == .dictionary {
             throw .value("input \"\(input.name)\": is a dictionary, not a tensor: POST it to /v1/models/NAME/predict")
         }
         if hasElements(scanner) {
+            // TensorFlow's strings may have any shape, and only their number counts here.
             var found: [FeatureValue] = []
-            try elements(&scanner, isColumn ? most : 1, into: &found)
+            let most = isColumn ? most : 1
+            let nesting = try scanner.elements(name: input.name, "a value") { (scanner) throws(JSONError) in
+                guard found.count < most else {
+                    throw mistake(most == 1 ? "one value" : "at most \(most) values (max_batch)", "more")
+                }
+                found.append(try element(&scanner))
+            }
             guard !found.isEmpty else { throw mistake("a value", "an empty array") }
-            return found
+            return (found, nesting.count)
         }
         return try numbers(&scanner, isColumn: isColumn)
     }
@@ -63,19 +74,6 @@ struct InstanceReader {
         while ahead.take(UInt8(ascii: "[")) {}
         ahead.skipSpace()
         return ahead.byte == UInt8(ascii: "\"") || ahead.byte == UInt8(ascii: "{")
-    }
-
-    /// Elements in arrays of any nesting: TensorFlow's strings may have any shape, and only their number counts here.
-    private func elements(
-        _ scanner: inout JSONScanner, _ most: Int, into found: inout [FeatureValue]
-    ) throws(JSONError) {
-        guard try scanner.kind() == .array else {
-            guard found.count < most else {
-                throw mistake(most == 1 ? "one value" : "at most \(most) values (max_batch)", "more")
-            }
-            return found.append(try element(&scanner))
-        }
-        try scanner.array { (_, scanner) throws(JSONError) in try elements(&scanner, most, into: &found) }
     }
 
     private func element(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
@@ -125,7 +123,9 @@ struct InstanceReader {
 
     // MARK: Numbers
 
-    private func numbers(_ scanner: inout JSONScanner, isColumn: Bool) throws(JSONError) -> [FeatureValue] {
+    private func numbers(
+        _ scanner: inout JSONScanner, isColumn: Bool
+    ) throws(JSONError) -> (values: [FeatureValue], rank: Int) {
         guard input.kind != .text else { throw mistake("a string", "another value") }
         let size = extents.flatMap { Shape($0).elementCount }
         let count =
@@ -139,7 +139,7 @@ struct InstanceReader {
         let whole = try tensor(elements, Shape([items.count] + items.extents))
         guard extents != nil, items.count > 1 else {
             let shape = Shape(extents == nil ? found : leading + items.extents)
-            return [try array { () throws(InferenceError) in try whole.part(0, of: 1, shape: shape) }]
+            return ([try array { () throws(InferenceError) in try whole.part(0, of: 1, shape: shape) }], found.count)
         }
         var values: [FeatureValue] = []
         for index in 0..<items.count {
@@ -148,7 +148,7 @@ struct InstanceReader {
                     try whole.part(index, of: items.count, shape: Shape(leading + items.extents))
                 })
         }
-        return values
+        return (values, found.count)
     }
 
     private func tensor(_ elements: TensorReader.Elements, _ shape: Shape) throws(JSONError) -> LentArray {

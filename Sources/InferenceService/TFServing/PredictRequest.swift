@@ -89,19 +89,23 @@ private struct RowsReader {
             }
             return ([DictionaryFeatureProvider([(name: input.name, value: whole)])], array.shape.dimensions.first ?? 1)
         }
-        var items: [[(name: String, value: FeatureValue)]] = []
+        var items: [[Row]] = []
         try scanner.array { (index, scanner) throws(JSONError) in
             guard index < most else {
                 throw .value("\"instances\" has more than \(most) elements, the limit (max_batch)")
             }
             do throws(JSONError) {
-                items.append(try row(&scanner))
+                let row = try row(&scanner)
+                try checkNesting(of: row, as: items.first ?? row)
+                items.append(row)
             } catch {
                 throw error.prefixed("instance \(index + 1): ")
             }
         }
         guard !items.isEmpty else { throw .value("\"instances\" is empty") }
-        guard !isSplit else { return (items.map { DictionaryFeatureProvider($0) }, nil) }
+        guard !isSplit else {
+            return (items.map { DictionaryFeatureProvider($0.map { (name: $0.name, value: $0.value) }) }, nil)
+        }
         return ([try together(items)], items.count)
     }
 
@@ -110,20 +114,33 @@ private struct RowsReader {
         return ahead.take(UInt8(ascii: "[")) && ahead.take(UInt8(ascii: "{"))
     }
 
+    /// The value of one input of an instance, and the number of arrays around its elements.
+    private typealias Row = (name: String, value: FeatureValue, rank: Int)
+
+    /// All instances are one tensor for their senders: each value is nested as that of the first.
+    private func checkNesting(of row: [Row], as first: [Row]) throws(JSONError) {
+        func arrays(_ rank: Int) -> String { "a value in \(rank == 0 ? "no" : "\(rank)") array\(rank == 1 ? "" : "s")" }
+        for value in row {
+            guard let model = first.first(where: { $0.name == value.name }), model.rank != value.rank else { continue }
+            throw .value(
+                "input \"\(value.name)\": expected \(arrays(model.rank)), as in instance 1, found \(arrays(value.rank)): "
+                    + "the arrays are not regular")
+        }
+    }
+
     /// The inputs of one instance.
-    private func row(_ scanner: inout JSONScanner) throws(JSONError) -> [(name: String, value: FeatureValue)] {
+    private func row(_ scanner: inout JSONScanner) throws(JSONError) -> [Row] {
         if try scanner.kindOrNumber() == .object, !isBase64(scanner) {
-            var values: [(name: String, value: FeatureValue)] = []
+            var values: [Row] = []
             try named(&scanner) { (input, scanner) throws(JSONError) in
-                values.append((input.name, try rowValue(input, &scanner)))
+                values.append(try rowValue(input, &scanner))
             }
             return values
         }
-        let input = try only("an instance")
-        return [(input.name, try rowValue(input, &scanner))]
+        return [try rowValue(try only("an instance"), &scanner)]
     }
 
-    private func rowValue(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
+    private func rowValue(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(JSONError) -> Row {
         guard isSplit || reader(input).isSplit else {
             // One of the elements along the outermost axis: the shape is checked when all are there.
             let open = TensorReader(
@@ -134,28 +151,31 @@ private struct RowsReader {
             }
             let (elements, extents, _) = try open.read(&scanner)
             do throws(InferenceError) {
-                return .lentArray(try elements.tensor(input.elementType, shape: Shape(extents)))
+                let array = try elements.tensor(input.elementType, shape: Shape(extents))
+                return (input.name, .lentArray(array), extents.count)
             } catch {
                 throw .value("input \"\(input.name)\": \(error.message)")
             }
         }
-        return try reader(input).value(&scanner)
+        let (value, rank) = try reader(input).value(&scanner)
+        return (input.name, value, rank)
     }
 
     /// Instances of a model that takes them together, input by input.
-    private func together(
-        _ rows: [[(name: String, value: FeatureValue)]]
-    ) throws(JSONError) -> DictionaryFeatureProvider {
+    private func together(_ rows: [[Row]]) throws(JSONError) -> DictionaryFeatureProvider {
         var values: [(name: String, value: FeatureValue)] = []
         for input in inputs {
             let found = rows.compactMap { row in row.first { $0.name == input.name }?.value }
             if found.isEmpty { continue }
             var arrays: [LentArray] = []
             for case .lentArray(let array) in found { arrays.append(array) }
-            guard arrays.count == rows.count, let first = arrays.first,
-                arrays.allSatisfy({ $0.shape == first.shape })
-            else {
+            guard arrays.count == rows.count, let first = arrays.first else {
                 throw .value("input \"\(input.name)\": expected numbers of the same shape in every instance")
+            }
+            if let other = arrays.firstIndex(where: { $0.shape != first.shape }) {
+                throw .value(
+                    "instance \(other + 1): input \"\(input.name)\": expected numbers of the same shape in every instance, "
+                        + "\(first.shape) as in instance 1, found \(arrays[other].shape)")
             }
             guard let whole = try joined(arrays, input) else { continue }
             try InferTensor.check(whole.shape, for: input)

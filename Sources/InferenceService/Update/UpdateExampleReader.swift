@@ -78,22 +78,18 @@ package struct UpdateExampleReader: Sendable {
     /// Numbers that a target may have.
     private static let mostNumbers = 1 << 22
 
-    /// A number, or numbers nested in any way, in row-major order.
+    /// A number, or numbers in regular arrays, in row-major order.
     private func numbers(_ scanner: inout JSONScanner, _ mistake: (String) -> JSONError) throws(JSONError) -> [Double] {
         var result: [Double] = []
-        func read(_ scanner: inout JSONScanner) throws(JSONError) {
-            switch try scanner.kind() {
-            case .array: try scanner.array { (_, scanner) throws(JSONError) in try read(&scanner) }
-            case .number:
-                guard let number = try scanner.number().double(in: scanner.text), number.isFinite else {
-                    throw mistake("a number that a 64-bit float cannot hold")
-                }
-                guard result.count < Self.mostNumbers else { throw mistake("more than \(Self.mostNumbers) numbers") }
-                result.append(number)
-            case let other: throw mistake(other.rawValue)
+        _ = try scanner.elements(name: goalName, "a number") { (scanner) throws(JSONError) in
+            let kind = try scanner.kind()
+            guard kind == .number else { throw mistake(kind.rawValue) }
+            guard let number = try scanner.number().double(in: scanner.text), number.isFinite else {
+                throw mistake("a number that a 64-bit float cannot hold")
             }
+            guard result.count < Self.mostNumbers else { throw mistake("more than \(Self.mostNumbers) numbers") }
+            result.append(number)
         }
-        try read(&scanner)
         return result
     }
 }

@@ -27,7 +27,7 @@ import Testing
         client: String = "192.0.2.1:1"
     ) async throws -> Reply {
         let head = try Requests.head("\(line) HTTP/1.1\nHost: x\(fields)")
-        switch service.admit(head, requestID: id, client: client, listener: 0) {
+        switch service.admit(head, requestID: id, from: RequestSource(remote: client)) {
         case .answer(let response): return Reply(response)
         case .accept(_, let handler):
             let now = MonotonicInstant.now
@@ -171,7 +171,7 @@ import Testing
             try await Self.ask(world.service, "POST /v1/models/digits/classify", body, client: "192.0.2.1:1")
         }
         try await until { limiter.snapshot.waiting == 1 }
-        let sender = ClientIdentity("192.0.2.1:1", head: try Requests.head("GET / HTTP/1.1\nHost: x"), byToken: false)
+        let sender = ClientIdentity("192.0.2.1:1", token: nil)
         let claim = Claim(client: Claim(client: sender.number).client == 1 ? 2 : 1)
         let other = Task { try await limiter.acquire(claim: claim) }
         try await until { limiter.snapshot.waiting == 2 }

@@ -1,0 +1,35 @@
+internal import CSystem
+internal import Glibc
+internal import SystemSupport
+
+/// The limit of open files (RLIMIT_NOFILE, `ulimit -n`). libdispatch ends the process with SIGILL, without a message,
+/// where it gets no descriptor for its timers, or for the files of /proc that it counts threads in.
+package enum OpenFilesLimit {
+    /// Descriptors that a command opens: of libdispatch, pipes, model files.
+    private static let least = 24
+    /// Those of them that are open when the daemon opens its sockets.
+    private static let early = 8
+
+    /// Checks that a command can open what it needs. Before the first task, which starts libdispatch.
+    package static func check() throws(StartupError) { try check(least) }
+
+    /// Checks that the daemon can open its sockets, and what it needs after that.
+    /// - Parameter sockets: descriptors of the server.
+    package static func check(sockets: Int) throws(StartupError) { try check(least - early + sockets) }
+
+    /// Opens and closes as many descriptors as are needed.
+    private static func check(_ needed: Int) throws(StartupError) {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { close(descriptor) } }
+        while opened.count < needed {
+            let descriptor = csys_eventfd()
+            guard descriptor >= 0 else {
+                throw StartupError(
+                    "cannot open \(needed) more files: \(String(cString: strerror(-descriptor))); "
+                        + (Process.openFileLimit.map { "the limit of open files is \($0): " } ?? "")
+                        + "raise it (ulimit -n 1024; LimitNOFILE= in a systemd unit)")
+            }
+            opened.append(descriptor)
+        }
+    }
+}
