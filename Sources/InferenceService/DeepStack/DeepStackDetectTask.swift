@@ -39,7 +39,9 @@ struct DeepStackDetectTask: PredictionTask {
         return await run.model.observations(of: images, request: request, options: options, slot: slot)
     }
 
-    func write(_ result: ObservationResult, total: UInt64, to writer: inout JSONWriter) {
+    func write(
+        _ result: ObservationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) {
         guard case .detections(let found) = result.content else { return }
         writer.member("success", true)
         writer.key("predictions")

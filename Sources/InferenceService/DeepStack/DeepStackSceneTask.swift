@@ -32,7 +32,9 @@ struct DeepStackSceneTask: PredictionTask {
             of: images, top: 1, threshold: 0, options: run.options, slot: slot, head: run.taught?.head)
     }
 
-    func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
+    func write(
+        _ result: ClassificationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) {
         guard let best = result.classifications.first else { return }
         writer.member("success", true)
         writer.member("label", best.label)

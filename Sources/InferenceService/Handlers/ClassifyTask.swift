@@ -81,7 +81,13 @@ struct ClassifyTask: PredictionTask {
         }
     }
 
-    func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
+    func writingTime(of result: ClassificationResult) -> UInt64 {
+        WorkQueue.writingTime(labels: result.classifications.count)
+    }
+
+    func write(
+        _ result: ClassificationResult, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) {
         ClassificationWriter.write(result, total: total, to: &writer)
     }
 

@@ -1,15 +1,17 @@
+internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import SystemSupport
 
 /// The content of a `multipart/form-data` body: its pictures, inputs and parameters. Nothing of a picture is copied.
 ///
 /// A picture is a part named `image` or `file`, or the only part with a file's name. A text part named like a query
 /// parameter means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, as forms
 /// have them. For a model with several inputs, a part is the input of its name.
-struct FormParts {
+struct FormParts: Sendable {
     /// A part, and where its data lie in the body.
-    struct Part {
+    struct Part: Sendable {
         let headers: PartHeaders
         /// Its place among the parts, from 1.
         let number: Int
@@ -23,7 +25,7 @@ struct FormParts {
     }
 
     /// The inputs that parts may be: those of a model whose route takes them by name.
-    struct Inputs {
+    struct Inputs: Sendable {
         fileprivate let names: Set<String>
         /// The input that a picture alone is; nil if the model takes more, or none.
         fileprivate let picture: String?
@@ -57,6 +59,20 @@ struct FormParts {
             return try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
         } catch {
             throw ServiceError(error)
+        }
+    }
+
+    /// The parts of a request's form: of a long one in the client's turn, in the queue for work, as there is no slot
+    /// yet.
+    static func read(
+        _ body: HTTPBody, boundary: [UInt8], most: Int, names: [String], inputs: Inputs = .none, in work: WorkQueue,
+        for claim: Claim, until deadline: MonotonicInstant?
+    ) async throws(ServiceError) -> FormParts {
+        guard body.count > WorkQueue.shortForm else {
+            return try FormParts(body, boundary: boundary, most: most, names: names, inputs: inputs)
+        }
+        return try await work.run(for: claim, until: deadline, givingWay: false) { (_) throws(ServiceError) in
+            try FormParts(body, boundary: boundary, most: most, names: names, inputs: inputs)
         }
     }
 

@@ -64,28 +64,48 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         of items: [Job.Item], in slot: Slot, isList: Bool
     ) async -> [Result<Written, ServiceError>] {
         let results = await job.predict(items, in: slot)
-        return zip(items, results).map { item, result in
+        var written: [Result<Written, ServiceError>] = []
+        for (item, result) in zip(items, results) {
             do throws(InferenceError) {
-                return .success(try written(try result.get(), of: item, isList: isList))
+                written.append(.success(try await self.written(try result.get(), of: item, isList: isList)))
             } catch {
-                return .failure(slots.failure(error, of: Job.itemKind))
+                written.append(.failure(slots.failure(error, of: Job.itemKind)))
             }
         }
+        return written
     }
 
     private func written(
         _ output: Job.Output, of item: Job.Item, isList: Bool
+    ) async throws(InferenceError) -> Written {
+        guard job.writingTime(of: output) > WorkQueue.shortWriting else {
+            return try written(output, of: item, isList: isList) { Task.isCancelled }
+        }
+        let result: Result<Written, InferenceError> = await LongDecoding.run(givingWay: false) { isCancelled in
+            do throws(InferenceError) {
+                return .success(try written(output, of: item, isList: isList, isCancelled: isCancelled))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func written(
+        _ output: Job.Output, of item: Job.Item, isList: Bool, isCancelled: @escaping () -> Bool
     ) throws(InferenceError) -> Written {
         let begun = MonotonicInstant.now
         let type: String, bytes: [UInt8], blanks: [JSONWriter.Blank], isBare: Bool
         do throws(ImageError) {
-            if let form = job.form, form.joins || !isList, let found = try job.bytes(of: output) {
+            if let form = job.form, form.joins || !isList,
+                let found = try job.bytes(of: output, isCancelled: isCancelled)
+            {
                 (type, bytes, blanks, isBare) = (form.type, found, [], true)
             } else {
                 type = "application/json"
                 let text = try json(
                     output, total: begun.nanoseconds(since: request.received),
-                    hasHeader: !isList || Job.itemKind == .picture)
+                    hasHeader: !isList || Job.itemKind == .picture, isCancelled: isCancelled)
                 (bytes, blanks, isBare) = (text.bytes, text.blanks, false)
             }
         } catch {
@@ -104,12 +124,18 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             shadow: request.route?.sample == nil ? nil : job.shadow(of: item, output))
     }
 
-    private func json(_ output: Job.Output, total: UInt64, hasHeader: Bool) throws(ImageError) -> JSONWriter {
+    private func json(
+        _ output: Job.Output, total: UInt64, hasHeader: Bool, isCancelled: @escaping () -> Bool
+    ) throws(ImageError) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         var failure: ImageError?
         writer.object { writer in
             if hasHeader { request.writeHeader(to: &writer) }
-            do throws(ImageError) { try job.write(output, total: total, to: &writer) } catch { failure = error }
+            do throws(ImageError) {
+                try job.write(output, total: total, isCancelled: isCancelled, to: &writer)
+            } catch {
+                failure = error
+            }
         }
         if let failure { throw failure }
         return writer
@@ -211,7 +237,8 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             throw .badRequest("query parameter \"explain\" shows a picture as the model sees it: the body has none")
         }
         let image = request.model.reading(picture.image, of: picture.input)
-        let slot = try await slots.slot(work: image.decodingTime, taken: taken)
+        // Long, because it gives way, and fills its slot with more than a prediction does.
+        let slot = try await slots.slot(work: max(image.decodingTime, Claim.long), taken: taken)
         defer { slot.release() }
         let seen: PreprocessedImage
         do throws(InferenceError) {
@@ -224,6 +251,14 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         } catch {
             throw slots.failure(error, of: Job.itemKind)
         }
+        return try await WorkQueue.onThread { (_) throws(ServiceError) in
+            try explanation(seen, as: form)
+        }
+    }
+
+    private func explanation(
+        _ seen: PreprocessedImage, as form: PictureQuery.Explanation
+    ) throws(ServiceError) -> HTTPResponse {
         do {
             let (type, body) =
                 switch form {

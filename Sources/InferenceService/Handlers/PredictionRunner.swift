@@ -11,6 +11,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
     let repository: ModelRepository
     let live: LiveSettings
     let metrics: ServiceMetrics
+    let work: WorkQueue
     private var settings: Settings { live.settings }
 
     func respond(
@@ -21,13 +22,13 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         var found: Chosen?
         var form: FormParts?
         if let boundary = try FormParts.boundary(of: request) {
+            let deadline = options(of: request, query, choice).deadline
             // Inputs of the model go before parameters of the same name.
-            if Job.takesInputs {
-                found = try await model(query, choice, until: options(of: request, query, choice).deadline)
-            }
-            form = try FormParts(
+            if Job.takesInputs { found = try await model(query, choice, until: deadline) }
+            form = try await FormParts.read(
                 request.body, boundary: boundary, most: settings.maxBatch, names: query.names,
-                inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none)
+                inputs: found.map { FormParts.Inputs($0.model.description) } ?? .none, in: work, for: choice.claim,
+                until: deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
             try query.read(request.head.target, form: form, settings: settings)
@@ -49,9 +50,12 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         }
         if let reader = job.reader(of: request, form) {
             // Reading millions of numbers takes as long as a prediction does, and as much memory.
-            let slot = try await items.slots.slot()
+            let length = request.body.count
+            let slot = try await items.slots.slot(work: WorkQueue.readingTime(length))
             defer { slot.release() }
-            let read = try reader.read()
+            let read = try await WorkQueue.reading(length) { (_) throws(ServiceError) in
+                try reader.read()
+            }
             return try await items.answer(read.items, isList: read.isList, taken: slot)
         }
         if let pictures = form?.pictures {

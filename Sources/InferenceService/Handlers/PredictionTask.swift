@@ -45,15 +45,20 @@ protocol PredictionTask: Sendable {
     /// Predicts for some items, several in one inference. Gives as many results.
     func predict(_ items: [Item], in slot: Slot) async -> [Result<Output, InferenceError>]
 
+    /// Nanoseconds that writing an output will take, roughly; 0 for what is short.
+    func writingTime(of output: Output) -> UInt64
     /// Writes the members of an output's object that is open, while the slot is held.
+    /// - Parameter isCancelled: true once the client has left.
     /// - Throws: `cancelled`, or that there is no memory.
-    func write(_ output: Output, total: UInt64, to writer: inout JSONWriter) throws(ImageError)
+    func write(
+        _ output: Output, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) throws(ImageError)
     /// True if `Accept` decides on the form of the answer.
     var isNegotiated: Bool { get }
     /// The form that `Accept` asks for; nil for JSON.
     var form: BinaryForm? { get }
     /// An output in that form; nil if it does not have it.
-    func bytes(of output: Output) throws(ImageError) -> [UInt8]?
+    func bytes(of output: Output, isCancelled: @escaping () -> Bool) throws(ImageError) -> [UInt8]?
 
     /// The question for another version of the model, to compare its answer with an output; nil if they cannot be
     /// compared.
@@ -89,7 +94,8 @@ extension PredictionTask {
     var form: BinaryForm? { nil }
     var takesOneOnly: Bool { false }
     func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? { nil }
-    func bytes(of output: Output) throws(ImageError) -> [UInt8]? { nil }
+    func bytes(of output: Output, isCancelled: @escaping () -> Bool) throws(ImageError) -> [UInt8]? { nil }
+    func writingTime(of output: Output) -> UInt64 { 0 }
     func shadow(of item: Item, _ output: Output) -> ShadowWork? { nil }
     func topLabel(of output: Output) -> String? { nil }
     func count(_ output: Output, in metrics: ServiceMetrics) {}
@@ -130,6 +136,11 @@ struct BinaryForm: Sendable {
 /// Reads the items of a body. In a structure, because the compiler fails on functions with a typed error as generic
 /// arguments.
 struct BodyReader<Item: Sendable>: Sendable {
-    /// The items, and whether they are answered as a list.
-    let read: @Sendable () throws(ServiceError) -> (items: [Item], isList: Bool)
+    struct Items: Sendable {
+        let items: [Item]
+        /// True if they are answered as a list.
+        let isList: Bool
+    }
+
+    let read: @Sendable () throws(ServiceError) -> Items
 }

@@ -43,10 +43,8 @@ struct RunRequest: Sendable {
     /// The labels of its classes; nil if it has none.
     var classLabels: [String]? { taught?.head.labels ?? model.classLabels }
 
-    /// True if work on the answer should end.
-    var isCancelled: Bool {
-        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
-    }
+    /// True once its deadline has passed.
+    var isLate: Bool { options.deadline.map { MonotonicInstant.now >= $0 } ?? false }
 
     private var version: String { taught?.version ?? model.description.version }
 

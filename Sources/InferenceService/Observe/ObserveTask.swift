@@ -220,17 +220,29 @@ struct ObserveTask: PredictionTask {
         }
     }
 
-    func write(_ output: Output, total: UInt64, to writer: inout JSONWriter) throws(ImageError) {
+    func writingTime(of output: Output) -> UInt64 {
+        switch output.result.content {
+        case .mask: WorkQueue.writingTime(numbers: output.result.displayed.width * output.result.displayed.height)
+        case .embedding(let values): WorkQueue.writingTime(numbers: values.count)
+        case .detections(let found):
+            found.reduce(0) { $0 &+ ($1.mask == nil ? 1_000 : WorkQueue.shortWriting) }
+        case .keypoints(let points): WorkQueue.writingTime(labels: points.count)
+        }
+    }
+
+    func write(
+        _ output: Output, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) throws(ImageError) {
         try ObservationWriter(
             mask: query.mask, encoding: query.encoding, classes: query.request.classes, most: query.request.top,
-            isCancelled: { run.isCancelled }
+            isCancelled: { isCancelled() || run.isLate }
         ).write(output.result, total: total, to: &writer)
     }
 
-    func bytes(of output: Output) throws(ImageError) -> [UInt8]? {
+    func bytes(of output: Output, isCancelled: @escaping () -> Bool) throws(ImageError) -> [UInt8]? {
         if let picture = output.picture { return picture }
         return switch output.result.content {
-        case .mask(let mask, _): try MaskPicture.png(mask, palette: true, isCancelled: { run.isCancelled })
+        case .mask(let mask, _): try MaskPicture.png(mask, palette: true, isCancelled: { isCancelled() || run.isLate })
         case .embedding(let values):
             values.flatMap { value in withUnsafeBytes(of: value.bitPattern.littleEndian) { Array($0) } }
         case .detections, .keypoints: nil

@@ -17,13 +17,23 @@ enum CompressedBody {
         )
     }
 
+    /// The most bytes that a body can have when it is decompressed: deflate (RFC 1951) packs 1,032 into one at best.
+    static func longest(_ body: HTTPBody, most: Int) -> Int {
+        let (bytes, isMore) = body.count.multipliedReportingOverflow(by: 1032)
+        return isMore ? most : min(most, bytes)
+    }
+
     /// The decompressed body. What it takes of memory counts against the budget of the compressed one.
-    /// - Parameter most: how many bytes it may have.
-    static func decompress(_ body: HTTPBody, most: Int) throws(ServiceError) -> HTTPBody {
+    /// - Parameters:
+    ///   - most: how many bytes it may have.
+    ///   - isCancelled: true once the client has left.
+    static func decompress(
+        _ body: HTTPBody, most: Int, isCancelled: () -> Bool = { false }
+    ) throws(ServiceError) -> HTTPBody {
         let result = HTTPBody(sharingBudgetOf: body, longest: most)
         let failure: ServiceError? = body.withUnsafeBytes { packed in
             do throws(ServiceError) {
-                try decompress(packed, into: result, most: most)
+                try decompress(packed, into: result, most: most, isCancelled: isCancelled)
                 return nil
             } catch {
                 return error
@@ -34,7 +44,7 @@ enum CompressedBody {
     }
 
     private static func decompress(
-        _ packed: UnsafeRawBufferPointer, into result: HTTPBody, most: Int
+        _ packed: UnsafeRawBufferPointer, into result: HTTPBody, most: Int, isCancelled: () -> Bool
     ) throws(ServiceError) {
         let noRoom = ServiceError(.overloaded, "there is no room for the decompressed body (max_total_body)")
         guard let stream = cinflate_open(packed.assumingMemoryBound(to: UInt8.self).baseAddress, packed.count) else {
@@ -44,7 +54,7 @@ enum CompressedBody {
         var part = [UInt8](repeating: 0, count: 64 << 10)
         var room = 0
         while true {
-            if Task.isCancelled { throw ServiceError(InferenceError.cancelled(stage: .decode)) }
+            if isCancelled() { throw ServiceError(InferenceError.cancelled(stage: .decode)) }
             let count = part.withUnsafeMutableBufferPointer { cinflate_next(stream, $0.baseAddress, $0.count) }
             if count == 0 { return }
             guard count > 0 else {

@@ -85,6 +85,9 @@ struct InferBatch: Sendable {
 struct CopiedOutputs: Sendable {
     private var parts: [(index: Int, shape: Shape, bytes: [UInt8])] = []
 
+    /// The bytes of all of them.
+    var byteCount: Int { parts.reduce(0) { $0 + $1.bytes.count } }
+
     init(_ views: [TensorView]) {
         parts = views.map { ($0.index, $0.shape, [UInt8]($0.bytes)) }
     }

@@ -11,6 +11,7 @@ struct InferHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
     let metrics: ServiceMetrics
+    let work: WorkQueue
 
     /// Reads the body and runs its predictions: a single one in the slot that a long body was read in.
     func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
@@ -25,16 +26,18 @@ struct InferHandler: Sendable {
         // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one,
         // or decompressing one, takes as long as a prediction does: that is done in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)
-        let length = try isCompressed ? nil : Self.headerLength(request.head, in: request.body)
-        let isLong = isCompressed || length ?? request.body.count > Self.longestUnslotted
-        let taken = try await isLong ? SlotRun(model: model, options: options, metrics: metrics).slot() : nil
+        let length =
+            try isCompressed
+            ? CompressedBody.longest(request.body, most: settings.maxBody)
+            : Self.headerLength(request.head, in: request.body) ?? request.body.count
+        let isShort = !isCompressed && length <= WorkQueue.shortText
+        let reading = SlotRun(model: model, options: options, metrics: metrics)
+        let taken = try await isShort ? nil : reading.slot(work: WorkQueue.readingTime(length))
         defer { taken?.release() }
-        let body = try isCompressed ? CompressedBody.decompress(request.body, most: settings.maxBody) : request.body
-        var reader = InferBodyReader(
-            model: model.description, body: body, headerLength: try Self.headerLength(request.head, in: body),
-            mostPictures: settings.maxBatch)
-        let infer = try reader.read()
-        let batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
+        let read = try await WorkQueue.reading(length) { (isCancelled) throws(ServiceError) in
+            try self.read(request, isCompressed: isCompressed, model.description, isCancelled)
+        }
+        let infer = read.infer, batch = read.batch
         let time = min(infer.timeout.map { Double($0) / 1e6 } ?? settings.deadline, settings.maxDeadline)
         options.deadline = received + .nanoseconds(Int64(time * 1e9))
         let answer = try InferAnswer(
@@ -46,7 +49,11 @@ struct InferHandler: Sendable {
         guard batch.items.count == 1, let item = batch.items.first else {
             taken?.release()
             let outputs = try await run.all(batch.items, kind: "item # of the batch")
-            var response = CopiedOutputs(joining: outputs.map(\.value)).withViews { answer.response($0) }
+            let values = outputs.map(\.value), size = values.reduce(0) { $0 + $1.byteCount }
+            var response = try await work.read(size, for: choice.claim, until: options.deadline) {
+                (_) throws(ServiceError) in
+                CopiedOutputs(joining: values).withViews { answer.response($0) }
+            }
             if let item = batch.items.first, let first = outputs.first {
                 response.note = asked.note(first.times, run.shadow(of: item, first, choice.route, isAlone: false))
             }
@@ -59,15 +66,32 @@ struct InferHandler: Sendable {
             return try await run.results(of: batch.items, in: slot) { answer.response($0) }[0].get().value
         }
         let outputs = try await run.results(of: batch.items, in: slot, read: CopiedOutputs.init)[0].get()
-        var response = outputs.value.withViews { answer.response($0) }
+        let value = outputs.value
+        var response = try await WorkQueue.writing(value.byteCount) { () throws(ServiceError) in
+            value.withViews { answer.response($0) }
+        }
         response.note = asked.note(outputs.times, run.shadow(of: item, outputs, choice.route, isAlone: true))
         return response
     }
 
-    /// The longest JSON that is read before there is a slot: the worst text of this length (small objects in a member
-    /// that is passed over) takes 0.3 ms of a processor. Requests with binary data, as clients send them by default,
-    /// have a shorter one.
-    static let longestUnslotted = 16 << 10
+    /// A body taken apart.
+    private struct Read: Sendable {
+        let infer: InferBody
+        let batch: InferBatch
+    }
+
+    private func read(
+        _ request: HTTPRequest, isCompressed: Bool, _ model: ModelDescription, _ isCancelled: () -> Bool
+    ) throws(ServiceError) -> Read {
+        let body =
+            try isCompressed
+            ? CompressedBody.decompress(request.body, most: settings.maxBody, isCancelled: isCancelled) : request.body
+        var reader = InferBodyReader(
+            model: model, body: body, headerLength: try Self.headerLength(request.head, in: body),
+            mostPictures: settings.maxBatch)
+        let infer = try reader.read()
+        return Read(infer: infer, batch: try InferBatch(infer, model: model, most: settings.maxBatch))
+    }
 
     /// The number of bytes of the body that are JSON; nil if all of it is.
     private static func headerLength(_ head: RequestHead, in body: HTTPBody) throws(ServiceError) -> Int? {

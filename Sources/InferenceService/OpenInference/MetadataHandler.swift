@@ -60,7 +60,7 @@ struct MetadataHandler: Sendable {
         return Self.json(writer)
     }
 
-    private func model(named name: String, version: String?) async throws(ServiceError) -> Model {
+    func model(named name: String, version: String?) async throws(ServiceError) -> Model {
         let model: Model
         do throws(InferenceError) {
             model = try await repository.model(
@@ -74,8 +74,7 @@ struct MetadataHandler: Sendable {
 
     /// The configuration that Triton's clients ask for beside the metadata, in the form of its `ModelConfig`
     /// (model_config.proto in JSON): what of it a client uses to make requests.
-    func configuration(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
-        let model = try await model(named: name, version: version)
+    func configuration(of model: Model, named name: String) -> HTTPResponse {
         let description = model.description
         let features = description.inputs + description.outputs
         // With a batch axis in every tensor, extents are reported without it; otherwise as they are.
@@ -113,8 +112,7 @@ struct MetadataHandler: Sendable {
         return Self.json(writer)
     }
 
-    func model(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
-        let model = try await model(named: name, version: version)
+    func metadata(of model: Model, named name: String) -> HTTPResponse {
         let versions = repository.records.filter { $0.name == name && $0.model != nil }.map(\.version)
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in

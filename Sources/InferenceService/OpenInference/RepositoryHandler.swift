@@ -40,8 +40,7 @@ struct RepositoryHandler: Sendable {
         }
     }
 
-    func load(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
-        try readParameters(request, refusingOverrides: true)
+    func load(_ name: String) async throws(ServiceError) -> HTTPResponse {
         // New models and versions are found too.
         try await scan()
         do throws(InferenceError) {
@@ -52,8 +51,7 @@ struct RepositoryHandler: Sendable {
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array("{}".utf8))
     }
 
-    func unload(_ name: String, _ request: HTTPRequest) throws(ServiceError) -> HTTPResponse {
-        try readParameters(request, refusingOverrides: false)
+    func unload(_ name: String) throws(ServiceError) -> HTTPResponse {
         do throws(InferenceError) {
             try repository.unload(name)
         } catch {
@@ -89,7 +87,7 @@ struct RepositoryHandler: Sendable {
     }
 
     /// Reads the body, which may be empty. A bundle says what its model is: a client cannot say otherwise.
-    private func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
+    func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
         var override: String?
         try read(request) { (key, scanner) throws(JSONError) in
             guard key == "parameters" else { return try scanner.skip() }

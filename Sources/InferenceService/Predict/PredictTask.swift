@@ -69,7 +69,7 @@ struct PredictTask: PredictionTask {
         if let form {
             guard let parts = form.item else { return nil }
             return BodyReader { () throws(ServiceError) in
-                ([try FormItem(body: body, inputs: inputs, isWhole: runs).read(parts)], false)
+                .init(items: [try FormItem(body: body, inputs: inputs, isWhole: runs).read(parts)], isList: false)
             }
         }
         guard Self.isJSON(body, type: request.head.value(of: "content-type") ?? "") else { return nil }
@@ -78,7 +78,7 @@ struct PredictTask: PredictionTask {
                 let read = try body.withUnsafeBytes { (bytes) throws(JSONError) in
                     try PredictBody(bytes, inputs: inputs, isWhole: runs, settings: settings)
                 }
-                return (read.items, read.isBatch)
+                return .init(items: read.items, isList: read.isBatch)
             } catch {
                 throw ServiceError(error)
             }
@@ -92,11 +92,18 @@ struct PredictTask: PredictionTask {
         if type.hasPrefix("application/json") { return true }
         if type.hasPrefix("image/") { return false }
         return body.withUnsafeBytes { bytes in
-            guard let first = bytes.first(where: { !" \t\r\n".utf8.contains($0) }) else { return false }
+            let start = bytes.prefix(longestSpace)
+            guard let first = start.first(where: { !" \t\r\n".utf8.contains($0) }) else {
+                // More space than any picture begins with: the reader of JSON tells what is wrong.
+                return start.count < bytes.count
+            }
             // No picture format begins with one of these.
             return "{[\"-0123456789tfnN".utf8.contains(first) || bytes.starts(with: [0xEF, 0xBB, 0xBF])
         }
     }
+
+    /// The space at the beginning of a body that is looked through for its first byte.
+    private static let longestSpace = 4096
 
     // MARK: Outputs
 
@@ -115,8 +122,25 @@ struct PredictTask: PredictionTask {
         }
     }
 
+    func writingTime(of prediction: Prediction) -> UInt64 {
+        prediction.featureNames.reduce(0) { $0 &+ Self.writingTime(of: prediction.featureValue(for: $1)) }
+    }
+
+    private static func writingTime(of value: FeatureValue?) -> UInt64 {
+        switch value {
+        case .dictionary(let entries): WorkQueue.writingTime(labels: entries.count)
+        case .multiArray(let array): WorkQueue.writingTime(numbers: array.count)
+        case .strings(let array): WorkQueue.writingTime(labels: array.elements.count)
+        case .sequence(let elements): elements.reduce(0) { $0 &+ writingTime(of: $1) }
+        case .image(let image): image.withUnsafeBytes { UInt64($0.count) }
+        case .lentArray, .int64, .double, .string, nil: 0
+        }
+    }
+
     /// The members `outputs`, `image` and `timing_ms`.
-    func write(_ prediction: Prediction, total: UInt64, to writer: inout JSONWriter) {
+    func write(
+        _ prediction: Prediction, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
+    ) {
         writer.key("outputs")
         self.writer.write(prediction, to: &writer)
         if let image = prediction.image {
@@ -128,7 +152,7 @@ struct PredictTask: PredictionTask {
     }
 
     /// The bytes of the one picture that a prediction gave.
-    func bytes(of prediction: Prediction) -> [UInt8]? {
+    func bytes(of prediction: Prediction, isCancelled: @escaping () -> Bool) -> [UInt8]? {
         for name in prediction.featureNames {
             if case .image(let image)? = prediction.featureValue(for: name) {
                 return image.withUnsafeBytes { [UInt8]($0) }

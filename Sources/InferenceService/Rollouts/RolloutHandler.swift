@@ -25,8 +25,8 @@ struct RolloutHandler: Sendable {
             status: .ok, fields: [("Content-Type", "application/json")], body: RolloutAnswer.json(status))
     }
 
-    func set(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
-        let plan = try plan(request)
+    /// - Parameter plan: of ``plan(_:)``.
+    func set(_ name: String, _ plan: RolloutPlan, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         do throws(RolloutRefusal) {
             try await repository.setRollout(of: name, plan, deadline: request.deadline(nil, settings: settings))
         } catch {
@@ -44,7 +44,8 @@ struct RolloutHandler: Sendable {
         return try answer(name)
     }
 
-    private func plan(_ request: HTTPRequest) throws(ServiceError) -> RolloutPlan {
+    /// The plan that a request's body is.
+    func plan(_ request: HTTPRequest) throws(ServiceError) -> RolloutPlan {
         guard request.body.count <= Self.largest else {
             throw .badRequest("the body has \(request.body.count) bytes: expected a rollout of at most \(Self.largest)")
         }

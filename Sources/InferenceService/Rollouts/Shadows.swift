@@ -56,9 +56,9 @@ final class Shadows: Sendable {
             else { return skip() }
             (found, times) = (.failure(code: ServiceError(error).code.rawValue, message: message), nil)
         }
-        let answer = work.answer()
+        let (answer, id) = await LongDecoding.run { _ in (work.answer(), work.digest()) }
         var pair = ModelRollout.Pair(
-            id: work.digest(), serving: isCandidates ? found : answer, candidate: isCandidates ? answer : found)
+            id: id, serving: isCandidates ? found : answer, candidate: isCandidates ? answer : found)
         // Times of the variant for single-stream requests are others.
         if let times, times.singleStreamThreads == work.times.singleStreamThreads {
             pair.times = isCandidates ? (times, work.times) : (work.times, times)

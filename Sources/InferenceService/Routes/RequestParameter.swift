@@ -7,11 +7,18 @@ package struct RequestParameter {
     /// The place of the parameter, for errors.
     let place: String
 
+    /// The most parameters of a query: all are read on the event loop.
+    private static let most = 100
+
     /// The parameters of a request: those of a form that the query does not have, and those of the query, which wins.
     /// One that is given twice with different values is refused.
     static func all(
         _ target: RequestTarget, form: [(name: String, value: String)]
     ) throws(ServiceError) -> [RequestParameter] {
+        let ampersands = target.query?.utf8.count { $0 == UInt8(ascii: "&") } ?? 0
+        guard ampersands < most else {
+            throw .badRequest("the query has more than \(most) parameters: \(ampersands + 1)")
+        }
         let query = target.queryItems().map {
             RequestParameter(name: $0.name, value: $0.value, place: "query parameter")
         }

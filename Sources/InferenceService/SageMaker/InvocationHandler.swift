@@ -9,6 +9,7 @@ struct InvocationHandler: Sendable {
     let repository: ModelRepository
     let live: LiveSettings
     let metrics: ServiceMetrics
+    let work: WorkQueue
     private var settings: Settings { live.settings }
 
     func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
@@ -22,7 +23,7 @@ struct InvocationHandler: Sendable {
         // A form begins with dashes, as a negative number might.
         if !type.hasPrefix("multipart/"), PredictTask.isJSON(request.body, type: type) {
             if let taught = choice.taught { throw taught.refusal(choice.name) }
-            return try await PredictHandler(repository: repository, settings: settings, metrics: metrics)
+            return try await PredictHandler(repository: repository, settings: settings, metrics: metrics, work: work)
                 .respond(to: request, choice, takesList: true)
         }
         if choice.taught != nil { return try await run(ClassifyTask.self, ClassifyQuery(), request, choice) }
@@ -45,7 +46,7 @@ struct InvocationHandler: Sendable {
     ) async throws(ServiceError) -> HTTPResponse {
         var query = query
         try query.read(request.head.target, settings: settings)
-        return try await PredictionRunner<Job>(repository: repository, live: live, metrics: metrics)
+        return try await PredictionRunner<Job>(repository: repository, live: live, metrics: metrics, work: work)
             .respond(to: request, query, choice)
     }
 

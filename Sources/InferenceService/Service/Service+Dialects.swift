@@ -43,21 +43,23 @@ extension Service {
 
     private static func predictHandler(_ call: Call) -> PredictHandler {
         PredictHandler(
-            repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics)
+            repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics,
+            work: call.service.work)
     }
 
     private static func signature(_ call: Call) throws(ServiceError) -> BodyAdmission {
         try refuseTaught(call)
         let version = try version(call)
         let handler = SignatureHandler(repository: call.service.repository, settings: call.live.settings)
-        return call.service.accept(call) { (_) async throws(ServiceError) in
-            try await handler.respond(call.match.name, version: version)
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            let name = call.match.name, model = try await handler.model(named: name, version: version)
+            return try await call.computed(request) { () throws(ServiceError) in handler.answer(model, named: name) }
         }
     }
 
     private static func labelledModel(_ call: Call) throws(ServiceError) -> BodyAdmission {
         let version = try version(call)
-        return call.service.accept(call) { (_) throws(ServiceError) in
+        return call.service.compute(call) { (_) throws(ServiceError) in
             try modelsHandler(call).describe(call.match.name, version: version)
         }
     }
@@ -94,7 +96,8 @@ extension Service {
             try await choice.answer(request, sharing(call, readsQuery: false)) {
                 (request, choice) async throws(ServiceError) in
                 try await InvocationHandler(
-                    repository: call.service.repository, live: call.live, metrics: call.service.metrics
+                    repository: call.service.repository, live: call.live, metrics: call.service.metrics,
+                    work: call.service.work
                 )
                 .respond(to: request, choice)
             }
@@ -132,7 +135,7 @@ extension Service {
 
     /// The names of the models that find things, and of those that only loading tells.
     private static func detectors(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { _ in
+        call.service.compute(call) { _ in
             let names = call.service.repository.records.filter { record in
                 record.model.map { $0.tasks.contains(.detect) } ?? (record.policy == .lazy && record.state == .unloaded)
             }

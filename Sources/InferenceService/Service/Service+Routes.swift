@@ -18,8 +18,30 @@ extension Service {
         let live: LiveSettings
         /// The fields that its answer has by its route.
         let place: Place
-        /// The sender; nil for requests other than predictions.
+        let sender: ClientIdentity
+        /// The sender; nil for requests other than predictions and teaching.
         var client: ClientIdentity?
+
+        /// The sender's claim: to slots, and in the queue for work.
+        var claim: Claim { Claim(client: sender.number) }
+
+        /// Computes for a request in its turn, in the queue for work.
+        func computed<Value: Sendable>(
+            _ request: HTTPRequest, _ body: @escaping @Sendable () throws(ServiceError) -> Value
+        ) async throws(ServiceError) -> Value {
+            try await service.work.run(for: claim, until: request.deadline(nil, settings: live.settings)) {
+                (_) throws(ServiceError) in try body()
+            }
+        }
+
+        /// Reads a request's body: a long one in its turn, in the queue for work.
+        func read<Value: Sendable>(
+            _ request: HTTPRequest, _ body: @escaping @Sendable () throws(ServiceError) -> Value
+        ) async throws(ServiceError) -> Value {
+            try await service.work.read(
+                request.body.count, for: claim, until: request.deadline(nil, settings: live.settings)
+            ) { (_) throws(ServiceError) in try body() }
+        }
     }
 
     /// Decides a request. In a structure, because the compiler fails on functions with a typed error as generic
@@ -123,29 +145,29 @@ extension Service {
 
     private static func page(_ call: Call) -> BodyAdmission {
         let teaches = call.service.taught != nil
-        return call.service.accept(call) {
+        return call.service.compute(call) {
             Page.response(teaches: teaches).revalidated(by: $0, tag: teaches ? teachingPageTag : pageTag)
         }
     }
 
     private static func openAPI(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { (request) throws(ServiceError) in
+        call.service.compute(call) { (request) throws(ServiceError) in
             try description.get().revalidated(by: request, tag: descriptionTag)
         }
     }
 
     private static func metrics(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { _ in call.service.metricsPage(call.live.settings) }
+        call.service.compute(call) { _ in call.service.metricsPage(call.live.settings) }
     }
 
     // MARK: Models and predictions
 
     private static func models(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { _ in modelsHandler(call).list() }
+        call.service.compute(call) { _ in modelsHandler(call).list() }
     }
 
     private static func model(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { (_) throws(ServiceError) in
+        call.service.compute(call) { (_) throws(ServiceError) in
             try modelsHandler(call).describe(call.match.name, version: call.match.version)
         }
     }
@@ -173,7 +195,8 @@ extension Service {
                 let sharing = sharing(call, readsQuery: true)
                 return try await choice.answer(request, sharing) { (request, choice) async throws(ServiceError) in
                     try await PredictionRunner<Job>(
-                        repository: call.service.repository, live: call.live, metrics: call.service.metrics
+                        repository: call.service.repository, live: call.live, metrics: call.service.metrics,
+                        work: call.service.work
                     )
                     .respond(to: request, query, choice)
                 }
@@ -241,8 +264,12 @@ extension Service {
     }
 
     private static func modelMetadata(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { (_) async throws(ServiceError) in
-            try await metadata(call).model(call.match.name, version: call.match.version)
+        call.service.accept(call) { (request) async throws(ServiceError) in
+            let handler = try metadata(call), name = call.match.name
+            let model = try await handler.model(named: name, version: call.match.version)
+            return try await call.computed(request) { () throws(ServiceError) in
+                handler.metadata(of: model, named: name)
+            }
         }
     }
 
@@ -253,8 +280,12 @@ extension Service {
     }
 
     private static func modelConfiguration(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { (_) async throws(ServiceError) in
-            try await metadata(call).configuration(call.match.name, version: call.match.version)
+        call.service.accept(call) { (request) async throws(ServiceError) in
+            let handler = try metadata(call), name = call.match.name
+            let model = try await handler.model(named: name, version: call.match.version)
+            return try await call.computed(request) { () throws(ServiceError) in
+                handler.configuration(of: model, named: name)
+            }
         }
     }
 
@@ -264,7 +295,8 @@ extension Service {
             try await choice.answer(request, sharing(call, readsQuery: false)) {
                 (request, choice) async throws(ServiceError) in
                 try await InferHandler(
-                    repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
+                    repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics,
+                    work: call.service.work
                 )
                 .respond(to: request, choice)
             }
@@ -275,29 +307,35 @@ extension Service {
         try refuseTaught(call)
         let handler = StatisticsHandler(repository: call.service.repository)
         let name = call.match.name.isEmpty ? nil : call.match.name
-        return call.service.accept(call) { (_) throws(ServiceError) in
+        return call.service.compute(call) { (_) throws(ServiceError) in
             try handler.respond(name, version: call.match.version)
         }
     }
 
     private static func repositoryIndex(_ call: Call) -> BodyAdmission {
         let control = RepositoryHandler(repository: call.service.repository)
-        return call.service.accept(call) { (request) throws(ServiceError) in try control.index(request) }
+        return call.service.compute(call) { (request) throws(ServiceError) in try control.index(request) }
     }
 
     private static func load(_ call: Call) -> BodyAdmission {
         let control = RepositoryHandler(repository: call.service.repository)
         return call.service.accept(call) { (request) async throws(ServiceError) in
             try call.service.taught?.refuseControl(of: call.match.name)
-            return try await control.load(call.match.name, request)
+            try await call.read(request) { () throws(ServiceError) in
+                try control.readParameters(request, refusingOverrides: true)
+            }
+            return try await control.load(call.match.name)
         }
     }
 
     private static func unload(_ call: Call) -> BodyAdmission {
         let control = RepositoryHandler(repository: call.service.repository)
-        return call.service.accept(call) { (request) throws(ServiceError) in
+        return call.service.accept(call) { (request) async throws(ServiceError) in
             try call.service.taught?.refuseControl(of: call.match.name)
-            return try control.unload(call.match.name, request)
+            try await call.read(request) { () throws(ServiceError) in
+                try control.readParameters(request, refusingOverrides: false)
+            }
+            return try control.unload(call.match.name)
         }
     }
 }
@@ -308,14 +346,15 @@ extension Service {
     fileprivate static func rollout(_ call: Call) throws(ServiceError) -> BodyAdmission {
         try refuseTaught(call)
         let handler = RolloutHandler(repository: call.service.repository, settings: call.live.settings)
-        return call.service.accept(call) { (_) throws(ServiceError) in try handler.answer(call.match.name) }
+        return call.service.compute(call) { (_) throws(ServiceError) in try handler.answer(call.match.name) }
     }
 
     fileprivate static func setRollout(_ call: Call) throws(ServiceError) -> BodyAdmission {
         try refuseTaught(call)
         let handler = RolloutHandler(repository: call.service.repository, settings: call.live.settings)
         return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await handler.set(call.match.name, request)
+            let plan = try await call.read(request) { () throws(ServiceError) in try handler.plan(request) }
+            return try await handler.set(call.match.name, plan, request)
         }
     }
 

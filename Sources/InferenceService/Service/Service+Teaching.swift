@@ -9,13 +9,17 @@ internal import Teaching
 extension Service {
     static let taughtList = Table.Resource(
         ["/v1/taught"],
-        .get(.read, "taught_models", taught { (handler, _, _) in await handler.list() }))
+        .get(
+            .read, "taught_models",
+            taught { (handler, _, request) throws(ServiceError) in try await handler.list(request) }))
 
     static let taughtModel = Table.Resource(
         ["/v1/taught/{name}"],
         .get(
             .read, "taught_model",
-            taught { (handler, call, _) throws(ServiceError) in try await handler.describe(call.match.name) }),
+            taught { (handler, call, request) throws(ServiceError) in
+                try await handler.describe(call.match.name, request)
+            }),
         .put(
             .teach, "create_taught_model",
             taught { (handler, call, request) throws(ServiceError) in
@@ -31,8 +35,8 @@ extension Service {
         ["/v1/taught/{name}/examples"],
         .get(
             .teach, "examples",
-            taught { (handler, call, _) throws(ServiceError) in
-                try handler.examples(call.match.name, try TeachQuery.label(in: call.head.target))
+            taught { (handler, call, request) throws(ServiceError) in
+                try await handler.examples(call.match.name, try ExamplesQuery(call.head.target), request)
             }),
         .post(.teach, "teach", teach))
 
@@ -68,7 +72,8 @@ extension Service {
     ) -> @Sendable (Call) throws(ServiceError) -> BodyAdmission {
         { (call) throws(ServiceError) in
             let handler = TaughtHandler(
-                taught: try call.service.taughtModels(), settings: call.live.settings, claim: claim(of: call))
+                taught: try call.service.taughtModels(), settings: call.live.settings, claim: call.claim,
+                work: call.service.work)
             return call.service.accept(call) { (request) async throws(ServiceError) in
                 try await answer(handler, call, request)
             }
@@ -81,19 +86,18 @@ extension Service {
         var asked = TeachQuery()
         try asked.read(call.head.target, settings: settings)
         let query = asked
-        let claim = claim(of: call)
+        let claim = call.claim
         let model = try taught.find(call.match.name)
         if let refusal = taught.readyEmbedder(model.view.state.embedder)?.limiter.announce(claim: claim) {
             throw ServiceError(refusal)
         }
         return call.service.accept(call) { (request) async throws(ServiceError) in
             try await ExamplesHandler(
-                taught: taught, settings: settings, metrics: call.service.metrics, claim: claim
+                taught: taught, settings: settings, metrics: call.service.metrics, claim: claim,
+                work: call.service.work
             ).respond(to: request, call.match.name, query)
         }
     }
-
-    private static func claim(of call: Call) -> Claim { Claim(client: call.client?.number ?? 0) }
 
     /// The taught models; 404 where there are none to be.
     func taughtModels() throws(ServiceError) -> TaughtModels {

@@ -25,7 +25,8 @@ extension Service {
         try service.updates.check()
         let handler = UpdateHandler(
             repository: service.repository,
-            room: taught.store.room(forVersions: settings.taughtKeepVersions), log: { taught.log.info($0) })
+            room: taught.store.room(forVersions: settings.taughtKeepVersions), work: service.work, claim: call.claim,
+            log: { taught.log.info($0) })
         return service.accept(call) { (request) async throws(ServiceError) in
             try service.updates.enter()
             defer { service.updates.leave() }

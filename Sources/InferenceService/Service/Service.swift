@@ -20,6 +20,7 @@ package final class Service: HTTPResponder {
     let updates = UpdateGate()
     let shadows: Shadows
     private let shared: SharedPredictions
+    let work: WorkQueue
     private let server = Mutex(Watched())
 
     /// The server that `/metrics` reports; it owns the service, not the other way round.
@@ -30,7 +31,8 @@ package final class Service: HTTPResponder {
     // Wide: the parts of a service, each under its name.
     package init(
         repository: ModelRepository, taught: TaughtModels? = nil, settings: LiveSettings,
-        listenerRoutes: ListenerRoutes = .all, vertex: VertexRoutes = .none, metrics: ServiceMetrics, log: Log
+        listenerRoutes: ListenerRoutes = .all, vertex: VertexRoutes = .none, work: WorkQueue = WorkQueue(),
+        metrics: ServiceMetrics, log: Log
     ) {
         self.vertex = vertex
         self.repository = repository
@@ -39,8 +41,10 @@ package final class Service: HTTPResponder {
         self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
         shared = SharedPredictions(settings.settings)
+        self.work = work
         self.metrics = metrics
         self.log = log
+        limitWork(settings.settings)
     }
 
     /// From now on requests are answered by other settings.
@@ -48,6 +52,12 @@ package final class Service: HTTPResponder {
         live.withLock { $0 = settings }
         taught?.use(settings.settings)
         shared.use(settings.settings)
+        limitWork(settings.settings)
+    }
+
+    /// As many requests may wait for work as there may be connections, for as long as for a slot.
+    private func limitWork(_ settings: Settings) {
+        work.resize(capacity: settings.maxConnections, maxWait: .seconds(settings.queueWait))
     }
 
     /// The names of the taught models.
@@ -79,14 +89,16 @@ package final class Service: HTTPResponder {
             let token = try live.access.check(head, method.access)
             try Self.checkOrigin(
                 RequestOrigin(head: head, remote: source.remote, isProxied: source.isProxied), of: method, live)
+            let sender = ClientIdentity(source.client, token: token)
             guard method.access == .infer || method.access == .teach else {
                 return try method.handler.decide(
-                    Call(service: self, match: match, head: head, live: live, place: place))
+                    Call(service: self, match: match, head: head, live: live, place: place, sender: sender))
             }
-            let client = ClientIdentity(source.client, token: token)
-            try clients.check(client, rate: live.settings.clientRate, most: live.settings.clientInFlight)
+            try clients.check(sender, rate: live.settings.clientRate, most: live.settings.clientInFlight)
             return try method.handler.decide(
-                Call(service: self, match: match, head: head, live: live, place: place, client: client))
+                Call(
+                    service: self, match: match, head: head, live: live, place: place, sender: sender,
+                    client: sender))
         } catch {
             if let answer = preflight(head, live, listener: source.listener) { return .answer(answer) }
             return .answer(reporting(response(error, at: place, requestID: requestID), live, place))
@@ -226,6 +238,15 @@ package final class Service: HTTPResponder {
                 }
                 return reporting(response(error, at: place, requestID: request.requestID), live, place)
             }
+        }
+    }
+
+    /// A request whose answer is computed in its turn, in the queue for work.
+    func compute(
+        _ call: Call, answer: @escaping @Sendable (HTTPRequest) throws(ServiceError) -> HTTPResponse
+    ) -> BodyAdmission {
+        accept(call) { (request) async throws(ServiceError) in
+            try await call.computed(request) { () throws(ServiceError) in try answer(request) }
         }
     }
 

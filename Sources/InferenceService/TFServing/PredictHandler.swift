@@ -12,6 +12,7 @@ struct PredictHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
     let metrics: ServiceMetrics
+    let work: WorkQueue
 
     /// - Parameter takesList: whether a list alone is `instances`, as SageMaker's clients send it.
     func respond(
@@ -29,11 +30,19 @@ struct PredictHandler: Sendable {
             receiving: answer.receiving)
         // Reading a long body takes as long as a prediction does: that is done in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)
-        let isLong = isCompressed || request.body.count > InferHandler.longestUnslotted
-        let taken = try await isLong ? run.slots.slot() : nil
+        let length =
+            isCompressed ? CompressedBody.longest(request.body, most: settings.maxBody) : request.body.count
+        let isShort = !isCompressed && length <= WorkQueue.shortText
+        let taken = try await isShort ? nil : run.slots.slot(work: WorkQueue.readingTime(length))
         defer { taken?.release() }
-        let body = try isCompressed ? CompressedBody.decompress(request.body, most: settings.maxBody) : request.body
-        let read = try Self.read(body, model.description, most: settings.maxBatch, takesList: takesList)
+        let settings = settings
+        let read = try await WorkQueue.reading(length) { (isCancelled) throws(ServiceError) in
+            let body =
+                try isCompressed
+                ? CompressedBody.decompress(request.body, most: settings.maxBody, isCancelled: isCancelled)
+                : request.body
+            return try Self.read(body, model.description, most: settings.maxBatch, takesList: takesList)
+        }
         let writer = PredictAnswer(outputs: model.description.outputs, request: read)
         guard read.items.count == 1, let item = read.items.first else {
             taken?.release()
@@ -42,13 +51,18 @@ struct PredictHandler: Sendable {
             if let item = read.items.first, let first = outputs.first {
                 shadow = run.shadow(of: item, first, choice.route, isAlone: false)
             }
-            return try Self.response(answer, outputs, writer, shadow)
+            let size = outputs.reduce(0) { $0 + $1.value.byteCount }, ask = shadow
+            return try await work.read(size, for: choice.claim, until: options.deadline) { (_) throws(ServiceError) in
+                try Self.response(answer, outputs, writer, ask)
+            }
         }
         let slot = try await run.slots.slot(work: model.pictureTime(of: item), taken: taken)
         defer { slot.release() }
         let outputs = try await run.results(of: [item], in: slot, read: CopiedOutputs.init)[0].get()
-        return try Self.response(
-            answer, [outputs], writer, run.shadow(of: item, outputs, choice.route, isAlone: true))
+        let ask = run.shadow(of: item, outputs, choice.route, isAlone: true)
+        return try await WorkQueue.writing(outputs.value.byteCount) { () throws(ServiceError) in
+            try Self.response(answer, [outputs], writer, ask)
+        }
     }
 
     private static func read(

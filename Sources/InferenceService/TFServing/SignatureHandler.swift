@@ -12,7 +12,7 @@ struct SignatureHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
 
-    func respond(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
+    func model(named name: String, version: String?) async throws(ServiceError) -> Model {
         let model: Model
         do throws(InferenceError) {
             model = try await repository.model(
@@ -21,6 +21,10 @@ struct SignatureHandler: Sendable {
             throw ServiceError(error)
         }
         try model.refusePipeline(name)
+        return model
+    }
+
+    func answer(_ model: Model, named name: String) -> HTTPResponse {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
             writer.key("model_spec")

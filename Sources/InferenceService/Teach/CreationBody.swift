@@ -3,7 +3,7 @@ internal import JSON
 internal import Teaching
 
 /// The body of `PUT /v1/taught/{name}`: `{"embedder": "dinov2", "method": "auto"}`.
-struct CreationBody {
+struct CreationBody: Sendable {
     let embedder: String
     /// nil if the request does not say.
     let method: MethodChoice?

@@ -13,6 +13,7 @@ struct ExamplesHandler: Sendable {
     let settings: Settings
     let metrics: ServiceMetrics
     let claim: Claim
+    let work: WorkQueue
 
     /// A picture of the request, and what is known of it.
     private struct Picture: Sendable {
@@ -31,7 +32,9 @@ struct ExamplesHandler: Sendable {
         var query = query
         var form: FormParts?
         if let boundary = try FormParts.boundary(of: request) {
-            form = try FormParts(request.body, boundary: boundary, most: settings.maxBatch, names: query.names)
+            form = try await FormParts.read(
+                request.body, boundary: boundary, most: settings.maxBatch, names: query.names, in: work, for: claim,
+                until: query.picture.options(of: request, settings: settings).deadline)
         }
         if let form = form?.parameters, !form.isEmpty {
             try query.read(request.head.target, form: form, settings: settings)
@@ -46,10 +49,14 @@ struct ExamplesHandler: Sendable {
         let embedder = try await taught.teacher(of: model, deadline: options.deadline)
         let state = model.view.state
         let ranges = form?.pictures ?? [0..<request.body.count]
-        let pictures = ranges.enumerated().map { index, range in
-            let image = EncodedImage(request.body, range)
-            let id = image.withUnsafeBytes { ExampleID(of: $0) }
-            return Picture(part: index + 1, id: id, image: image, embedding: state.example(id)?.embedding)
+        let pictures = try await work.read(request.body.count, for: claim, until: options.deadline) {
+            (isCancelled) throws(ServiceError) in
+            try ranges.enumerated().map { (index, range) throws(ServiceError) in
+                if isCancelled() { throw ServiceError(InferenceError.cancelled(stage: .queue)) }
+                let image = EncodedImage(request.body, range)
+                let id = image.withUnsafeBytes { ExampleID(of: $0) }
+                return Picture(part: index + 1, id: id, image: image, embedding: state.example(id)?.embedding)
+            }
         }
         let (learned, failures) = try await embed(
             pictures, SlotRun(model: embedder, options: options, metrics: metrics))
@@ -57,9 +64,13 @@ struct ExamplesHandler: Sendable {
         let outcomes = try await teach(learned, label, to: model, by: state.embedder, options)
         let isNew = outcomes.contains { $0.isNew || $0.isMoved }
         let condition = await taught.condition(of: model)
-        return TaughtWriter.json(isNew ? .created : .ok) { writer in
-            TaughtWriter.write(
-                name, model.view, condition, TaughtWriter.Addition(outcomes: outcomes, failures: failures), to: &writer)
+        // Not in the queue for work: the examples are taught, so the answer may not be refused.
+        return await LongDecoding.run { _ in
+            TaughtWriter.json(isNew ? .created : .ok) { writer in
+                TaughtWriter.write(
+                    name, model.view, condition, TaughtWriter.Addition(outcomes: outcomes, failures: failures),
+                    to: &writer)
+            }
         }
     }
 

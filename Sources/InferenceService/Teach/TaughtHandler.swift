@@ -12,22 +12,33 @@ struct TaughtHandler: Sendable {
     let taught: TaughtModels
     let settings: Settings
     let claim: Claim
+    let work: WorkQueue
 
     private func deadline(of request: HTTPRequest) -> MonotonicInstant { request.deadline(nil, settings: settings) }
 
-    /// The answer with one taught model.
+    /// The answer with one taught model that was changed. Not in the queue for work: what was done is not refused.
     private func answer(_ model: TaughtModel, _ status: HTTPStatus = .ok) async -> HTTPResponse {
         let condition = await taught.condition(of: model)
-        return TaughtWriter.json(status) { TaughtWriter.write(model.name, model.view, condition, to: &$0) }
+        return await LongDecoding.run { _ in
+            TaughtWriter.json(status) { TaughtWriter.write(model.name, model.view, condition, to: &$0) }
+        }
     }
 
     // MARK: Looking
 
-    func list() async -> HTTPResponse {
-        var all: [(TaughtModel, TaughtCondition)] = []
-        for model in taught.store.all { all.append((model, await taught.condition(of: model))) }
-        let problems = taught.store.problems.sorted { $0.key < $1.key }
-        return TaughtWriter.json(.ok) { writer in
+    func list(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        var found: [(TaughtModel, TaughtCondition)] = []
+        for model in taught.store.all { found.append((model, await taught.condition(of: model))) }
+        let all = found, problems = taught.store.problems.sorted { $0.key < $1.key }
+        return try await work.run(for: claim, until: deadline(of: request)) { (_) throws(ServiceError) in
+            Self.list(all, problems)
+        }
+    }
+
+    private static func list(
+        _ all: [(TaughtModel, TaughtCondition)], _ problems: [(key: String, value: String)]
+    ) -> HTTPResponse {
+        TaughtWriter.json(.ok) { writer in
             writer.object { writer in
                 writer.key("taught")
                 writer.array { writer in
@@ -49,19 +60,32 @@ struct TaughtHandler: Sendable {
         }
     }
 
-    func describe(_ name: String) async throws(ServiceError) -> HTTPResponse { await answer(try taught.find(name)) }
+    func describe(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let model = try taught.find(name), condition = await taught.condition(of: model)
+        return try await work.run(for: claim, until: deadline(of: request)) { (_) throws(ServiceError) in
+            TaughtWriter.json(.ok) { TaughtWriter.write(model.name, model.view, condition, to: &$0) }
+        }
+    }
 
-    func examples(_ name: String, _ label: String?) throws(ServiceError) -> HTTPResponse {
+    func examples(
+        _ name: String, _ query: ExamplesQuery, _ request: HTTPRequest
+    ) async throws(ServiceError) -> HTTPResponse {
         let all = try taught.find(name).view.state.examples
-        let wanted = label.map { label in all.filter { $0.label == label } } ?? Array(all)
-        return TaughtWriter.json(.ok) { TaughtWriter.write(wanted, to: &$0) }
+        return try await work.run(
+            for: claim.working(WorkQueue.writingTime(labels: 10 * query.limit)), until: deadline(of: request)
+        ) { (_) throws(ServiceError) in
+            let page = all.page(after: query.after, limit: query.limit, label: query.label)
+            return TaughtWriter.json(.ok) { TaughtWriter.write(page, to: &$0) }
+        }
     }
 
     // MARK: Creating and removing
 
     func create(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         do throws(TeachingError) { try TaughtNames.check(name: name) } catch { throw ServiceError(error) }
-        let body = try CreationBody(request)
+        let body = try await work.read(request.body.count, for: claim, until: deadline(of: request)) {
+            (_) throws(ServiceError) in try CreationBody(request)
+        }
         if let old = taught.model(name) {
             try body.compare(with: old)
             return await answer(old)

@@ -137,12 +137,12 @@ struct TaughtWriter {
         }
     }
 
-    /// Some examples, as `GET .../examples` lists them.
-    static func write(_ examples: [Example], to writer: inout JSONWriter) {
+    /// A page of examples, as `GET .../examples` lists them.
+    static func write(_ page: ExampleList.Page, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.key("examples")
             writer.array { writer in
-                for example in examples {
+                for example in page.examples {
                     writer.object { writer in
                         writer.member("id", example.id.description)
                         writer.member("label", example.label)
@@ -151,6 +151,8 @@ struct TaughtWriter {
                     }
                 }
             }
+            writer.key("next")
+            if let next = page.next { writer.string(next.description) } else { writer.null() }
         }
     }
 

@@ -28,8 +28,41 @@ struct TeachQuery: TaskQuery {
     /// 400 for a request that has no label where one is needed.
     static let missing = ServiceError.badRequest("\"label\" is missing: add ?label=, the class of the examples")
 
-    private static func checked(_ label: String) throws(ServiceError) -> String {
+    fileprivate static func checked(_ label: String) throws(ServiceError) -> String {
         do throws(TeachingError) { try TaughtNames.check(label: label) } catch { throw ServiceError(error) }
         return label
+    }
+}
+
+/// The parameters of a list of examples: a label, and the page.
+struct ExamplesQuery: Sendable {
+    /// Nil for the examples of all labels.
+    private(set) var label: String?
+    /// The last example of the page before; nil for the first page.
+    private(set) var after: ExampleID?
+    /// The most examples of the page.
+    private(set) var limit = 1_000
+
+    private static let mostExamples = 10_000
+
+    init(_ target: RequestTarget) throws(ServiceError) {
+        for parameter in try RequestParameter.all(target, form: []) {
+            switch parameter.name {
+            case "label": label = try TeachQuery.checked(parameter.value)
+            case "limit":
+                guard let number = Int(parameter.value), (1...Self.mostExamples).contains(number) else {
+                    throw parameter.mistake("a whole number from 1 to 10000")
+                }
+                limit = number
+            case "after":
+                guard let id = ExampleID(parameter.value) else {
+                    throw parameter.mistake("\"next\" of the page before, 64 hexadecimal digits")
+                }
+                after = id
+            default:
+                throw .badRequest(
+                    "unknown query parameter \"\(parameter.name.prefix(60))\"; known: label, limit, after")
+            }
+        }
     }
 }

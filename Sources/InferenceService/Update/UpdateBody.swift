@@ -2,7 +2,7 @@ internal import Inference
 internal import JSON
 
 /// The body of an update: `{"examples": […], "epochs", "learning_rate", "mini_batch", "seed"}`.
-struct UpdateBody {
+struct UpdateBody: Sendable {
     private(set) var choices = ModelUpdater.Choices()
     /// The places where examples begin in the text: they are read one by one when the model is known.
     private(set) var examples: [Int] = []

@@ -1,3 +1,4 @@
+internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
@@ -8,6 +9,8 @@ internal import Synchronization
 struct UpdateHandler: Sendable {
     let repository: ModelRepository
     let room: ModelRepository.UpdateRoom
+    let work: WorkQueue
+    let claim: Claim
     /// The log that the line of an update goes to.
     let log: @Sendable (String) -> Void
 
@@ -18,7 +21,11 @@ struct UpdateHandler: Sendable {
         _ name: String, _ request: HTTPRequest, _ options: PredictionOptions
     ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
-        let body = try Self.reading(request.body) { (text) throws(JSONError) in try UpdateBody(text) }
+        let content = request.body
+        let body = try await work.read(content.count, for: claim, until: options.deadline) {
+            (_) throws(ServiceError) in
+            try Self.reading(content) { (text) throws(JSONError) in try UpdateBody(text) }
+        }
         let source: ModelRepository.UpdateSource, updater: ModelUpdater, plan: ModelUpdater.Plan
         do throws(InferenceError) { source = try repository.updateSource(of: name) } catch { throw ServiceError(error) }
         do throws(UpdateError) {
@@ -47,13 +54,17 @@ struct UpdateHandler: Sendable {
     private func examples(
         of body: UpdateBody, _ request: HTTPRequest, _ updater: ModelUpdater, _ options: PredictionOptions
     ) async throws(ServiceError) -> ModelUpdater.Examples {
-        let reader = UpdateExampleReader(updater)
+        let reader = UpdateExampleReader(updater), content = request.body
+        let ends = body.examples.dropFirst() + [content.count]
         var examples = ModelUpdater.Examples(mostBytes: Self.mostFeatures)
-        for (index, place) in body.examples.enumerated() {
+        for (index, (place, end)) in zip(body.examples, ends).enumerated() {
             do throws(ServiceError) {
-                let example = try Self.reading(request.body) { (text) throws(JSONError) in
-                    var scanner = JSONScanner(text).moved(to: place)
-                    return try reader.read(&scanner)
+                let example = try await work.read(end - place, for: claim, until: options.deadline) {
+                    (_) throws(ServiceError) in
+                    try Self.reading(content) { (text) throws(JSONError) in
+                        var scanner = JSONScanner(text).moved(to: place)
+                        return try reader.read(&scanner)
+                    }
                 }
                 do throws(UpdateError) {
                     try await updater.add(example.inputs, example.goal, to: &examples, options: options)

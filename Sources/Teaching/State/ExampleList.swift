@@ -15,6 +15,31 @@ package struct ExampleList: Sequence, Sendable, Equatable {
 
     package func makeIterator() -> FlattenSequence<[[Example]]>.Iterator { parts.joined().makeIterator() }
 
+    /// Some examples in their order.
+    package struct Page: Sendable {
+        package let examples: [Example]
+        /// The last of them, where others follow: the next page comes after it. Nil at the end.
+        package let next: ExampleID?
+    }
+
+    /// The examples that follow one, which need not be there any more.
+    /// - Parameters:
+    ///   - after: nil for the first page.
+    ///   - limit: the most examples, 1 or more.
+    ///   - label: the class of the examples; nil for all.
+    package func page(after: ExampleID?, limit: Int, label: String? = nil) -> Page {
+        let first = after?.first ?? 0
+        var found: [Example] = []
+        for part in parts[first...] {
+            let start = after.map { after in part.place { $0.id <= after } } ?? 0
+            for example in part[start...] where label == nil || example.label == label {
+                if found.count >= limit { return Page(examples: found, next: found.last?.id) }
+                found.append(example)
+            }
+        }
+        return Page(examples: found, next: nil)
+    }
+
     /// The example with a digest.
     subscript(id: ExampleID) -> Example? {
         get {

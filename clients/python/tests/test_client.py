@@ -211,6 +211,9 @@ class TaughtTests(unittest.TestCase):
         self.assertEqual((taught.name, taught.embedder, taught.state, taught.errors), ("digits-by-example", "embedder", "ready", ()))
         ids = [hashlib.sha256(path.read_bytes()).hexdigest() for path in seven]
         self.assertEqual([(one.id, one.label, one.new) for one in taught.added], [(id, "one & only", True) for id in ids])
+        self.assertEqual([one.id for one in self.client.examples("digits-by-example")], sorted(ids))
+        self.assertEqual([one.label for one in self.client.examples("digits-by-example", label="one & only")], ["one & only"] * len(ids))
+        self.assertEqual(self.client.examples("digits-by-example", label="other"), [])
         again = self.client.teach("digits-by-example", "one & only", seven[0], embedder="embedder")
         self.assertEqual(([one.new for one in again.added], again.version), ([False], taught.version))
         other = self.client.teach("digits-by-example", "other", [EXAMPLES / "three.png", b"no picture", EXAMPLES / "nine-photo.jpg"])

@@ -255,6 +255,25 @@ class TeachTests(unittest.TestCase):
             self.assertEqual((taught.embedder, taught.classes[0].examples, taught.evaluation), ("dinov2", 2, None))
             client.close()
 
+    def test_examples_reads_all_pages(self):
+        import json
+
+        def page(ids, **members):
+            examples = [{"id": id, "label": "bolt & nut", "added": "2026-11-24T08:15:00Z"} for id in ids]
+            return answer(json.dumps({"examples": examples, **members}).encode())
+
+        pages = page(["a1", "a2"], next="a2"), page(["b1"], next="b1"), page(["c1"], next=None)
+        with Scripted(answering(*pages)) as server, Client(server.url) as client:
+            found = client.examples("parts", label="bolt & nut")
+            self.assertEqual([one.id for one in found], ["a1", "a2", "b1", "c1"])
+            self.assertEqual((found[0].label, found[0].added), ("bolt & nut", "2026-11-24T08:15:00Z"))
+            to = "GET /v1/taught/parts/examples?label=bolt+%26+nut&limit=10000"
+            self.assertEqual([head.split(" HTTP")[0] for head, _ in server.requests], [to, to + "&after=a2", to + "&after=b1"])
+        # A server without pages.
+        with Scripted(answering(page(["a1"]))) as server, Client(server.url) as client:
+            self.assertEqual([one.id for one in client.examples("parts")], ["a1"])
+            self.assertIn("GET /v1/taught/parts/examples?limit=10000 ", server.requests[0][0])
+
     def test_taught_has_the_evaluation(self):
         evaluation = {
             "version": "3", "by": "leave_one_out", "method": "nearest_mean", "examples": 10, "correct": 9, "accuracy": 0.9,

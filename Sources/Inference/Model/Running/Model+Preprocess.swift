@@ -41,14 +41,14 @@ extension Model {
         try preprocess(image, of: input, options: options) { Task.isCancelled }
     }
 
-    /// The same; a picture that takes long is decoded in a thread of its own, as for a prediction.
+    /// The same in a thread of its own that gives way to others: whoever asks for it asks seldom.
     package func preprocess(
         givingWay image: EncodedImage, of input: String? = nil, options: PredictionOptions
     ) async throws(InferenceError) -> PreprocessedImage {
         guard let plan = pictureInput(input)?.plan else { return try preprocess(image, of: input, options: options) }
         let ready = try await ready(.image(image), plan: plan, options: options)
         defer { ready.room?.release() }
-        guard case .image(let image) = ready.value, image.decodingTime >= Claim.long else {
+        guard case .image(let image) = ready.value else {
             return try preprocess(image, of: input, options: options)
         }
         let result: Result<PreprocessedImage, InferenceError> = await LongDecoding.run { isCancelled in

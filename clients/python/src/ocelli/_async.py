@@ -14,7 +14,7 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Plan, Query, Read, Revive
 from ._pool import Deadline
 from ._results import (
-    ClassifyResult, DetectResult, EmbedResult, KeypointsResult, Model, PredictResult, SegmentResult, Taught,
+    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, SegmentResult, Taught,
 )
 from ._wire import Address, Buffer, ClosedEarly, Request, Response, ResponseParser
 
@@ -277,6 +277,12 @@ class AsyncClient:
     async def taught(self, name: str, *, timeout: Optional[float] = None) -> Taught:
         """As `Client.taught`."""
         return await self._run(_plan.taught(name, self._retries), timeout)
+
+    async def examples(
+        self, name: str, *, label: Optional[str] = None, timeout: Optional[float] = None
+    ) -> list[Example]:
+        """As `Client.examples`."""
+        return await self._run(_plan.examples(name, label, self._retries), timeout)
 
     # MARK: The rest
 

@@ -10,7 +10,7 @@ from ._errors import OcelliError
 from ._plan import Exchange, Image, Plan, Query, Read, Revive, Wait
 from ._pool import Closed, Deadline, Pool
 from ._results import (
-    ClassifyResult, DetectResult, EmbedResult, KeypointsResult, Model, PredictResult, SegmentResult, Taught,
+    ClassifyResult, DetectResult, EmbedResult, Example, KeypointsResult, Model, PredictResult, SegmentResult, Taught,
 )
 from ._wire import Address, Request
 
@@ -325,6 +325,15 @@ class Client:
     def taught(self, name: str, *, timeout: Optional[float] = None) -> Taught:
         """A taught model: its classes, and in ``evaluation`` how well it recognizes its own examples (None while it has none)."""
         return self._run(_plan.taught(name, self._retries), timeout)
+
+    def examples(
+        self, name: str, *, label: Optional[str] = None, timeout: Optional[float] = None
+    ) -> list[Example]:
+        """What a model was taught, sorted by id; of one label, if it is given. Reads all pages of the list.
+
+        Examples that are taught or forgotten meanwhile may be missing or there; the others are there once.
+        """
+        return self._run(_plan.examples(name, label, self._retries), timeout)
 
     # MARK: The rest
 

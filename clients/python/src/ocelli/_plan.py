@@ -304,9 +304,26 @@ def jsonable(value: object) -> object:
 
 # MARK: Taught models
 
+#: The most examples that a server lists in one answer.
+PAGE = 10_000
+
+
 def taught(name: str, retries: int) -> Plan[_results.Taught]:
     """A taught model as it is."""
     return got(f"/v1/taught/{quoted(name)}", retries, lambda answer: _results.taught([answer], []))
+
+
+def examples(name: str, label: Optional[str], retries: int) -> Plan[list[_results.Example]]:
+    """All examples of a taught model, or of a label: page by page."""
+    found: list[_results.Example] = []
+    after: Optional[str] = None
+    while True:
+        path = f"/v1/taught/{quoted(name)}/examples" + _encoded({"label": label, "limit": PAGE, "after": after})
+        page = yield from got(path, retries, lambda answer: answer)
+        found += _results.examples(page)
+        after = page.get("next")
+        if not after:
+            return found
 
 
 def teach(

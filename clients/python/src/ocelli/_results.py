@@ -210,8 +210,10 @@ class Example:
 
     id: str
     label: str
-    #: False where the model knew it already.
+    #: False where the model knew it already, and in lists.
     new: bool
+    #: In lists: when it was taught, as ISO 8601 has it; otherwise empty.
+    added: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -310,6 +312,10 @@ def evaluation(answer: Optional[Mapping[str, Any]]) -> Optional[Evaluation]:
     return Evaluation(
         str(answer["version"]), str(answer["method"]), int(answer["examples"]), int(answer["correct"]), answer.get("accuracy"),
         None if interval is None else (float(interval[0]), float(interval[1])), answer.get("threshold"), str(answer.get("advice") or ""), answer)
+
+
+def examples(answer: Mapping[str, Any]) -> list[Example]:
+    return [Example(str(one["id"]), str(one["label"]), False, str(one.get("added", ""))) for one in answer["examples"]]
 
 
 def taught(answers: list[Mapping[str, Any]], errors: list[OcelliError]) -> Taught:
