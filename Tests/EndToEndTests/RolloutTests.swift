@@ -142,6 +142,36 @@ struct RolloutTests {
     }
 
     /// A new folder loads beside the version that serves; a plan by hand is read.
+    @Test(
+        "while no version may serve, no route says that the model is ready",
+        arguments: ["{\"serve\": 7}", "not JSON", "{serve: '9'}"])
+    func aBrokenFileIsSaidByAllRoutes(_ text: String) throws {
+        let models = try Models(["1", "2"])
+        try Data(text.utf8).write(to: models.file)
+        let daemon = try Daemon(["--models", models.folder.path], waitUntilReady: false)
+        func get(_ path: String) throws -> Answer { try Curl.run(daemon.url + path) }
+        #expect(try eventually(within: 30) { try get("/v1/models/ten/versions/2").json["state"] as? String == "ready" })
+        #expect(try Self.version(daemon) == "503 model_not_ready" && Self.version(daemon, "/versions/2") == "2")
+        let ready = try get("/readyz")
+        #expect(ready.status == 503 && ready.error.contains("ten has failed"), "\(ready.text)")
+        #expect(try get("/v2/models/ten/ready").status != 200)
+        let listed = (try get("/v1/models").json["models"] as? [[String: Any]])?.first ?? [:]
+        for answer in [try get("/v1/models/ten").json, listed] {
+            let reason = answer["reason"] as? String ?? ""
+            #expect(answer["state"] as? String == "failed" && reason.contains("rollout.json"), "\(answer)")
+            #expect(!reason.contains(models.folder.path), "\(reason)")
+            let versions = answer["versions"] as? [[String: Any]] ?? []
+            #expect(versions.last?["state"] as? String == "ready", "asked for by its number, it answers")
+        }
+        #expect(try get("/v1/models/ten").json["ready"] as? Bool == false)
+        try FileManager.default.removeItem(at: models.file)
+        daemon.signal(SIGHUP)
+        #expect(try eventually(within: 30) { try Self.version(daemon) == "2" })
+        #expect(try get("/readyz").status == 200)
+        #expect(try get("/v1/models/ten").json["state"] as? String == "ready")
+        #expect(daemon.stop() == 0)
+    }
+
     @Test("a new version folder loads beside the serving version; a changed rollout.json switches")
     func aNewVersionLoadsBeside() throws {
         let models = try Models(["1"])

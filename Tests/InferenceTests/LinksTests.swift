@@ -1,5 +1,7 @@
 import Foundation
 import Inference
+import Rollout
+import Synchronization
 import TestSupport
 import Testing
 
@@ -158,5 +160,90 @@ import Testing
             }
         }
         #expect(try await repository().records.map(\.state) == [.ready])
+    }
+
+    // MARK: rollout.json
+
+    private static let secret = "root:x:0:0"
+
+    /// The repository of `models` with the sentences that it logs.
+    private func rollouts(_ links: LinkPolicy? = nil) async throws -> (repository: ModelRepository, log: [String]) {
+        let path = folder.url.path + "/models"
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        configuration.links = links ?? .within([path])
+        let log = Mutex<[String]>([])
+        let repository = ModelRepository(folders: [path], configuration: configuration) { event in
+            log.withLock { $0.append("\(event)") }
+        }
+        try repository.discover()
+        await repository.loadEager()
+        return (repository, log.withLock { $0 })
+    }
+
+    @Test(
+        "a rollout.json that is a link out of the models folder is not read, and no byte of its target is said",
+        arguments: ["root:x:0:0", "{serve: '1'}", "{\"serve\": \"root:x:0:0\"}"])
+    func aRolloutThatIsALinkOutOfTheFolderIsNotRead(_ contents: String) async throws {
+        try folder.write([
+            "secret": contents, "models/v/1/model.json": Bundles.manifest(), "models/v/1/m.onnx": "",
+            "models/v/2/model.json": Bundles.manifest(), "models/v/2/m.onnx": "",
+        ])
+        try link("models/v/rollout.json", to: "../../secret")
+        let (repository, log) = try await rollouts()
+        let status = try repository.rolloutStatus(of: "v"), problem = status.view.problem ?? ""
+        #expect(status.serving == nil && status.view.machine.plan.serve == nil)
+        #expect(problem.contains("rollout.json is a link that leads out") && problem.contains("external_links"))
+        let error = await #expect(throws: InferenceError.self) { try await repository.model(named: "v") }
+        #expect(repository.reasonNoneServes(of: "v") == problem && !repository.isReady())
+        #expect(repository.missing(for: .all).map(\.state) == [.failed(reason: problem)])
+        for text in log + [problem, error?.message ?? ""] { #expect(!text.contains("root"), "\(text)") }
+        #expect(!problem.contains(folder.url.path) && error?.message.contains(folder.url.path) == false)
+        #expect(log.contains { $0.contains("/models/v/rollout.json is a link") }, "\(log)")
+        // Where links may lead anywhere, it is read.
+        guard contents == "{serve: '1'}" else { return }
+        #expect(try await rollouts(.anywhere).repository.rolloutStatus(of: "v").serving == "1")
+    }
+
+    @Test("a rollout.json that is a link within the models folder, or in a linked folder, is read")
+    func aRolloutThatIsALinkInsideIsRead() async throws {
+        try folder.write([
+            "models/_plans/v.json": "{serve: '1'}", "elsewhere/w/rollout.json": "{serve: '1'}",
+            "models/v/1/model.json": Bundles.manifest(), "models/v/1/m.onnx": "",
+            "models/v/2/model.json": Bundles.manifest(), "models/v/2/m.onnx": "",
+            "elsewhere/w/1/model.json": Bundles.manifest(), "elsewhere/w/1/m.onnx": "",
+            "elsewhere/w/2/model.json": Bundles.manifest(), "elsewhere/w/2/m.onnx": "",
+        ])
+        try link("models/v/rollout.json", to: "../_plans/v.json")
+        try link("models/w", to: "../elsewhere/w")
+        let (repository, log) = try await rollouts()
+        for name in ["v", "w"] { #expect(try repository.rolloutStatus(of: name).serving == "1", "\(log)") }
+    }
+
+    /// Links lead to the folder on a way that is as long as a walk goes, before it comes to it by its name.
+    @Test("a link out of the models folder is found in a folder that other links lead to by a long way")
+    func aLinkAtTheEndOfALongWayIsNotFollowed() async throws {
+        try folder.write(["secret": "root\n", "models/m/model.json": Self.labelled, "models/m/m.onnx": ""])
+        for number in 1...7 {
+            try link("models/m/a\(number)/next", to: number == 7 ? "../assets" : "../a\(number + 1)")
+        }
+        try link("models/m/assets/labels.txt", to: "../../../secret")
+        #expect(try await repository().records.first?.state != .ready)
+    }
+
+    /// More files than a walk looks at: the link comes after them in the order of names.
+    @Test("a link out of the models folder is found however many files lie beside it")
+    func aLinkBehindManyFilesIsNotFollowed() async throws {
+        try folder.write(["secret": "root\n", "models/m/model.json": Self.labelled, "models/m/m.onnx": ""])
+        for number in 0..<10_000 {
+            _ = FileManager.default.createFile(
+                atPath: folder.url.path + "/models/m/a\(number)", contents: nil)
+        }
+        try link("models/m/labels.txt", to: "../../secret")
+        guard case .failed(let reason) = try await repository().records.first?.state else {
+            Issue.record("a link out of the folder was followed")
+            return
+        }
+        #expect(reason.contains("more than 10000 files"), "\(reason)")
     }
 }

@@ -4,7 +4,10 @@ import Teaching
 /// Teaches, moves, forgets, evaluates and removes in an order that a seed gives, and writes a line when each step is
 /// acknowledged: the state as text. TeachingTests kills it, and compares what it left.
 ///
-/// usage: TeachingProbe run FOLDER SEED STEPS | TeachingProbe state FOLDER
+/// With `run-compacting` the journal is compacted at every change that leaves something to drop, with `run` never.
+/// `full` fills the disk and forgets everything, `full-damaged` damages the end of a journal there.
+///
+/// usage: TeachingProbe run|run-compacting FOLDER SEED STEPS | TeachingProbe state|full|full-damaged FOLDER
 struct Probe {
     let store: TaughtStore
     var generator: UInt64
@@ -54,19 +57,140 @@ struct Probe {
         let versions = state.versions.map {
             "\($0.number) \($0.method) \($0.examples) \($0.evaluation.map { "\($0.method) \($0.correct)" } ?? "-")"
         }
-        let examples = state.examples.map { "\($0.id) \($0.label) \($0.since) \($0.earlier) \($0.embedding)" }
+        // Earlier classes that no kept version has may be dropped at any time.
+        let oldest = state.versions.first?.number ?? state.next
+        let examples = state.examples.map { example in
+            let earlier = example.earlier.filter { $0.until >= oldest }
+            return "\(example.id) \(example.label) \(example.since) \(earlier) \(example.embedding)"
+        }
         return "\(state.next) \(state.serving) \(versions) \(examples)"
     }
 }
 
+/// The reason why a step on the full disk failed.
+struct Failure: Error {
+    let text: String
+}
+
+/// Fills a disk, and forgets on it.
+struct FullDisk {
+    let folder: String
+    let store: TaughtStore
+    private var files: FileManager { .default }
+
+    func example(_ number: Int, _ label: String) -> TaughtModel.NewExample {
+        let picture = Array("picture \(number) \(label)".utf8)
+        return TaughtModel.NewExample(
+            id: picture.withUnsafeBytes { ExampleID(of: $0) }, label: label,
+            embedding: (0..<64).map { Float(number * 64 + $0) })
+    }
+
+    func isFull(_ body: () throws -> Void) throws -> Bool {
+        do {
+            try body()
+            return false
+        } catch TeachingError.full {
+            return true
+        }
+    }
+
+    /// Takes what is left of the disk.
+    func fill() {
+        let file = open(folder + "/../fill", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        defer { close(file) }
+        var count = 4096
+        while count > 0 { if write(file, [UInt8](repeating: 1, count: count), count) != count { count /= 2 } }
+    }
+
+    func teachUntilFull(_ name: String) throws -> TaughtModel {
+        let model = try store.create(
+            name, Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 64, .fixed(.nearestMean)
+        ).model
+        var number = 0
+        while try !isFull({ _ = try model.teach([example(number, number % 5 == 0 ? "b" : "a")], time: 1) }) {
+            number += 1
+        }
+        guard number == model.view.state.examples.count, number > 5 else {
+            throw Failure(text: "\(number) taught, \(model.view.state.examples.count) there")
+        }
+        return model
+    }
+
+    func check(_ gone: [Example]) throws {
+        var contents = Data()
+        for case let name as String in files.enumerator(atPath: folder) ?? .init() {
+            contents += files.contents(atPath: folder + "/" + name) ?? Data()
+        }
+        for example in gone {
+            let numbers = example.embedding.withUnsafeBytes { Data($0) }
+            guard contents.range(of: Data(example.id.bytes)) == nil, contents.range(of: numbers) == nil else {
+                throw Failure(text: "a file has what was forgotten")
+            }
+        }
+    }
+
+    func forgetEverything() throws {
+        let small = try store.create(
+            "small", Embedder(model: "embedder", version: "1", digest: "sha256:1"), dimension: 64, .auto
+        ).model
+        _ = try small.teach([example(100_001, "s"), example(100_002, "t")], time: 1)
+        let model = try teachUntilFull("large")
+        fill()
+        let examples = Array(model.view.state.examples)
+        for example in examples.prefix(20) {
+            try model.forget(example.id)
+            try check([example])
+            fill()
+        }
+        try small.forget(label: "s")
+        fill()
+        for label in Set(model.view.state.examples.map(\.label)).sorted() {
+            try model.forget(label: label)
+            fill()
+        }
+        try check(examples)
+        try small.forget(label: "t")
+        fill()
+        guard try isFull({ for number in 0..<10_000 { _ = try model.teach([example(number, "c")], time: 1) } }) else {
+            throw Failure(text: "the disk is not full")
+        }
+        try store.remove("large")
+        guard model.view.state.examples.isEmpty || store.model("large") == nil else { return }
+        print("everything forgotten")
+    }
+}
+
 let arguments = CommandLine.arguments
-var probe = Probe(
-    store: try TaughtStore(folder: arguments[2]), generator: UInt64(arguments.dropFirst(3).first ?? "0") ?? 0)
-if arguments[1] == "state" {
-    print(probe.text)
-} else {
-    for number in 0..<(Int(arguments[4]) ?? 0) {
-        try probe.step(number)
-        FileHandle.standardOutput.write(Data((probe.text + "\n").utf8))
+var limits = TeachingLimits()
+limits.slack = arguments[1] == "run-compacting" ? -1 << 20 : arguments[1] == "run" ? 1 << 40 : limits.slack
+switch arguments[1] {
+case "full":
+    try FullDisk(folder: arguments[2], store: TaughtStore(folder: arguments[2])).forgetEverything()
+case "full-damaged":
+    var count = 0
+    do {
+        let disk = FullDisk(folder: arguments[2], store: try TaughtStore(folder: arguments[2]))
+        count = try disk.teachUntilFull("large").view.state.examples.count
+        disk.fill()
+    }
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: arguments[2] + "/large/journal"))
+    try file.seek(toOffset: try file.seekToEnd() - 1)
+    try file.write(contentsOf: Data([0xA5]))
+    let store = try TaughtStore(folder: arguments[2])
+    guard store.model("large")?.view.state.examples.count == count - 1 else {
+        throw Failure(text: "\(store.problems)")
+    }
+    print("kept: \(store.notices)")
+default:
+    var probe = Probe(
+        store: try TaughtStore(folder: arguments[2], limits: limits),
+        generator: UInt64(arguments.dropFirst(3).first ?? "0") ?? 0)
+    if arguments[1] == "state" {
+        print(probe.text)
+    } else {
+        for number in 0..<(Int(arguments[4]) ?? 0) {
+            try probe.step(number)
+            FileHandle.standardOutput.write(Data((probe.text + "\n").utf8))
+        }
     }
 }

@@ -4,10 +4,13 @@ import Testing
 
 /// A process that teaches is killed: its files hold what was acknowledged, and perhaps the step after it.
 @Suite struct KillTests {
-    private static let probe = Daemon.binary.deletingLastPathComponent().appendingPathComponent("TeachingProbe")
+    static let probe = Daemon.binary.deletingLastPathComponent().appendingPathComponent("TeachingProbe")
 
-    @Test("a kill at any instant leaves the acknowledged state or the next state on disk")
-    func killsAtAnyInstantLeaveTheAcknowledgedStateOrTheNextOne() throws {
+    /// The expected states are those of a journal that is never compacted.
+    @Test(
+        "a kill at any instant leaves the acknowledged state or the next state on disk",
+        arguments: ["run", "run-compacting"])
+    func killsAtAnyInstantLeaveTheAcknowledgedStateOrTheNextOne(_ mode: String) throws {
         let steps = 400
         let reference = TemporaryFolder()
         let whole = try Shell.run(Self.probe.path, ["run", reference.path, "7", "\(steps)"])
@@ -15,11 +18,11 @@ import Testing
         try #require(states.count == steps, "\(whole.errors)")
         var random = SplitMix(seed: 7)
         var interrupted = 0
-        for _ in 0..<LongTests.times(25, long: 200) {
+        for _ in 0..<LongTests.times(15, long: 200) {
             let folder = TemporaryFolder()
             let process = Process(), output = Pipe()
             process.executableURL = Self.probe
-            process.arguments = ["run", folder.path, "7", "\(steps)"]
+            process.arguments = [mode, folder.path, "7", "\(steps)"]
             process.standardOutput = output
             try process.run()
             // The kill comes between any two instructions: by the number of acknowledgements and some microseconds.

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The places that links in a bundle may point to. Without a limit, a link to `/etc/passwd` named `labels.txt` would be
 /// served.
-public enum LinkPolicy: Sendable, Equatable {
+public enum LinkPolicy: Sendable, Hashable {
     /// Anywhere.
     case anywhere
     /// Anywhere within these folders: a ConfigMap's `..data`, or a file that several bundles share.

@@ -160,7 +160,10 @@ package struct ModelBundle: Sendable {
         let links = links.admitting(path)
         // The bundle itself, and what a link in its own path makes of it.
         guard links.allows(path) else { return [BundleProblem(path: "", reason: LinkPolicy.problem)] }
-        return (BundleWalk(path).links + namesakes(of: path)).filter { !links.allows($0) }.map { link in
+        let walk = BundleWalk(path)
+        // A link that was not looked at may lead anywhere.
+        guard walk.isComplete else { return [BundleProblem(path: "", reason: BundleWalk.excess)] }
+        return (walk.links + namesakes(of: path)).filter { !links.allows($0) }.map { link in
             BundleProblem(path: String(link.dropFirst(path.count + 1)), reason: LinkPolicy.problem)
         }
     }

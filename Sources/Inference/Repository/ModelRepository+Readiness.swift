@@ -9,7 +9,7 @@ extension ModelRepository {
     public struct Missing: Sendable, Hashable {
         /// Its name.
         public let name: String
-        /// The state of the version that would answer; nil if there is no such model.
+        /// The state of the version that would answer, failed if none may; nil if there is no such model.
         public let state: ModelState?
         /// The time for which that version has been loading; nil if it is not, or waits for its turn.
         public let loadingTime: Duration?
@@ -39,7 +39,10 @@ extension ModelRepository {
             return missing.sorted().map { name in
                 let versions = models[name] ?? []
                 let record = VersionSituation.answering(versions.map(\.1)).map { versions[$0].0.record }
-                return Missing(name: name, state: record?.state, loadingTime: record?.loadingTime)
+                // There are versions, and none may serve.
+                let reason = versions.isEmpty ? nil : rollouts[name]?.absence
+                let state = record?.state ?? reason.map { .failed(reason: $0) }
+                return Missing(name: name, state: state, loadingTime: record?.loadingTime)
             }
         }
     }

@@ -70,8 +70,21 @@ extension ModelRepository {
         return plan.version(labelled: word, serving: serving(of: name)?.version) ?? word
     }
 
+    /// The digest of the files of the version that answers requests that name none, loaded or not, as it was when it
+    /// was last read; nil before.
+    package func servingDigest(of name: String) -> String? { serving(of: name)?.digest }
+
+    /// Reads the digest that ``servingDigest(of:)`` gives, where the files have changed. Blocks.
+    package func readServingDigest(of name: String) { serving(of: name)?.readDigest() }
+
     /// The same, as its number.
     package func servingVersion(of name: String) -> String? { serving(of: name)?.version }
+
+    /// The reason no version of a model may answer requests that name none; nil where one may.
+    package func reasonNoneServes(of name: String) -> String? {
+        guard serving(of: name) == nil else { return nil }
+        return rollouts.withLock { $0[name] }?.barring?.absence
+    }
 
     // MARK: Changes
 
@@ -238,10 +251,11 @@ extension ModelRepository {
             return gone
         }
         for rollout in gone.values { rollout.removePictures() }
+        let links = configuration.links
         for (name, versions) in items {
             let rollout = rollout(of: name)
             let file = RolloutFile(
-                model: name, place: versions.lazy.compactMap(\.place).first, stateFolder: stateFolder)
+                model: name, place: versions.lazy.compactMap(\.place).first, stateFolder: stateFolder, links: links)
             let sentence = rollout.read(file)
             // Files that have changed are no longer what was rolled back, and copies of it still are.
             if !rollout.machine.record.rolledBack.isEmpty { for item in versions { item.readDigest() } }

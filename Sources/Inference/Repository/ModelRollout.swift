@@ -152,7 +152,7 @@ package final class ModelRollout: Sendable {
             case .failure(let problem):
                 let isNew = state.complaint != problem.message
                 state.complaint = problem.message
-                if !state.isRead { state.problem = problem.message }
+                if !state.isRead { state.problem = file.shown(problem) }
                 let effect = state.isRead ? "what was read before counts" : "no version serves"
                 return Taken(sentence: isNew ? "\(problem.message); \(effect)" : nil)
             case .success(let record):

@@ -18,11 +18,14 @@ package struct RolloutFile: Sendable, Hashable {
     let beside: String?
     /// The file in `state_dir`; nil if there is no such folder.
     let kept: String?
+    /// The places that the file beside the versions may lead to, if it is a link.
+    private let links: LinkPolicy
 
     /// - Parameters:
     ///   - place: the folder of the numbered versions; nil if there is none.
     ///   - stateFolder: `state_dir`; nil if there is none.
-    package init(model: String, place: String?, stateFolder: String?) {
+    package init(model: String, place: String?, stateFolder: String?, links: LinkPolicy = .anywhere) {
+        self.links = links
         beside = place.map { $0 + "/" + Self.name }
         kept = stateFolder.map { "\($0)/rollouts/\(Self.fileName(of: model)).json" }
     }
@@ -44,12 +47,17 @@ package struct RolloutFile: Sendable, Hashable {
         package let message: String
     }
 
+    /// A problem as clients see it: where the folders are is for the log only.
+    func shown(_ problem: Problem) -> String {
+        [beside, kept].compactMap { $0 }.reduce(problem.message) { $0.replacing($1, with: Self.name) }
+    }
+
     // MARK: Reading
 
     /// The rollout that counts; nil if there is none.
     package func read() -> Result<RolloutMachine.Record?, Problem> {
         Result { () throws(Problem) in
-            let written = try beside.flatMap { (path) throws(Problem) in try Self.contents(of: path) }
+            let written = try writtenBeside()
             var rolledBack: [String] = []
             if let kept, let data = try Self.contents(of: kept) {
                 let (record, over) = try Self.record(data, at: kept)
@@ -67,6 +75,13 @@ package struct RolloutFile: Sendable, Hashable {
 
     private static func digest(of contents: Data?) -> String {
         contents.map { SHA256.text(SHA256.digest([UInt8]($0))) } ?? "none"
+    }
+
+    /// The contents of the file beside the versions. A link that leads out of the model folders is not followed.
+    private func writtenBeside() throws(Problem) -> Data? {
+        guard let beside else { return nil }
+        guard links.admitting(beside).allows(beside) else { throw Problem(message: "\(beside) \(LinkPolicy.problem)") }
+        return try Self.contents(of: beside)
     }
 
     private static func contents(of path: String) throws(Problem) -> Data? {
@@ -117,7 +132,7 @@ package struct RolloutFile: Sendable, Hashable {
                 message: (obstacle ?? "the model has no numbered versions, beside which rollout.json could lie")
                     + ", and there is no folder for what the daemon keeps (state_dir)")
         }
-        let written = try beside.flatMap { (path) throws(Problem) in try Self.contents(of: path) }
+        let written = try writtenBeside()
         let folder = String(kept[..<(kept.lastIndex(of: "/") ?? kept.endIndex)])
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let code = Self.replace(kept, with: record.text(over: Self.digest(of: written)))

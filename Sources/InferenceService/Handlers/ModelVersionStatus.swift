@@ -5,8 +5,9 @@ internal import JSON
 /// `ready`, and `model_version_status` in the form of `GetModelStatusResponse` as JSON. Members of an object that is
 /// open.
 enum ModelVersionStatus {
-    static func write(_ records: [ModelRecord], to writer: inout JSONWriter) {
-        writer.member("ready", records.contains { $0.model != nil })
+    /// - Parameter isReady: true if the version that is asked for, or the one that serves, is ready.
+    static func write(_ records: [ModelRecord], isReady: Bool, to writer: inout JSONWriter) {
+        writer.member("ready", isReady)
         writer.key("model_version_status")
         writer.array { writer in
             // The newest first, as there.

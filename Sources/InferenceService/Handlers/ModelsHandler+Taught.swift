@@ -17,7 +17,8 @@ extension ModelsHandler {
         }
         let view = model.view
         let embedder = taught.readyEmbedder(view.state.embedder)
-        let (state, reason) = Self.state(of: model, isReady: embedder != nil, taught)
+        let condition = taught.knownCondition(of: model)
+        let (state, reason) = Self.state(of: model, condition, isReady: embedder != nil, taught)
         let hidden = taught.repository.hiddenModel(named: name).map {
             "\($0) is not served: a taught model has its name"
         }
@@ -52,7 +53,8 @@ extension ModelsHandler {
             writer.key("taught")
             writer.object { writer in
                 writer.member("embedder", view.state.embedder.model)
-                writer.member("state", taught.knownCondition(of: model).name)
+                writer.key("state")
+                if let name = condition.name { writer.string(name) } else { writer.null() }
                 writer.member("examples", view.state.examples.count)
             }
         }
@@ -60,17 +62,20 @@ extension ModelsHandler {
 
     /// In the words of other models' states: it answers if there is something to answer with.
     private static func state(
-        of model: TaughtModel, isReady: Bool, _ taught: TaughtModels
+        of model: TaughtModel, _ condition: TaughtCondition, isReady: Bool, _ taught: TaughtModels
     ) -> (state: ModelState, reason: String?) {
-        switch taught.knownCondition(of: model) {
+        let name = model.view.state.embedder.model
+        switch condition {
         case .empty: return (.unloaded, "it has no examples yet")
         case .stale(let reason): return (isReady ? .ready : .failed(reason: reason), reason)
-        case .ready:
-            let name = model.view.state.embedder.model
+        case .ready, .unknown:
             if isReady { return (.ready, nil) }
             let records = (try? taught.repository.records(of: name)) ?? []
-            let state = records.last { $0.model != nil }?.state ?? records.last?.state ?? .unloaded
-            return (state, state == .ready ? nil : "its embedder \(name) is \(state.name)")
+            guard !records.contains(where: { $0.model != nil }) else {
+                return (.loading, "its embedder \(name) is compared with the one that it is taught with")
+            }
+            let state = records.last?.state ?? .unloaded
+            return (state, "its embedder \(name) is \(state.name)")
         }
     }
 }

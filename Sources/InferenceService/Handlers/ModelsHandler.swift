@@ -49,23 +49,33 @@ struct ModelsHandler: Sendable {
         } catch {
             throw ServiceError(error)
         }
-        write(records, hasStatus: hasVersionStatus, to: &writer)
+        write(records, namesVersion: version != nil, hasStatus: hasVersionStatus, to: &writer)
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 
     /// One model: the version that serves, or the highest that is ready, and the state of each version.
-    private func write(_ records: [ModelRecord], hasStatus: Bool = false, to writer: inout JSONWriter) {
+    /// - Parameter namesVersion: true if the request asks for these versions, whichever serves.
+    private func write(
+        _ records: [ModelRecord], namesVersion: Bool = false, hasStatus: Bool = false, to writer: inout JSONWriter
+    ) {
         let serving = records.first.flatMap { repository.servingVersion(of: $0.name) }
+        let ofServing = records.filter { $0.version == serving }
         guard
-            let highest = records.last(where: { $0.version == serving && $0.model != nil })
+            let highest = ofServing.last(where: { $0.model != nil }) ?? ofServing.last
                 ?? records.last(where: { $0.model != nil }) ?? records.last
         else { return }
+        let reason = namesVersion ? nil : repository.reasonNoneServes(of: highest.name)
         writer.object { writer in
             writer.key("name")
             writer.string(highest.name)
             writer.key("version")
             writer.string(highest.version)
-            writeState(highest, to: &writer)
+            if let reason {
+                writer.member("state", ModelState.failed(reason: reason).name)
+                writer.member("reason", reason)
+            } else {
+                writeState(highest, to: &writer)
+            }
             writer.key("versions")
             writer.array { writer in
                 for record in records {
@@ -78,7 +88,9 @@ struct ModelsHandler: Sendable {
             }
             writer.key("load")
             writer.string(highest.policy.rawValue)
-            if hasStatus { ModelVersionStatus.write(records, to: &writer) }
+            if hasStatus {
+                ModelVersionStatus.write(records, isReady: reason == nil && highest.model != nil, to: &writer)
+            }
             if let model = highest.model { write(model, to: &writer) }
         }
     }

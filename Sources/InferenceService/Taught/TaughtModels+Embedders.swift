@@ -64,16 +64,28 @@ extension TaughtModels {
         return serving
     }
 
-    /// The condition of a taught model now.
+    /// The condition of a taught model now. Waits until the digest of its embedder's files is known, loaded or not.
     func condition(of model: TaughtModel) async -> TaughtCondition {
-        if let serving = try? repository.readyModel(named: model.view.state.embedder.model) {
-            _ = await digests.digest(of: serving)
+        let name = model.view.state.embedder.model
+        if let serving = try? repository.readyModel(named: name) {
+            let digest = await digests.digest(of: serving)
+            return condition(of: model) { _ in .some(digest) }
         }
+        await LoaderThread.run { [repository] in repository.readServingDigest(of: name) }
         return knownCondition(of: model)
     }
 
-    /// The same as far as it is known: a digest that was not computed yet counts as the right one.
+    /// The same as far as it is known without waiting.
     func knownCondition(of model: TaughtModel) -> TaughtCondition {
+        condition(of: model) { serving in
+            if let serving { return digests.outcome(serving) }
+            return repository.servingDigest(of: model.view.state.embedder.model).map { "sha256:" + $0 }
+        }
+    }
+
+    /// - Parameter digest: that of the embedder, nil for one that is not loaded: nil where it is not known, the inner
+    ///   nil where the files are no longer those that were loaded.
+    private func condition(of model: TaughtModel, _ digest: (Model?) -> String??) -> TaughtCondition {
         let state = model.view.state
         guard !state.examples.isEmpty else { return .empty }
         let serving: Model?
@@ -82,9 +94,8 @@ extension TaughtModels {
         } catch {
             return .stale(Self.absence(model.name, state.embedder))
         }
-        guard let serving, let digest = digests.outcome(serving), digest != state.embedder.digest else {
-            return .ready
-        }
+        guard let digest = digest(serving) else { return .unknown }
+        guard digest != state.embedder.digest else { return .ready }
         return .stale(Self.change(model.name, state.embedder, isKept: keepsPictures.load(ordering: .relaxed)))
     }
 

@@ -14,6 +14,7 @@ extension TaughtModels {
         for (name, problem) in store.problems.sorted(by: { $0.key < $1.key }) {
             log.error("taught \(name): \(problem)")
         }
+        for notice in store.notices { log.warning(notice) }
         let all = store.all
         if !all.isEmpty { log.info("\(all.count) taught models: \(all.map(\.name).joined(separator: ", "))") }
         for model in all { upkeep.check(model, of: self) }
@@ -44,9 +45,11 @@ extension TaughtModels {
     func rebuildIfStale(_ model: TaughtModel) async -> Bool {
         guard case .stale(let reason) = await condition(of: model) else { return false }
         let state = model.view.state
-        guard keepsPictures.load(ordering: .relaxed),
-            let next = try? repository.readyModel(named: state.embedder.model),
-            let digest = await digests.digest(of: next), let dimension = next.embeddingDimension
+        let next = try? repository.readyModel(named: state.embedder.model)
+        // One that is not loaded yet is looked at again when it is.
+        if next == nil, (try? repository.location(of: state.embedder.model)) != nil { return true }
+        guard keepsPictures.load(ordering: .relaxed), let next, let digest = await digests.digest(of: next),
+            let dimension = next.embeddingDimension
         else {
             log.warning("taught \(model.name) is stale: \(reason)")
             return true

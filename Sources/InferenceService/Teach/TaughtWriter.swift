@@ -45,7 +45,8 @@ struct TaughtWriter {
             if state.served != nil { writer.string(String(state.serving)) } else { writer.null() }
             writer.key("versions")
             writer.array { writer in for version in state.versions { write(version, to: &writer) } }
-            writer.member("state", condition.name)
+            writer.key("state")
+            if let name = condition.name { writer.string(name) } else { writer.null() }
             if case .stale(let reason) = condition { writer.member("reason", reason) }
             writer.key("classes")
             writer.array { writer in write(view.classes, view.evaluated?.evaluation, to: &writer) }

@@ -23,14 +23,15 @@ enum JournalRecord: Equatable {
             + [.versions(state.versions, serving: state.serving, next: state.next)]
     }
 
-    /// Brings a state up to date; false if the record does not fit it.
-    func apply(to state: inout TaughtState?, keeping: Int) -> Bool {
+    /// Brings a state up to date; false if the record does not fit it. No version is dropped: a later record may name
+    /// one that was kept when it was written (``TaughtState/keepVersions(_:)``).
+    func apply(to state: inout TaughtState?) -> Bool {
         if case .created(let embedder, let dimension, let choice) = self {
             guard state == nil else { return false }
             state = TaughtState(embedder: embedder, dimension: dimension, choice: choice)
             return true
         }
-        return state?.apply(self, keeping: keeping) ?? false
+        return state?.apply(self, keeping: .max) ?? false
     }
 }
 
@@ -54,7 +55,7 @@ extension TaughtState {
             guard isWhole else { return false }
             apply(change, keeping: keeping)
         case .evaluated(let number, let evaluation):
-            guard let index = versions.firstIndex(where: { $0.number == number }) else { return true }
+            guard let index = versions.lastIndex(where: { $0.number == number }) else { return true }
             versions[index].evaluation = evaluation
         case .served(let number):
             guard version(number) != nil else { return false }

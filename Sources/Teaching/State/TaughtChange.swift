@@ -96,6 +96,22 @@ extension TaughtState {
             TaughtVersion(number: next, method: method, examples: examples.count, evaluation: evaluation))
         serving = next
         next += 1
-        if versions.count > max(1, keeping) { versions.removeFirst(versions.count - max(1, keeping)) }
+        keepVersions(keeping)
+    }
+
+    /// Drops the oldest versions beyond so many, at least one. The version that serves stays in any case.
+    mutating func keepVersions(_ most: Int) {
+        let extra = versions.count - max(1, most)
+        guard extra > 0 else { return }
+        versions.replaceSubrange(..<extra, with: versions[..<extra].filter { $0.number == serving })
+    }
+
+    /// Drops the classes that examples had only in versions that are no longer kept.
+    mutating func dropUnusedClasses() {
+        let oldest = versions.first?.number ?? next
+        for var example in examples where example.earlier.contains(where: { $0.until < oldest }) {
+            example.earlier.removeAll { $0.until < oldest }
+            examples[example.id] = example
+        }
     }
 }

@@ -71,7 +71,7 @@ package struct TaughtState: Sendable, Equatable {
     /// The version that serves.
     package var served: TaughtVersion? { version(serving) }
 
-    package func version(_ number: Int) -> TaughtVersion? { versions.first { $0.number == number } }
+    package func version(_ number: Int) -> TaughtVersion? { versions.last { $0.number == number } }
 
     package func example(_ id: ExampleID) -> Example? { examples[id] }
 

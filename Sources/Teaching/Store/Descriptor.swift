@@ -62,6 +62,20 @@ final class Descriptor: Sendable {
         guard ftruncate(number, off_t(length)) == 0 else { throw failure("shorten") }
     }
 
+    /// Ends the file where the last write ended.
+    func truncate() throws(TeachingError) {
+        let end = lseek(number, 0, SEEK_CUR)
+        guard end >= 0 else { throw failure("shorten") }
+        try truncate(Int(end))
+    }
+
+    /// Takes disk space for the first bytes of the file, which has this length then.
+    func allocate(_ length: Int) throws(TeachingError) {
+        let error = posix_fallocate(number, 0, off_t(length))
+        guard error == 0 else { throw Self.failure("take room for", path, error) }
+        try truncate(length)
+    }
+
     /// Returns when the disk has it.
     func sync() throws(TeachingError) {
         guard fsync(number) == 0 else { throw failure("sync") }
@@ -80,7 +94,7 @@ final class Descriptor: Sendable {
     /// A full disk has its own error: an operator can free space.
     static func failure(_ verb: String, _ path: String, _ number: Int32) -> TeachingError {
         let text = "cannot \(verb) \(path): \(SystemError.text(number))"
-        guard number == ENOSPC || number == EDQUOT else { return .storage(text) }
+        guard [ENOSPC, EDQUOT, EFBIG].contains(number) else { return .storage(text) }
         return .full(text + ": make room on the disk of `taught_dir`, or forget examples; nothing was changed")
     }
 }

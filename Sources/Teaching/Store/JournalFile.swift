@@ -12,16 +12,24 @@ struct JournalFile {
     private static let headLength = 16
     /// The longest record: a form of many pictures.
     private static let longestRecord = 256 << 20
+    /// The shortest one of a change: another version serves.
+    private static let shortestRecord = 9
+    /// Ends the name of a file that is written in place of the journal.
+    static let unfinished = ".new"
 
     let path: String
     /// The bytes that are written and synced.
     private(set) var length = 0
     /// True after a write that failed and could not be undone: what the file holds is not known.
     private var isBroken = false
+    /// True while a power failure may bring back the file that this one has replaced: nothing is added until then.
+    private var isUnsynced = false
 
     /// The content of the file: the records, in order. What follows the last whole one, of a write that was not
-    /// finished, is cut off.
-    static func open(_ path: String, _ record: (JournalRecord) -> Bool) throws(TeachingError) -> JournalFile {
+    /// finished or damaged since, is cut off and kept in another file.
+    static func open(
+        _ path: String, _ room: ReservedRoom, _ record: (JournalRecord) -> Bool
+    ) throws(TeachingError) -> (journal: JournalFile, cut: CutEnd?) {
         let file = try Descriptor(path, O_RDWR | O_CLOEXEC)
         let size = try file.size()
         guard try file.read(Self.start.count) == Self.start else {
@@ -37,11 +45,25 @@ struct JournalFile {
             }
             journal.length += headLength + bytes.count
         }
-        if journal.length < size {
-            try file.truncate(journal.length)
-            try file.sync()
-        }
-        return journal
+        guard journal.length < size else { return (journal, nil) }
+        try file.seek(journal.length)
+        let end = try file.read(size - journal.length)
+        let cut = try CutEnd(end, at: journal.length, of: path, changes: mostChanges(in: end), room)
+        try file.truncate(journal.length)
+        try file.sync()
+        return (journal, cut)
+    }
+
+    /// The most records of changes that an end without a whole record can have been: one, where its head shows that
+    /// the file ends with it.
+    private static func mostChanges(in end: [UInt8]) -> Int {
+        let rest = end.count - headLength
+        guard rest >= 0, count(end) == nil else { return 1 }
+        let lengths = [number(end.prefix(4)), ~number(end[4..<8])]
+        let isOne =
+            lengths.contains { Int($0) == rest }
+            || SHA256.digest(Array(end.dropFirst(headLength))).prefix(8).elementsEqual(end[8..<headLength])
+        return isOne ? 1 : max(1, end.count / (headLength + shortestRecord))
     }
 
     /// The bytes of the record at a place; nil if it is torn by a kill or a power failure.
@@ -86,10 +108,21 @@ struct JournalFile {
     /// The bytes that a record takes in the file.
     static func length(of record: JournalRecord) -> Int { headLength + record.bytes.count }
 
+    /// The bytes of a file with these records.
+    static func length(of records: [JournalRecord]) -> Int { records.reduce(start.count) { $0 + length(of: $1) } }
+
+    /// The most bytes that a journal has after a request that forgets has rewritten it: an example takes 19 bytes more
+    /// there than in the change that taught it, and the head of every 256 is added, as is the new version.
+    static func mostLength(_ length: Int, examples: Int) -> Int { length + 24 * examples + 1024 }
+
     /// Adds a record. After an error the file is as before.
     mutating func append(_ record: JournalRecord) throws(TeachingError) {
         guard !isBroken else {
             throw .storage("\(path) could not be written before: restart the daemon to read it again")
+        }
+        if isUnsynced {
+            try Folders.sync(Folders.parent(of: path))
+            isUnsynced = false
         }
         let file = try Descriptor(path, O_WRONLY | O_CLOEXEC)
         let bytes = try Self.framed(record)
@@ -108,28 +141,35 @@ struct JournalFile {
     }
 
     /// Writes a file with these records in place of the one that is there, which holds until the new one is complete.
+    /// - Parameter usesReserve: true if it may take the reserve where the disk is full.
     /// - Returns: the new file, and the error where it is in place, but may be lost with the machine's power.
     static func write(
-        _ records: [JournalRecord], to path: String
+        _ records: [JournalRecord], to path: String, _ room: ReservedRoom, usesReserve: Bool = false
     ) throws(TeachingError) -> (journal: JournalFile, unsynced: TeachingError?) {
-        let unfinished = path + ".new"
+        let unfinished = path + Self.unfinished
         var journal = JournalFile(path: path)
+        defer { if usesReserve { room.restore() } }
         do throws(TeachingError) {
-            let file = try Descriptor(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
-            try file.write(start)
-            journal.length = start.count
-            for record in records {
-                let bytes = try framed(record)
-                try file.write(bytes)
-                journal.length += bytes.count
+            try room.write(unfinished, usesReserve: usesReserve) { file throws(TeachingError) in
+                try file.write(start)
+                journal.length = start.count
+                for record in records {
+                    let bytes = try framed(record)
+                    try file.write(bytes)
+                    journal.length += bytes.count
+                }
             }
-            try file.sync()
             try Folders.rename(unfinished, path, syncs: false)
         } catch {
             unlink(unfinished)
             throw error
         }
-        do throws(TeachingError) { try Folders.sync(Folders.parent(of: path)) } catch { return (journal, error) }
+        do throws(TeachingError) {
+            try Folders.sync(Folders.parent(of: path))
+        } catch {
+            journal.isUnsynced = true
+            return (journal, error)
+        }
         return (journal, nil)
     }
 

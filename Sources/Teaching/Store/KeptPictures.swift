@@ -20,8 +20,16 @@ package enum KeptPictures {
     }
 
     /// Removes pictures; those that are not there count as removed.
-    static func remove(_ ids: Set<ExampleID>, in model: String) {
-        for id in ids { for ending in ["", ".new"] { unlink("\(folder(model))/\(id)\(ending)") } }
+    static func remove(_ ids: Set<ExampleID>, in model: String) throws(TeachingError) {
+        var problem: TeachingError?
+        for id in ids {
+            for ending in ["", ".new"] {
+                do throws(TeachingError) { try Folders.remove("\(folder(model))/\(id)\(ending)") } catch {
+                    problem = error
+                }
+            }
+        }
+        if let problem { throw problem }
     }
 
     /// Removes what no example has: a kill came between two steps.

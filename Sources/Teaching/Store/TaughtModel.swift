@@ -7,6 +7,7 @@ package final class TaughtModel: Sendable {
     package let name: String
     private let folder: String
     private let total: ByteTotal
+    private let room: ReservedRoom
     private let limits: Guarded<TeachingLimits>
     /// Held while files are written: nothing that must not block takes it.
     private let files: Guarded<Files>
@@ -14,6 +15,8 @@ package final class TaughtModel: Sendable {
 
     private struct Files {
         var journal: JournalFile
+        /// The length from which on it is found out whether the journal is to be compacted.
+        var lookedAtLength = 0
         var isRemoved = false
         /// The examples of the state that is shown; nil where they have to be computed again.
         var newest: NewestExamples?
@@ -49,13 +52,15 @@ package final class TaughtModel: Sendable {
         package let isMoved: Bool
     }
 
+    // Wide: its own files, and what it shares with the other taught models.
     init(
-        name: String, folder: String, journal: JournalFile, state: TaughtState, total: ByteTotal,
+        name: String, folder: String, journal: JournalFile, state: TaughtState, total: ByteTotal, room: ReservedRoom,
         limits: Guarded<TeachingLimits>
     ) {
         self.name = name
         self.folder = folder
         self.total = total
+        self.room = room
         self.limits = limits
         var files = Files(journal: journal)
         current = Guarded(TaughtView(state: state, head: Self.head(of: state, &files.newest)))
@@ -116,6 +121,7 @@ package final class TaughtModel: Sendable {
     package func forget(_ id: ExampleID) throws(TeachingError) {
         try writing { files throws(TeachingError) in
             guard view.state.example(id) != nil else {
+                try removeCutEnds()
                 throw .unknown("\(name) has no example with the id \(id)")
             }
             try forget([id], label: nil, &files)
@@ -126,7 +132,10 @@ package final class TaughtModel: Sendable {
     package func forget(label: String) throws(TeachingError) {
         try writing { files throws(TeachingError) in
             let ids = Set(view.state.examples.filter { $0.label == label }.map(\.id))
-            guard !ids.isEmpty else { throw .unknown("\(name) has no class \"\(label.prefix(256))\"") }
+            guard !ids.isEmpty else {
+                try removeCutEnds()
+                throw .unknown("\(name) has no class \"\(label.prefix(256))\"")
+            }
             try forget(ids, label: label, &files)
         }
     }
@@ -157,7 +166,7 @@ package final class TaughtModel: Sendable {
             }
             state.rebuild(embedder, dimension: dimension, embeddings: embeddings)
             let gone = Set(view.state.examples.map(\.id)).subtracting(state.examples.map(\.id))
-            try rewrite(state, without: gone, &files)
+            try rewrite(state, without: gone, &files, usesReserve: false)
         }
     }
 
@@ -241,17 +250,65 @@ package final class TaughtModel: Sendable {
         _ files: inout Files
     ) throws(TeachingError) {
         let next = TaughtView(state: state, head: head(of: state, &files))
-        let bytes = JournalFile.length(of: record) + pictures.reduce(0) { $0 + ($1.picture?.count ?? 0) }
-        try total.take(bytes, limit: limits.bytes)
+        let length = JournalFile.length(of: record)
+        let bytes = length + pictures.reduce(0) { $0 + ($1.picture?.count ?? 0) }
         do throws(TeachingError) {
+            try total.take(bytes, limit: limits.bytes)
+        } catch {
+            guard compact(&files, saving: bytes) else { throw error }
+            try total.take(bytes, limit: limits.bytes)
+        }
+        do throws(TeachingError) {
+            try room.hold(JournalFile.mostLength(files.journal.length + length, examples: state.examples.count))
             try KeptPictures.write(pictures, in: folder)
             try files.journal.append(record)
         } catch {
-            KeptPictures.remove(Set(pictures.map(\.id)), in: folder)
+            try? KeptPictures.remove(Set(pictures.map(\.id)), in: folder)
             total.change(by: -bytes)
             throw error
         }
         current.withLock { $0 = next }
+        compactIfOvergrown(&files, limits)
+    }
+
+    // MARK: Compaction
+
+    /// Compacts the journal where it has grown well past what the state takes. One that cannot be written now stays as
+    /// it is: it is complete.
+    private func compactIfOvergrown(_ files: inout Files, _ limits: TeachingLimits) {
+        guard files.journal.length > files.lookedAtLength else { return }
+        let needed = JournalFile.length(of: JournalRecord.all(of: view.state))
+        let most = 2 * needed + limits.slack
+        guard files.journal.length > most else {
+            files.lookedAtLength = most
+            return
+        }
+        if !compact(&files, saving: 1) { files.lookedAtLength = files.journal.length + most }
+    }
+
+    /// Writes the state as a new journal, if that saves so many bytes.
+    /// - Returns: true if it was written.
+    private func compact(_ files: inout Files, saving bytes: Int) -> Bool {
+        var state = view.state
+        state.dropUnusedClasses()
+        let records = JournalRecord.all(of: state), before = files.journal.length
+        guard before - JournalFile.length(of: records) >= bytes,
+            let written = try? JournalFile.write(records, to: files.journal.path, room)
+        else { return false }
+        files.journal = written.journal
+        files.lookedAtLength = 2 * files.journal.length
+        total.change(by: files.journal.length - before)
+        return true
+    }
+
+    /// Compacts a journal that was just read.
+    func compactIfOvergrown() {
+        files.withLock { compactIfOvergrown(&$0, limits.withLock { $0 }) }
+    }
+
+    /// The most bytes of the journal when it is rewritten: they are reserved.
+    var mostLength: Int {
+        files.withLock { JournalFile.mostLength($0.journal.length, examples: view.state.examples.count) }
     }
 
     /// The head of a state: the current one, where neither the examples that serve nor the method change.
@@ -264,22 +321,35 @@ package final class TaughtModel: Sendable {
     private func forget(_ ids: Set<ExampleID>, label: String?, _ files: inout Files) throws(TeachingError) {
         var state = view.state
         state.forget(ids, label: label, keeping: limits.withLock { $0.versions })
-        try rewrite(state, without: ids, &files)
+        try rewrite(state, without: ids, &files, usesReserve: true)
+        try removeCutEnds()
     }
 
     /// Rewrites the journal, so that no file has what the state no longer has.
     private func rewrite(
-        _ state: TaughtState, without ids: Set<ExampleID>, _ files: inout Files
+        _ state: TaughtState, without ids: Set<ExampleID>, _ files: inout Files, usesReserve: Bool
     ) throws(TeachingError) {
         var newest: NewestExamples?
         let next = TaughtView(state: state, head: Self.head(of: state, &newest))
         let before = Folders.bytes(in: folder)
-        let (journal, unsynced) = try JournalFile.write(JournalRecord.all(of: state), to: files.journal.path)
-        (files.journal, files.newest) = (journal, newest)
-        KeptPictures.remove(ids, in: folder)
+        defer { total.change(by: Folders.bytes(in: folder) - before) }
+        let records = JournalRecord.all(of: state)
+        if !usesReserve {
+            try room.hold(JournalFile.mostLength(JournalFile.length(of: records), examples: state.examples.count))
+        }
+        let (journal, unsynced) = try JournalFile.write(
+            records, to: files.journal.path, room, usesReserve: usesReserve)
+        (files.journal, files.newest, files.lookedAtLength) = (journal, newest, 2 * journal.length)
         current.withLock { $0 = next }
-        total.change(by: Folders.bytes(in: folder) - before)
+        try KeptPictures.remove(ids, in: folder)
         if let unsynced { throw unsynced }
+    }
+
+    /// Removes damaged ends of the journal that were kept: they may hold what is to be forgotten, whatever it is.
+    private func removeCutEnds() throws(TeachingError) {
+        let before = Folders.bytes(in: folder)
+        defer { total.change(by: Folders.bytes(in: folder) - before) }
+        try CutEnd.removeAll(in: folder)
     }
 
     private func check(_ state: TaughtState, _ limits: TeachingLimits) throws(TeachingError) {

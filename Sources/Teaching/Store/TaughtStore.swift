@@ -6,6 +6,7 @@ package final class TaughtStore: Sendable {
     private let folder: String
     private let limits: Guarded<TeachingLimits>
     private let total = ByteTotal()
+    private let room: ReservedRoom
     private let models = Guarded<[String: TaughtModel]>([:])
     /// Held while one is created or removed: nothing that must not block takes it.
     private let changing = Guarded<Void>(())
@@ -14,26 +15,38 @@ package final class TaughtStore: Sendable {
     /// Folders that could not be read, with the reason.
     package var problems: [String: String] { unreadable.withLock { $0 } }
     private let unreadable: Guarded<[String: String]>
+    /// Sentences for the log: damage that was found when the files were opened, and room that could not be reserved.
+    package let notices: [String]
 
     /// Opens a folder, which is created if need be, and finishes what a kill interrupted.
     package init(folder: String, limits: TeachingLimits = TeachingLimits()) throws(TeachingError) {
         self.folder = folder
         self.limits = Guarded(limits)
+        room = ReservedRoom(folder: folder)
         try Folders.create(folder)
         lock = try Descriptor(folder + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC)
         guard lock.lock() else {
             throw .storage("\(folder) is in use by another process: two daemons cannot share a `taught_dir`")
         }
-        var found: [String: TaughtModel] = [:], problems: [String: String] = [:]
+        var found: [String: TaughtModel] = [:], problems: [String: String] = [:], notices: [String] = []
         for name in try Folders.names(in: folder) {
             if name.hasPrefix(Self.unfinished) { try Folders.remove(folder + "/" + name) }
             guard TaughtNames.isName(name) else { continue }
             let path = folder + "/" + name
             do throws(TeachingError) {
-                found[name] = try Self.open(name, path, total, self.limits, limits.versions)
+                let (model, cut) = try Self.open(name, path, total, room, self.limits)
+                found[name] = model
+                if let cut { notices.append("taught \(name): \(cut.sentence)") }
             } catch { problems[name] = error.message }
             total.change(by: Folders.bytes(in: path))
         }
+        for model in found.values { model.compactIfOvergrown() }
+        do throws(TeachingError) {
+            try room.set(found.values.map(\.mostLength).max() ?? 0)
+        } catch {
+            notices.append("no room is reserved for requests that forget: \(error.message)")
+        }
+        self.notices = notices
         unreadable = Guarded(problems)
         let all = found
         models.withLock { $0 = all }
@@ -43,14 +56,18 @@ package final class TaughtStore: Sendable {
     private static let unfinished = ".unfinished-"
 
     private static func open(
-        _ name: String, _ path: String, _ total: ByteTotal, _ limits: Guarded<TeachingLimits>, _ versions: Int
-    ) throws(TeachingError) -> TaughtModel {
-        unlink(path + "/journal.new")
-        var state: TaughtState?
-        let journal = try JournalFile.open(path + "/journal") { $0.apply(to: &state, keeping: versions) }
-        guard let state else { throw .storage("\(path)/journal has no records") }
+        _ name: String, _ path: String, _ total: ByteTotal, _ room: ReservedRoom, _ limits: Guarded<TeachingLimits>
+    ) throws(TeachingError) -> (model: TaughtModel, cut: CutEnd?) {
+        unlink(path + "/journal" + JournalFile.unfinished)
+        var replayed: TaughtState?
+        let (journal, cut) = try JournalFile.open(path + "/journal", room) { $0.apply(to: &replayed) }
+        guard var state = replayed else { throw .storage("\(path)/journal has no records") }
+        state.keepVersions(limits.withLock { $0.versions })
+        state.dropUnusedClasses()
         try KeptPictures.clean(state, in: path)
-        return TaughtModel(name: name, folder: path, journal: journal, state: state, total: total, limits: limits)
+        let model = TaughtModel(
+            name: name, folder: path, journal: journal, state: state, total: total, room: room, limits: limits)
+        return (model, cut)
     }
 
     /// Takes other limits; what is there already stays.
@@ -134,9 +151,12 @@ package final class TaughtStore: Sendable {
         do throws(TeachingError) {
             try Folders.remove(unfinished)
             try Folders.create(unfinished)
-            if let unsynced = try JournalFile.write(records, to: unfinished + "/journal").unsynced { throw unsynced }
+            if let unsynced = try JournalFile.write(records, to: unfinished + "/journal", room).unsynced {
+                throw unsynced
+            }
+            try room.hold(JournalFile.mostLength(JournalFile.length(of: records), examples: 0))
             try Folders.rename(unfinished, path)
-            let made = try Self.open(name, path, total, self.limits, limits.versions)
+            let made = try Self.open(name, path, total, room, self.limits).model
             total.change(by: Folders.bytes(in: path) - bytes)
             return made
         } catch {
@@ -171,5 +191,6 @@ package final class TaughtStore: Sendable {
         try Folders.remove(unfinished)
         try Folders.sync(folder)
         total.change(by: -bytes)
+        try? room.set(all.map(\.mostLength).max() ?? 0)
     }
 }

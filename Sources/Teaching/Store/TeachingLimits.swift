@@ -12,6 +12,8 @@ package struct TeachingLimits: Sendable, Equatable {
     package var bytes = 1 << 30
     /// Versions of one that are kept.
     package var versions = 10
+    /// Bytes that a journal may have beyond twice what its state takes: with more it is compacted.
+    package var slack = 16 << 10
 
     package init() {}
 }

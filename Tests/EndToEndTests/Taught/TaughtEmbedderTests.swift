@@ -60,6 +60,27 @@ struct TaughtEmbedderTests {
         #expect(server.daemon.stop() == 0)
     }
 
+    @Test("an embedder that is not loaded yet is compared before a state is said", arguments: [true, false])
+    func noStateIsSaidBeforeItIsKnown(_ isOther: Bool) throws {
+        let server = try TaughtDaemon()
+        try server.create()
+        try server.teachKinds(2, 2)
+        _ = try server.evaluated()
+        server.daemon.stop()
+        let bundle = server.models.appendingPathComponent("embedder")
+        try Self.manifest(isOther: isOther).write(to: bundle.appendingPathComponent("model.json"), options: .atomic)
+        try server.restart(adding: ["--load", "lazy"])
+        let expected = isOther ? "stale" : "ready"
+        #expect(try server.get("/v1/taught/parts").json["state"] as? String == expected)
+        let list = try server.get("/v1/taught").json["taught"] as? [[String: Any]]
+        #expect(list?.first?["state"] as? String == expected)
+        let model = try server.get("/v1/models/parts").json
+        #expect((model["taught"] as? [String: Any])?["state"] as? String == expected)
+        #expect(model["state"] as? String == (isOther ? "failed" : "unloaded"), "\(model)")
+        #expect(try server.classify(Self.picture).status == (isOther ? 503 : 200))
+        #expect(server.daemon.stop() == 0)
+    }
+
     @Test("a stale taught model answers while its old embedder version is loaded, and can forget classes")
     func aStaleModel_answersWhileTheOldEmbedderIsLoaded_andStillForgets() throws {
         let server = try TaughtDaemon()

@@ -212,7 +212,7 @@ struct TaughtServingTests {
     /// A file system of its own, in a namespace of the test's own: the only full disk that harms nobody.
     @Test(
         "a full disk refuses an example with 507, and the taught model keeps its examples and answers",
-        .enabled(if: TaughtServingTests.canMount, "needs mount(2) in a namespace: unshare -m"))
+        .enabled(if: TaughtServingTests.canMount, "needs mount(2) in a namespace: unshare -rm"))
     func aFullDisk_is507_andNothingIsChanged() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-full-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -220,7 +220,7 @@ struct TaughtServingTests {
         let mount = "mount -t tmpfs -o size=64k none \(folder.path) && exec \"$0\" \"$@\""
         let daemon = try Daemon(
             ["--models", TaughtDaemon.embedder.path, "--taught-dir", folder.path + "/taught"],
-            launcher: ["unshare", "-m", "sh", "-c", mount])
+            launcher: ["unshare", "-rm", "sh", "-c", mount])
         let base = daemon.url + "/v1/taught/parts"
         #expect(try Curl.run(base, ["-X", "PUT", "--data", "{\"embedder\": \"embedder\"}"]).status == 201)
         var taught = 0, full: Answer?
@@ -236,11 +236,17 @@ struct TaughtServingTests {
         let answer = try Curl.run(
             daemon.url + "/v1/models/parts/classify", ["--data-binary", "@-"], input: Self.picture)
         #expect(answer.topLabel == "a", "\(answer.text)")
+        for example in list ?? [] {
+            let id = (example as? [String: Any])?["id"] as? String ?? ""
+            let forgotten = try Curl.run(base + "/examples/\(id)", ["-X", "DELETE"])
+            #expect(forgotten.status == 200, "\(forgotten.text)")
+        }
+        #expect(try Curl.run(base).json["state"] as? String == "empty")
         #expect(daemon.stop() == 0)
     }
 
     static let canMount =
-        (try? Shell.run("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /mnt"]).status) == 0
+        (try? Shell.run("unshare", ["-rm", "sh", "-c", "mount -t tmpfs none /mnt"]).status) == 0
 
     // MARK: Restarts
 

@@ -223,7 +223,7 @@ class Taught:
     name: str
     embedder: str
     version: str
-    #: ``empty``, ``ready`` or ``stale``.
+    #: ``empty``, ``ready`` or ``stale``; empty text where it is not known yet.
     state: str
     classes: tuple[TaughtClass, ...]
     #: True while the newest version is being evaluated; `evaluation` is then an older one, or None.
@@ -324,7 +324,7 @@ def taught(answers: list[Mapping[str, Any]], errors: list[OcelliError]) -> Taugh
     request_id = str(last.get("request_id", ""))
     failed = [of_picture(one, request_id) for answer in answers for one in answer.get("errors") or ()]
     return Taught(
-        str(last["name"]), str(last["embedder"]["model"]), str(last.get("version") or ""), str(last["state"]),
+        str(last["name"]), str(last["embedder"]["model"]), str(last.get("version") or ""), str(last["state"] or ""),
         tuple(TaughtClass(str(one["label"]), int(one["examples"]), one.get("accuracy")) for one in last.get("classes") or ()),
         bool(last.get("evaluating", False)), evaluation(last.get("evaluation")),
         tuple(
