@@ -112,7 +112,9 @@ import Testing
         _ = try png.withUnsafeBytes { png in
             try tensor.withUnsafeMutableBytes { try pipeline.prepare(png, into: $0) }
         }
-        #expect(stride(from: 0, to: tensor.count, by: 3).map { tensor[$0] } == red)
+        // OpenCV rounds sums of weights of 11 bits.
+        let found = stride(from: 0, to: tensor.count, by: 3).map { tensor[$0] }
+        #expect(zip(found, red).allSatisfy { abs(Int($0) - Int($1)) <= 1 }, "\(found)")
     }
 
     // MARK: Decoding at a part of the size

@@ -324,6 +324,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: world.folder.path + "-taught") }
         var settings = Settings()
         settings.answerCache = 64 << 20
+        settings.repositoryControl = .all
         let log = try Log(level: .error, format: .text, descriptor: 2)
         let service = Service(
             repository: world.repository,

@@ -96,7 +96,9 @@ final class OpenVINONetwork: Sendable {
     var isFit: Bool { !hasFailed.load(ordering: .acquiring) }
 
     /// An inference has failed.
-    func noteFailure() {
-        if isDynamic { hasFailed.store(true, ordering: .releasing) }
+    /// - Returns: false if another one has failed before, which may be why.
+    func noteFailure() -> Bool {
+        guard isDynamic else { return true }
+        return !hasFailed.exchange(true, ordering: .acquiringAndReleasing)
     }
 }

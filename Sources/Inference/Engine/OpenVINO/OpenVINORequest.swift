@@ -82,15 +82,14 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
         do throws(EngineError) {
             try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
         } catch {
-            network.noteFailure()
-            throw error
+            throw network.noteFailure() ? error : Self.doubtful
         }
-        guard network.isFit else {
-            throw EngineError(
-                kind: .doubtful, operation: "run the inference",
-                detail: "another inference of the model has failed meanwhile, and may have changed its answer")
-        }
+        guard network.isFit else { throw Self.doubtful }
     }
+
+    private static let doubtful = EngineError(
+        kind: .doubtful, operation: "run the inference",
+        detail: "another inference of the model has failed meanwhile, and may have changed its answer")
 
     var isFit: Bool { network.isFit }
 
