@@ -17,6 +17,7 @@ extension Model {
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
         version: String? = nil
     ) async throws(InferenceError) -> Model {
+        let path = FilePath.absolute(path)
         var configuration = configuration
         var difference: StreamDifference?
         var ofStreams: String?
