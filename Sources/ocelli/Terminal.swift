@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JSON
 internal import Synchronization
 internal import SystemSupport
 
@@ -36,22 +37,10 @@ enum Terminal {
         _ = write(harmless(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Text without the controls that a terminal obeys: names of files, labels of models and answers of servers may
-    /// hold any. They are written by number, as in `\u{1B}`.
+    /// Text without the characters that a terminal obeys or does not show: names of files, labels of models and answers
+    /// of servers may hold any. An object stays JSON.
     private static func harmless(_ text: String) -> String {
-        func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
-            scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
-        }
-        // 0xC2 begins those beyond ASCII, and some other characters.
-        let mayBe = text.utf8.contains { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F || $0 == 0xC2 }
-        guard mayBe else { return text }
-        return text.unicodeScalars.reduce(into: "") { shown, scalar in
-            if isObeyed(scalar) {
-                shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-            } else {
-                shown.unicodeScalars.append(scalar)
-            }
-        }
+        text.utf8.first == UInt8(ascii: "{") ? PrintableText.json(text) : PrintableText.text(text, keepsLines: true)
     }
 
     /// Text on standard error that the next overwrites, and any other line; nothing where standard error is not a
@@ -61,7 +50,7 @@ enum Terminal {
         clearProgress()
         guard !text.isEmpty else { return }
         state.withLock { $0.progress = true }
-        _ = write(text, to: STDERR_FILENO)
+        _ = write(PrintableText.text(text), to: STDERR_FILENO)
     }
 
     /// Ends the process. Output that was lost (a full disk, say) is a failure; a reader that has gone (`| head`) wanted

@@ -86,6 +86,44 @@ struct StartupTests {
         #expect(controls.allSatisfy { $0 == "\n" })
     }
 
+    /// Labels of a model and names of files in every form of output: JSON stays JSON.
+    @Test("direction marks and characters without width in labels and file names are escaped in text and in JSON")
+    func labelsDoNotTurnTheText() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let hidden = "\u{202E}gnp\u{200B}\u{2066}\n\u{85}", bundle = folder.appendingPathComponent("digits\u{202E}")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+        try FileManager.default.copyItem(at: digits, to: bundle)
+        let json = bundle.appendingPathComponent("model.json")
+        let manifest = try String(contentsOf: json, encoding: .utf8)
+        let labels = try #require(manifest.firstMatch(of: /"labels": "([a-z.]+)"/)).1
+        try Data(manifest.replacing("\"labels\": \"\(labels)\"", with: "\"labels\": \"own.json\"").utf8).write(to: json)
+        let names = (0..<10).map { "\($0)\(hidden)" }
+        try JSONEncoder().encode(names).write(to: bundle.appendingPathComponent("own.json"))
+        let picture = folder.path + "/seven\(hidden).png"
+        try FileManager.default.copyItem(atPath: BadInputTests.seven.path, toPath: picture)
+        func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+            [.control, .format].contains(scalar.properties.generalCategory) && scalar != "\n"
+        }
+        for arguments in [
+            ["classify", picture], ["classify", "--json", picture], ["classify", "--jsonl", folder.path],
+            ["classify", "--try", bundle.path, picture], ["check", bundle.path], ["classify", picture + hidden],
+            ["compile", bundle.path, "--cache-dir", folder.path + "/cache"],
+            ["init", "--stdout", bundle.path + "/\(hidden).onnx"],
+        ] {
+            let result = try Shell.run(
+                Daemon.binary.path, arguments + (arguments[0] == "init" ? [] : ["--models", folder.path]))
+            #expect(!(result.text + result.errors).unicodeScalars.contains(where: isHidden), "\(arguments) \(result)")
+            #expect((result.text + result.errors).contains("202E") || (result.text + result.errors).contains("202e"))
+        }
+        let text = try ocelli("classify", "--models", folder.path, picture).text
+        #expect(text.contains("7\\u{202E}gnp\\u{200B}\\u{2066}\\u{A}\\u{85}\n"), "\(text)")
+        let answer = try ocelli("classify", "--json", "--models", folder.path, picture)
+        let first = (answer.json["classifications"] as? [[String: Any]])?.first?["label"] as? String
+        #expect(first == "7\(hidden)" && answer.json["file"] as? String == picture, "\(answer.text)")
+    }
+
     /// Log lines must not end up in whatever is opened first.
     @Test("a daemon started with closed standard descriptors opens /dev/null in their place")
     func closedStandardDescriptorsAreTaken() throws {

@@ -57,6 +57,66 @@ import Testing
         #expect(LabelFile.isUsual(name))
     }
 
+    /// Each names classes 0, 1, 3 and 4: lines in any order, with nothing for class 2.
+    @Test(
+        "labels with numbers keep their numbers where one is missing, in any order",
+        arguments: [
+            ("0  person\n1  bicycle\n3  car\n4  motorcycle\n", "labelmap.txt"),
+            ("4: motorcycle\n3: car\n\n1: bicycle\n0: person\n", "labels.txt"),
+            ("1\tbicycle\r\n0\tperson\r\n4\tmotorcycle\r\n3\tcar\r\n", "labels.txt"),
+            ("car 3\nperson 0\nbicycle 1\nmotorcycle 4", "labels.txt"),
+            ("id,name\n3,car\n0,person\n1,bicycle\n4,motorcycle\n", "labels.csv"),
+            ("0,person\n1,bicycle\n3,car\n4,motorcycle\n", "labels.csv"),
+            ("3;car\n0;person\n1;bicycle\n4;motorcycle\n", "labels.csv"),
+            ("4\tmotorcycle\n0\tperson\n1\tbicycle\n3\tcar\n", "labels.tsv"),
+            (#"{"0": "person", "3": "car", "1": "bicycle", "4": "motorcycle"}"#, "labels.json"),
+            (#"{"person": 0, "bicycle": 1, "car": 3, "motorcycle": 4}"#, "class_indices.json"),
+            (
+                #"[{"id": 4, "name": "motorcycle"}, {"id": 0, "name": "person"}, {"id": 1, "name": "bicycle"}, {"id": 3, "name": "car"}]"#,
+                "categories.json"
+            ),
+            ("{0: 'person', 1: 'bicycle',\n 3: 'car', 4: 'motorcycle'}", "labels.txt"),
+        ])
+    func missingNumbers(_ text: String, _ name: String) throws {
+        #expect(try labels(text, name) == ["person", "bicycle", "2", "car", "motorcycle"])
+    }
+
+    @Test("labels with every number from 1 on are those of the classes from 0 on, in any order")
+    func numbersFromOne() throws {
+        #expect(try labels("2 dog\n1 cat\n3 cow\n", "labels.txt") == ["cat", "dog", "cow"])
+        #expect(try labels("0 face\n", "labels.txt") == ["face"])
+        #expect(try labels("Terminal 1\n", "labels.txt") == ["Terminal 1"])
+    }
+
+    @Test(
+        "numbers that cannot be those of classes are refused with the reason",
+        arguments: [
+            (#"{"1": "cat", "3": "dog"}"#, "labels.json", "names class 1, but not class 0"),
+            (#"{"0": "cat", "900000000000": "dog"}"#, "labels.json", "names class 900000000000"),
+            (#"{"cat": 0, "dog": 0}"#, "labels.json", "names class 0 twice"),
+            (#"[{"id": 0, "name": "cat"}, {"name": "dog"}]"#, "labels.json", "has numbers for 1 of its 2 names"),
+            // A long list that skips few numbers and begins at 1: its class 0 may be the line of 1, or have none.
+            (
+                (1...12).filter { $0 != 7 }.map { "\($0) thing \($0 * 3)" }.joined(separator: "\n"), "labels.txt",
+                "names class 1, but not class 0: expected numbers from 0 on, or every number from 1 on"
+            ),
+        ])
+    func impossibleNumbers(_ text: String, _ name: String, _ reason: String) throws {
+        let error = #expect(throws: FormatError.self) { try labels(text, name) }
+        #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
+    }
+
+    @Test(
+        "a written label file is read as the same names",
+        arguments: [
+            ["cat", "dog, hot"], ["0 calories", "1 calorie"], ["3D"], ["a\nb", "c"], ["", "b", ""], ["n01440764 x"],
+            [" a ", "b"], ["{x", "y}"],
+        ])
+    func writtenAndRead(_ names: [String]) throws {
+        let (ending, bytes) = LabelFile.written(names)
+        #expect(try LabelFile.read(bytes, name: "labels" + ending) == names)
+    }
+
     /// Numbers that belong to the names stay.
     @Test(
         "numbers that are part of class names stay in the labels",

@@ -9,6 +9,39 @@ import Testing
         HuggingFaceReader.preprocessor(Array(text.utf8), config: config.map { Array($0.utf8) })
     }
 
+    /// `pooler_output` of each class in transformers' modeling files; None of those that compute more than a mean.
+    @Test("the pooling of a transformers model is that of its class, and unknown for other classes")
+    func poolingOfArchitectures() {
+        func pooling(_ name: String) -> Fact<VectorPooling>? {
+            HuggingFaceReader.config(Array(#"{"architectures": ["\#(name)"]}"#.utf8)).pooling
+        }
+        for name in ["Dinov2Model", "Dinov2WithRegistersModel", "DINOv3ViTModel", "ViTModel", "DeiTModel"] {
+            #expect(pooling(name)?.value == .cls && pooling(name)?.key == "architectures: \(name)")
+        }
+        for name in ["SwinModel", "ResNetModel", "IJepaModel"] { #expect(pooling(name)?.value == .mean) }
+        for name in ["CLIPVisionModel", "SiglipVisionModel", "ConvNextModel", "Dinov2ForImageClassification"] {
+            #expect(pooling(name) == nil, "\(name)")
+        }
+    }
+
+    @Test(
+        "the pooling of sentence-transformers is read in both forms, and others are told",
+        arguments: [
+            (#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}"#, VectorPooling.cls),
+            (#"{"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true}"#, .mean),
+            (#"{"pooling_mode": "cls"}"#, .cls), (#"{"pooling_mode": "mean"}"#, .mean),
+            (#"{"pooling_mode": "lasttoken"}"#, .other), (#"{"pooling_mode_max_tokens": true}"#, .other),
+            (#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true}"#, .other),
+            (#"{"word_embedding_dimension": 384}"#, nil),
+        ])
+    func sentencePooling(_ text: String, _ pooling: VectorPooling?) {
+        let sheet = HuggingFaceReader.sentencePooling(Array(text.utf8), source: "1_Pooling/config.json")
+        #expect(sheet.pooling?.value == pooling && sheet.problems.isEmpty)
+        // What is stated counts more than what a class usually does.
+        let model = HuggingFaceReader.config(Array(#"{"architectures": ["Dinov2Model"]}"#.utf8))
+        #expect(FactSheet.merged([model, sheet]).pooling?.value == pooling ?? .cls)
+    }
+
     /// Files as people have them, and what the class makes of them (transformers 4.57.6).
     static let framings: [(String, PictureFraming)] = [
         (#"{"image_processor_type": "ViTImageProcessor"}"#, PictureFraming(.exact(FactSize(height: 224, width: 224)))),

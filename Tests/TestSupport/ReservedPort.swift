@@ -1,4 +1,5 @@
-import Glibc
+internal import CSystem
+internal import Glibc
 
 /// A TCP port of 127.0.0.1 for a program that is told its port, such as a proxy.
 ///

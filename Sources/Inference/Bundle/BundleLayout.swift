@@ -6,6 +6,8 @@ struct BundleLayout: Sendable {
     let model: String
     /// Names of the folder that are read for facts.
     let config: Bool, metadata: Bool, environment: Bool
+    /// True if sentence-transformers' folder with ``poolingFile`` is there.
+    let pooling: Bool
     /// The file that says how pictures are prepared; transformers 5 writes one for pictures and text together.
     let preprocessor: String?
     /// Files of labels, the likeliest first.
@@ -14,6 +16,9 @@ struct BundleLayout: Sendable {
     /// The names whose presence makes a folder with a model file a bundle.
     private static let sources = ["config.json", "metadata.yaml", "environment.json"] + processors
     private static let processors = ["preprocessor_config.json", "processor_config.json"]
+
+    private static let poolingFolder = "1_Pooling"
+    static let poolingFile = poolingFolder + "/config.json"
 
     /// The model files that exporters write, the one that is served first.
     private static let usual = ["model.onnx", "onnx/model.onnx", "openvino_model.xml", "model.xml", "model.tflite"]
@@ -37,6 +42,7 @@ struct BundleLayout: Sendable {
             return nil
         }
         (config, metadata, environment, preprocessor) = Self.found(files)
+        pooling = files.contains(Self.poolingFolder)
         labelFiles = Self.labelFiles(names)
     }
 
@@ -46,6 +52,7 @@ struct BundleLayout: Sendable {
         let assets = names.contains("assets") ? (try? files.names(folder + "/assets")) ?? [] : []
         model = ""
         (config, metadata, environment, preprocessor) = Self.found(Set(names))
+        pooling = names.contains(Self.poolingFolder)
         labelFiles = Self.labelFiles(names) + Self.labelFiles(assets).map { "assets/" + $0 }
     }
 

@@ -30,6 +30,9 @@ package struct GatheredFacts: Sendable {
                 sheets.append(HuggingFaceReader.preprocessor(text, config: config, source: file))
             }
             if let config { sheets.append(HuggingFaceReader.config(config)) }
+            if layout.pooling, let text = read(folder, BundleLayout.poolingFile) {
+                sheets.append(HuggingFaceReader.sentencePooling(text, source: BundleLayout.poolingFile))
+            }
             if layout.environment, let text = read(folder, "environment.json") {
                 sheets.append(RoboflowReader.environment(text))
             }

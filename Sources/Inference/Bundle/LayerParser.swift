@@ -177,6 +177,9 @@ struct LayerParser {
         for key in ["offset", "divide_by_std_twice"] where transform.has(key) && mean == nil && deviation == nil {
             problems.add(transform.path(of: key), "is for \"mean\" and \"std\", which are missing")
         }
+        image.listedColors = ["bias", "mean", "std"].filter { key in
+            if case .array(let numbers)? = transform.value(key) { Set(numbers).count > 1 } else { false }
+        }.map(transform.path(of:))
         let hasMoments = transform.has("mean") || transform.has("std")
         if transform.has("standard"), hasMoments {
             problems.add(transform.path, "\"mean\" and \"std\" cannot be combined with \"standard\"")

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SystemSupport
 
 /// The places that links in a bundle may point to. Without a limit, a link to `/etc/passwd` named `labels.txt` would be
 /// served.
@@ -24,9 +25,7 @@ public enum LinkPolicy: Sendable, Hashable {
         guard case .within(let folders) = self else { return self }
         var all = folders
         for folder in folders {
-            // As it was given, maybe with a slash at its end.
-            let end = folder.lastIndex { $0 != "/" }.map { folder.index(after: $0) } ?? folder.startIndex
-            let base = folder[..<end] + "/"
+            let root = FilePath.absolute(folder), base = root == "/" ? root : root + "/"
             guard path.hasPrefix(base) else { continue }
             let rest = path.dropFirst(base.count).drop { $0 == "/" }
             let entry = String(base + rest.prefix { $0 != "/" })

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import JSON
 internal import ModelFacts
+internal import SystemSupport
 
 /// A model on disk: a folder with `model.json`, or a bare model file (or a SavedModel's folder), whose tensors are
 /// served as they are.
@@ -63,6 +64,7 @@ package struct ModelBundle: Sendable {
     ///
     /// Long: the checks of a bundle in their order, each with what the ones before have found.
     package init(path: String, name: String? = nil, links: LinkPolicy = .anywhere) throws(InferenceError) {
+        let path = FilePath.absolute(path)
         let name = name ?? Self.servedName(of: path)
         let isFolder: Bool
         switch Self.kind(at: path) {
@@ -202,10 +204,9 @@ package struct ModelBundle: Sendable {
 
     /// The files, under any name, in which a bare ONNX file keeps weights; none of other files. Reads the file: blocks.
     package static func externalFiles(of path: String) -> [String] {
-        guard ModelFormat(file: path) == .onnx, let slash = path.lastIndex(of: "/"), let file = try? OpenFile(path)
-        else { return [] }
+        guard ModelFormat(file: path) == .onnx, let file = try? OpenFile(path) else { return [] }
         return ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted()
-            .map { path[...slash] + $0 }
+            .map { FilePath.folder(of: path) + $0 }
     }
 
     /// The kind of the entry at a path, or the problem if it cannot be looked into: an unreadable folder does not count
@@ -252,19 +253,16 @@ package struct ModelBundle: Sendable {
         }
     }
 
-    /// The labels of a file, one a line.
+    /// The labels of a file.
     private static func readLabels(
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
     ) -> [String]? {
         guard let data = readFile(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
-        guard let text = String(validating: data, as: UTF8.self)?.withoutByteOrderMark else {
-            problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
+        do throws(FormatError) {
+            return try LabelFile.read([UInt8](data), name: file)
+        } catch {
+            problems.add(jsonPath, "\"\(file)\" \(error.reason)")
             return nil
         }
-        // "\r\n" is one character in Swift: it is not a line's end unless it is named.
-        var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map(String.init)
-        // Empty lines at the end are not labels.
-        while lines.last == "" { lines.removeLast() }
-        return lines
     }
 }

@@ -78,6 +78,8 @@ package struct ModelManifest: Sendable {
         package var layout = TensorLayout.nhwc
         /// Per channel in RGB order: tensor = pixel * scale + bias, or for outputs pixel = (tensor + bias) * scale.
         package var scale: [Double], bias: [Double]
+        /// The places of arrays in model.json that give the colours different numbers: `inputs[0].normalize.mean`.
+        package var listedColors: [String] = []
         package var cropAndScale = CropAndScale.centerCrop
         package var resampler = Resampler.bilinear
         /// Mean and standard deviation, if the bundle has them; scale and bias are then approximations.
@@ -96,6 +98,21 @@ package struct ModelManifest: Sendable {
         package var decodeMargin = 3.0
         package var fillColor: [UInt8] = [0, 0, 0]
         package var backgroundColor: [UInt8] = [255, 255, 255]
+
+        /// The warnings for a tensor of blue, green and red: its training code may list numbers in that order.
+        package var advice: [String] {
+            listedColors.map { place in
+                "\(place): the numbers of an array are those of red, green and blue, for \"BGR\" too, where training code often "
+                    + "lists blue first (Caffe, OpenCV); {\"r\": ..., \"g\": ..., \"b\": ...} says which is which"
+            }
+        }
+    }
+
+    /// Warnings about likely mistakes in its pictures.
+    package var advice: [String] {
+        (inputs + outputs).flatMap { layer -> [String] in
+            if case .image(let image) = layer.kind, image.channelOrder == .bgr { image.advice } else { [] }
+        }
     }
 
     package enum Activation: String, Sendable, CaseIterable {

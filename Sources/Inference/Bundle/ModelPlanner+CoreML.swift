@@ -18,7 +18,12 @@ extension ModelPlanner {
                 problems.add("", "the model does not use its input \"\(feature.name)\"")
                 continue
             }
-            if let plan = input(feature, index: index, file: file, layer: layer) { inputs.append(plan) }
+            if let plan = input(feature, index: index, file: file, layer: layer) {
+                inputs.append(plan)
+                if plan.description.image?.channelOrder == .bgr, case .image(let given)? = layer?.kind {
+                    advice += given.advice
+                }
+            }
             if let scaler = facts.scalers[feature.name], case .image(let image) = feature.type,
                 layer?.given.contains("normalize") != true
             {

@@ -51,7 +51,7 @@ struct ModelPlanner {
                 outputs.append(plainOutput(port, index))
             }
         }
-        return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes)
+        return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes, advice: manifest.advice)
     }
 
     /// Tensors whose elements have no fixed size are nothing that most engines can hold.

@@ -33,7 +33,7 @@ package struct ObservationOutput: Sendable {
         case boxes(Boxes)
         case mask(MaskDecoding)
         case keypoints(KeypointDecoding, Skeleton)
-        case embedding(EmbeddingNormalization, classes: EmbeddingClassifier?)
+        case embedding(EmbeddingDecoding, classes: EmbeddingClassifier?)
     }
 
     /// Detections, with their masks and keypoints.

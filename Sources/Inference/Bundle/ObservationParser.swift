@@ -25,7 +25,8 @@ struct ObservationParser {
 
     func parse() -> ObservationOutput {
         var output = ObservationOutput(
-            path: object.path, name: object.requiredString("name"), tensors: [:], kind: .embedding(.l2, classes: nil))
+            path: object.path, name: object.requiredString("name"), tensors: [:],
+            kind: .embedding(EmbeddingDecoding(), classes: nil))
         // What the file itself says is what counts.
         _ = object.value("shape")
         _ = object.value("dtype")
@@ -225,18 +226,21 @@ struct ObservationParser {
     }
 
     private func embedding(_ output: inout ObservationOutput) -> ObservationOutput.Kind {
-        let normalization = object.choice("normalize", EmbeddingNormalization.self) ?? .l2
+        let decoding = EmbeddingDecoding(
+            object.choice("normalize", EmbeddingNormalization.self) ?? .l2,
+            pooling: object.choice("pooling", EmbeddingPooling.self),
+            channels: object.choice("channels", ChannelPlace.self))
         let scale = object.number("scale")
         let taught = object.string("taught")
         guard let file = object.string("classes") else {
             if scale != nil { problems.add(object.path(of: "scale"), "is for \"classes\", which is missing") }
             let head = taught.flatMap { taughtClasses($0, &output) }
-            return .embedding(normalization, classes: head.map { .taught($0) })
+            return .embedding(decoding, classes: head.map { .taught($0) })
         }
         if taught != nil {
             problems.add(object.path(of: "classes"), "cannot be beside \"taught\": a model has classes of one kind")
         }
-        return .embedding(normalization, classes: vectors(file, scale: scale, &output).map { .vectors($0) })
+        return .embedding(decoding, classes: vectors(file, scale: scale, &output).map { .vectors($0) })
     }
 
     /// The classes of a file that `ocelli teach` wrote, with their labels.

@@ -2,6 +2,7 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import ModelFacts
 internal import Synchronization
+internal import SystemSupport
 
 /// The engines that were found to run files: a start does not answer otherwise than the one before.
 ///
@@ -20,12 +21,10 @@ enum EngineMemory {
     /// The digest of an ONNX file with the files of its weights. Blocks: reads them. Nil if one cannot be read.
     static func digest(of path: String) -> String? {
         var hash = ContentHash()
-        guard hash.add(file: path), let file = try? OpenFile(path), let slash = path.lastIndex(of: "/") else {
-            return nil
-        }
+        guard hash.add(file: path), let file = try? OpenFile(path) else { return nil }
         for name in ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted() {
             hash.add(name)
-            guard hash.add(file: path[...slash] + name) else { return nil }
+            guard hash.add(file: FilePath.folder(of: path) + name) else { return nil }
         }
         return hash.text
     }

@@ -66,13 +66,9 @@ package struct BundleDerivation: Sendable {
             }
         }
         observedOutput = result.observed
-        // The form of the other files is not that of a bundle's labels: a name a line.
-        let isPlain = result.labelFile.map { file in
-            (try? BundleFile.read(folder + "/" + file, most: BundleFile.largestLabels).get())
-                .flatMap { String(validating: $0, as: UTF8.self) }
-                .map { $0.split(whereSeparator: \.isNewline).map(String.init) == result.labels } ?? false
-        }
-        labelFile = isPlain == true ? result.labelFile?.split(separator: "/").last.map(String.init) : nil
+        // A head may have one class more than the file.
+        labelFile = facts.labelFiles.first { $0.file == result.labelFile && $0.labels == result.labels }
+            .flatMap { $0.file.split(separator: "/").last.map(String.init) }
         name = facts.sheet.name?.value
         details = facts.sheet.details?.value
         author = facts.sheet.author?.value

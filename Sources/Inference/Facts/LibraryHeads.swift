@@ -31,22 +31,50 @@ extension HeadReading {
         return reading
     }
 
-    /// A picture's embedding by the name that CLIP and its kin give it in transformers.
-    static func embedding(_ ports: OutputPorts) -> HeadReading? {
-        guard ports.labels.isEmpty, let port = ports.ranked(2).first(where: { $0.name == "image_embeds" }) else {
-            return nil
+    /// A picture's embedding by the names that transformers gives it: CLIP's and its kin's, the one that the model has
+    /// pooled itself, or the vectors of all tokens.
+    static func embedding(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
+        guard !ports.isClassifier else { return nil }
+        func reading(_ port: TensorPort, _ decoding: EmbeddingDecoding = EmbeddingDecoding()) -> HeadReading {
+            HeadReading(
+                .embedding(decoding, classes: nil),
+                members: [("type", "\"embedding\"", ports.file, "the output's name \"\(port.name)\"")],
+                tensors: ["output": port], labels: nil)
         }
-        return HeadReading(
-            .embedding(.l2, classes: nil),
-            members: [("type", "\"embedding\"", ports.file, "the output's name \"image_embeds\"")],
-            tensors: ["output": port], labels: nil)
+        func port(_ name: String) -> TensorPort? { ports.all.first { $0.name == name } }
+        if ports.labels.isEmpty, let port = ports.ranked(2).first(where: { $0.name == "image_embeds" }) {
+            return reading(port)
+        }
+        if let port = port("pooler_output"), port.shape.dimensions.dropFirst().filter({ $0 != 1 }).count == 1 {
+            return reading(port)
+        }
+        guard let port = port("last_hidden_state"), (3...4).contains(port.shape.dimensions.count) else { return nil }
+        let isMap = port.shape.dimensions.count == 4
+        let question = "how the vectors of \"\(port.name)\" \(port.shape) become one"
+        if let said = sheet.pooling, said.value == .other || said.value == .cls && isMap {
+            throw HeadProblem(reason: "\(question): what \(said.source) says, \(said.key), is not supported")
+        }
+        let pooling = sheet.pooling.flatMap { EmbeddingPooling(rawValue: $0.value.rawValue) }
+        // TensorFlow has the numbers of a place side by side.
+        let channels: ChannelPlace? = isMap && (ports.isTFLite || ports.isTensorFlow) ? .last : nil
+        var found = reading(port, EmbeddingDecoding(pooling: pooling, channels: channels))
+        if let pooling, let said = sheet.pooling {
+            found.members.append(("pooling", pooling.rawValue.jsonText, said.source, said.key))
+        } else {
+            found.doubt =
+                question + " (\"pooling\": \(isMap ? "" : "\"cls\", the first, ")\"mean\", or \"none\", all numbers)"
+        }
+        if let channels {
+            found.members.append(("channels", channels.rawValue.jsonText, ports.file, "TensorFlow's order of axes"))
+        }
+        return found
     }
 
     /// A model without its classifier: the one vector that it gives.
     static func features(_ head: Fact<ModelHead>, _ ports: OutputPorts) -> HeadReading? {
         guard ports.all.count == 1, let port = ports.ranked(2).first else { return nil }
         return HeadReading(
-            .embedding(.l2, classes: nil), members: [("type", "\"embedding\"", head.source, head.key)],
+            .embedding(EmbeddingDecoding(), classes: nil), members: [("type", "\"embedding\"", head.source, head.key)],
             tensors: ["output": port], labels: nil)
     }
 

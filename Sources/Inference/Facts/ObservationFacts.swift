@@ -167,7 +167,9 @@ struct HeadReading {
     /// By the family that the sources name; nil if none does.
     static func find(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         guard let head = sheet.head else {
-            return finalDetections(sheet, ports) ?? embedding(ports) ?? semanticMap(sheet, ports) ?? family(ports)
+            if let found = finalDetections(sheet, ports) { return found }
+            if let found = try embedding(sheet, ports) { return found }
+            return semanticMap(sheet, ports) ?? family(ports)
         }
         switch head.value {
         case .ultralytics, .untoldYOLO, .modelAPIYOLO: return try yolo(head, sheet, ports)

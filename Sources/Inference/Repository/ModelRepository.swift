@@ -39,6 +39,15 @@ public final class ModelRepository: Sendable {
         var defaultPolicy: LoadPolicy
         /// The folder of versions that updates have made; nil: none are served.
         var updates: String?
+
+        init(
+            folders: [String], named: [NamedModel], configuration: ModelConfiguration, defaultPolicy: LoadPolicy,
+            updates: String? = nil
+        ) {
+            self.folders = folders.map(FilePath.absolute)
+            (self.named, self.configuration, self.defaultPolicy) = (named, configuration, defaultPolicy)
+            self.updates = updates
+        }
     }
     private let gate: LoadGate
     private let plan: Mutex<Plan>

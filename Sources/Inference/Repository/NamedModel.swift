@@ -1,15 +1,17 @@
+internal import SystemSupport
+
 /// A model that is served under an explicit name, from a path: a bundle, a bare model file, a folder that contains one
 /// of them, or numbered versions.
 public struct NamedModel: Sendable, Hashable {
     /// The NAME in `/v1/models/NAME` and `/v2/models/NAME`.
     public let name: String
-    /// The file or folder, which need not exist yet.
+    /// The file or folder, which need not exist yet: an absolute path.
     public let path: String
 
     /// A model at a path.
     public init(name: String, path: String) {
         self.name = name
-        self.path = path
+        self.path = FilePath.absolute(path)
     }
 
     /// Reads `NAME=PATH`; nil if either is missing, or the name has a slash, a space or a control character.
@@ -18,9 +20,7 @@ public struct NamedModel: Sendable, Hashable {
         let name = text[..<equals], path = text[text.index(after: equals)...]
         guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }), !path.isEmpty
         else { return nil }
-        self.name = String(name)
-        // A slash at the end means the same folder.
-        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : String(path)
+        self.init(name: String(name), path: String(path))
     }
 }
 

@@ -46,7 +46,7 @@ package struct ServicePlan {
         sizing = Sizing(resources, ceilings: ceilings, given: given)
         named = settings.model.compactMap { NamedModel(parsing: $0) }
         let comesWithOcelli = settings.models.isEmpty && settings.model.isEmpty
-        folders = comesWithOcelli ? [ModelFolders.embedded].compactMap { $0 } : settings.models
+        folders = comesWithOcelli ? [ModelFolders.embedded].compactMap { $0 } : settings.models.map(FilePath.absolute)
         var cache: String?
         switch settings.cacheDirectory {
         case "": cache = nil

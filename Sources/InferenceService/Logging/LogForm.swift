@@ -60,7 +60,10 @@ final class LogForm: Sendable {
             writer.string(String(decoding: text.bytes, as: UTF8.self))
             fields(&writer)
         }
-        return writer.bytes + [UInt8(ascii: "\n")]
+        let isPlain = writer.bytes.allSatisfy { $0 < 0x7F }
+        let bytes =
+            isPlain ? writer.bytes : Array(PrintableText.json(String(decoding: writer.bytes, as: UTF8.self)).utf8)
+        return bytes + [UInt8(ascii: "\n")]
     }
 
     /// The time in RFC 3339 form, UTC, to the millisecond.

@@ -66,19 +66,12 @@ package struct LogText: Sendable {
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
             if scalar.value < 0x20 || scalar.value == 0x7F {
                 kept.append(UInt8(ascii: " "))
-            } else if scalar.value < 0x80 || Self.isPrintable(scalar) {
+            } else if PrintableText.isPrintable(scalar) {
                 kept.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             } else {
                 kept.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".utf8)
             }
         }
         bytes = kept
-    }
-
-    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-        default: true
-        }
     }
 }

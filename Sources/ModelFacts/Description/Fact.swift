@@ -149,6 +149,14 @@ package enum GraphEnding: String, Sendable, Hashable {
     case none
 }
 
+/// The way in which the vectors of a picture's tokens, or of a map's places, become one.
+package enum VectorPooling: String, Sendable, Hashable {
+    /// The first token's; the mean of all.
+    case cls, mean
+    /// A way that is not known here.
+    case other
+}
+
 /// The meaning of a model's outputs, by the library that decodes them.
 package enum ModelHead: String, Sendable, Hashable {
     /// Ultralytics' exports of a named task.

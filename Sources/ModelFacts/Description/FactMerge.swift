@@ -20,6 +20,7 @@ extension FactSheet {
         merge(\.keypoints, other, "keypoints") { "\($0)" }
         merge(\.confidence, other, "confidence threshold") { "\($0)" }
         merge(\.iou, other, "IoU threshold") { "\($0)" }
+        merge(\.pooling, other, "pooling") { $0.rawValue }
         usualEnding = usualEnding ?? other.usualEnding
         placeholderLabels = placeholderLabels ?? other.placeholderLabels
         spareLabel = spareLabel ?? other.spareLabel

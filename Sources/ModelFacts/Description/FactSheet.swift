@@ -33,6 +33,8 @@ package struct FactSheet: Sendable, Hashable {
     /// The meaning of the outputs, where the source names what decodes them.
     package var head: Fact<ModelHead>?
     package var confidence: Fact<Double>?, iou: Fact<Double>?
+    /// The way in which the vectors of `last_hidden_state` become an embedding.
+    package var pooling: Fact<VectorPooling>?
 
     // What people want to know of it.
     package var name: Fact<String>?, details: Fact<String>?, author: Fact<String>?, license: Fact<String>?,

@@ -28,23 +28,22 @@ enum CSVLabels {
             && (rows[1].contains { Int($0) != nil } || words.contains { nameWords.contains($0) })
         if hasHeading { rows.removeFirst() }
         let heading = hasHeading ? words : []
-        if width == 1 { return LabelLines.names(rows.map { $0[0] }) }
-        // The numbers from 0 or 1 on, each once.
-        let numbers = rows[0].indices.compactMap { column -> (column: Int, start: Int)? in
-            let values = Set(rows.compactMap { Int($0[column]) })
-            guard values.count == rows.count, let least = values.min(), (0...1).contains(least) else { return nil }
-            return values == Set(least..<least + rows.count) ? (column, least) : nil
+        if width == 1 { return try LabelLines.names(rows.map { $0[0] }) }
+        // The column with the numbers of classes.
+        let numbers = rows[0].indices.filter { column in
+            let values = rows.compactMap { Int($0[column]) }
+            return values.count == rows.count && NumberedLabels.areClasses(values)
         }
-        let number = numbers.first { heading.isEmpty || !nameWords.contains(heading[$0.column]) } ?? numbers.first
+        let number = numbers.first { heading.isEmpty || !nameWords.contains(heading[$0]) } ?? numbers.first
         func isName(_ column: Int) -> Bool {
-            column != number?.column && !rows.allSatisfy { LabelLines.isSynset($0[column]) }
+            column != number && !rows.allSatisfy { LabelLines.isSynset($0[column]) }
         }
         // Without numbers the order of the lines counts, where it is clear which column has the names.
         let clear = rows[0].indices.filter(isName)
         let named = nameWords.lazy.compactMap { word in heading.firstIndex(of: word) }.first(where: isName)
         let column: Int?
         if let number {
-            column = named ?? rows[0].indices.last { $0 != number.column && isName($0) }
+            column = named ?? rows[0].indices.last { $0 != number && isName($0) }
         } else {
             column = named ?? (clear.count == 1 ? clear.first : nil)
         }
@@ -55,13 +54,8 @@ enum CSVLabels {
                     : "has no column with names")
         }
         guard let number else { return rows.map { $0[column] } }
-        var labels = [String](repeating: "", count: rows.count)
-        for row in rows {
-            if let place = Int(row[number.column]).map({ $0 - number.start }), labels.indices.contains(place) {
-                labels[place] = row[column]
-            }
-        }
-        return labels
+        return try NumberedLabels.names(
+            rows.compactMap { row in Int(row[number]).map { (number: $0, name: row[column]) } })
     }
 }
 

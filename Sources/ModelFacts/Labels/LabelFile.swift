@@ -1,7 +1,8 @@
 package import FileFormats
 internal import JSON
 
-/// Reads files of labels: a name a line, WordNet's `n01440764 tench, Tinca tinca`, CSV, JSON.
+/// Reads files of labels, wherever they are named: a name a line, with the class's number or WordNet's
+/// (`n01440764 tench, Tinca tinca`), CSV, JSON, Python's notation.
 package enum LabelFile {
     package static let mostBytes = 64 << 20
 
@@ -56,9 +57,20 @@ package enum LabelFile {
         if lower.hasSuffix(".tsv") { return try CSVLabels.read(lines, delimiter: 0x09) }
         // PyTorch's lists of ImageNet are Python's notation.
         if lines.first?.trimmed.hasPrefix("{") == true, lines.last?.trimmed.hasSuffix("}") == true {
-            return try LabelTable.read(try PythonLiteral.read(text))
+            return try LabelTable.read(try PythonLiteral.read(text), skips: true)
         }
-        return LabelLines.names(lines)
+        return try LabelLines.names(lines)
+    }
+
+    /// A file that is read as these names: one a line, or as JSON where lines would be read otherwise.
+    package static func written(_ names: [String]) -> (ending: String, bytes: [UInt8]) {
+        let lines = Array((names.joined(separator: "\n") + "\n").utf8)
+        if (try? read(lines, name: ".txt")) == names { return (".txt", lines) }
+        var writer = JSONWriter()
+        writer.array { writer in
+            for name in names { writer.string(name) }
+        }
+        return (".json", writer.bytes)
     }
 
     private static func json(_ bytes: [UInt8]) throws(FormatError) -> [String] {
@@ -78,6 +90,6 @@ package enum LabelFile {
                 }
             }
         }
-        return try LabelTable.read(value)
+        return try LabelTable.read(value, skips: true)
     }
 }

@@ -2,21 +2,29 @@ internal import FileFormats
 
 /// Names in lines that may have numbers beside them.
 enum LabelLines {
-    /// The names: where every line has WordNet's number first, or its own number first or last, that is not part of the
-    /// name.
-    static func names(_ lines: [String]) -> [String] {
+    /// The names: where every line has WordNet's number first, that is not part of the name; where every line has the
+    /// number of its class first or last, they are in the order of the numbers, whatever that of the lines.
+    static func names(_ lines: [String]) throws(FormatError) -> [String] {
         let parts = lines.map { $0.split(maxSplits: 1) { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init) }
         if parts.allSatisfy({ $0.count == 2 && isSynset($0[0]) }) { return parts.map { $0[1].trimmed } }
-        guard lines.count > 1 else { return lines }
-        for start in [0, 1] {
-            for read in [afterNumber, beforeNumber] {
-                let names = lines.enumerated().compactMap { read($1.trimmed, $0 + start) }
-                // "class 0", "class 1" are names.
-                if names.count == lines.count, Set(names).count > 1 || names.count == 1 { return names }
+        let filled = lines.map(\.trimmed).filter { !$0.isEmpty }
+        for (read, takesOne) in [(afterNumber, true), (beforeNumber, false)] {
+            let pairs = filled.compactMap(read)
+            guard pairs.count == filled.count else { continue }
+            let numbers = pairs.map(\.number), names = Set(pairs.map(\.name))
+            // "class 0", "class 1" are names.
+            guard names.count > 1 || takesOne && pairs.count == 1 else { continue }
+            if NumberedLabels.areClasses(numbers) { return try NumberedLabels.names(pairs) }
+            // "1 dollar", "5 dollars" are names; a long list that skips few numbers is one of classes.
+            if pairs.count >= fewest, Set(numbers).count == pairs.count, numbers.max() ?? 0 < 2 * pairs.count {
+                _ = try NumberedLabels.names(pairs)
             }
         }
         return lines
     }
+
+    /// Lines with numbers from which on they are hardly names that begin with one.
+    private static let fewest = 10
 
     /// WordNet's number of a noun: `n01440764`.
     static func isSynset(_ word: String) -> Bool {
@@ -26,26 +34,26 @@ enum LabelLines {
     private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
     /// `0 cat`, `0: cat`, `0:cat`, `0,cat`, `0. cat`, `0) cat`, `0 - cat`.
-    private static func afterNumber(_ line: String, _ number: Int) -> String? {
+    private static func afterNumber(_ line: String) -> (number: Int, name: String)? {
         let digits = line.prefix { $0.isASCII && $0.isNumber }
-        guard Int(digits) == number else { return nil }
+        guard let number = Int(digits) else { return nil }
         let rest = line.dropFirst(digits.count)
         guard let first = rest.first, " \t:,;.)=|".contains(first) else { return nil }
         // A point belongs to the number unless something stands apart from it.
         if first == ".", !rest.dropFirst().hasPrefix(" ") { return nil }
         var name = first == " " || first == "\t" ? String(rest).trimmed : String(rest.dropFirst()).trimmed
         for mark in ["- ", ": ", "= ", "| "] where name.hasPrefix(mark) { name = String(name.dropFirst(2)).trimmed }
-        return name.isEmpty ? nil : name
+        return name.isEmpty ? nil : (number, name)
     }
 
     /// `cat 0`, `cat: 0`, `cat,0`.
-    private static func beforeNumber(_ line: String, _ number: Int) -> String? {
+    private static func beforeNumber(_ line: String) -> (number: Int, name: String)? {
         let digits = line.reversed().prefix { $0.isASCII && $0.isNumber }
-        guard Int(String(digits.reversed())) == number else { return nil }
+        guard let number = Int(String(digits.reversed())) else { return nil }
         let rest = line.dropLast(digits.count)
         guard let last = rest.last, " \t:,;=|".contains(last) else { return nil }
         var name = String(rest).trimmed
         while let mark = name.last, ":,;=|".contains(mark) { name = String(name.dropLast()).trimmed }
-        return name.isEmpty ? nil : name
+        return name.isEmpty ? nil : (number, name)
     }
 }

@@ -6,11 +6,12 @@ enum LabelTable {
     /// The most classes: ImageNet-21k has 21,843.
     static let mostLabels = 200_000
 
-    static func read(_ value: JSONValue) throws(FormatError) -> [String] {
+    /// - Parameter skips: whether a class may have no name, as in files that people write.
+    static func read(_ value: JSONValue, skips: Bool = false) throws(FormatError) -> [String] {
         let labels: [String]
         switch value {
         case .array(let elements): labels = try list(elements)
-        case .object(let members): labels = try table(members)
+        case .object(let members): labels = try table(members, skips)
         default: throw FormatError("expected the names of classes, found \(value.kind)")
         }
         guard !labels.isEmpty else { throw FormatError("has no names") }
@@ -44,12 +45,12 @@ enum LabelTable {
             }
             names.append((number, name))
         }
-        let numbers = names.compactMap(\.number)
-        guard !numbers.isEmpty else { return names.map(\.name) }
-        guard numbers.count == names.count, let least = numbers.min(), least <= 1,
-            Set(numbers) == Set(least..<least + names.count)
-        else { throw FormatError("has numbers that are not those from 0 or 1 to the number of names, each once") }
-        return names.sorted { ($0.number ?? 0) < ($1.number ?? 0) }.map(\.name)
+        let pairs = names.compactMap { entry in entry.number.map { (number: $0, name: entry.name) } }
+        guard !pairs.isEmpty else { return names.map(\.name) }
+        guard pairs.count == names.count else {
+            throw FormatError("has numbers for \(pairs.count) of its \(names.count) names")
+        }
+        return try NumberedLabels.names(pairs)
     }
 
     private static func tooMany(_ count: Int) -> FormatError {
@@ -58,9 +59,9 @@ enum LabelTable {
 
     /// By number, or to numbers (`label2id`). A value that is a list has its last name in it: Keras'
     /// `{"0": ["n01440764", "tench"]}`.
-    private static func table(_ members: [String: JSONValue]) throws(FormatError) -> [String] {
+    private static func table(_ members: [String: JSONValue], _ skips: Bool) throws(FormatError) -> [String] {
         guard members.count <= mostLabels else { throw tooMany(members.count) }
-        var labels = [String?](repeating: nil, count: members.count)
+        var pairs: [(number: Int, name: String)] = []
         let byNumber = members.keys.allSatisfy { Int($0) != nil }
         for (key, value) in members {
             let number: Int?
@@ -83,14 +84,13 @@ enum LabelTable {
             guard let number, let name else {
                 throw FormatError("\"\(key.prefix(60))\": expected a name and its number, found \(value.kind)")
             }
-            guard labels.indices.contains(number) else {
-                throw FormatError(
-                    "names class \(number), but has \(labels.count) names: expected every number from 0 on")
-            }
-            guard labels[number] == nil else { throw FormatError("names class \(number) twice") }
-            labels[number] = name
+            pairs.append((number, name))
         }
-        return labels.compactMap { $0 }
+        if !skips, let greatest = pairs.map(\.number).max(), greatest >= pairs.count {
+            throw FormatError(
+                "names class \(greatest), but has \(pairs.count) names: expected every number from 0 on")
+        }
+        return try NumberedLabels.names(pairs, startsAtOne: false)
     }
 }
 

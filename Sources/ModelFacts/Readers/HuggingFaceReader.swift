@@ -24,11 +24,15 @@ package enum HuggingFaceReader {
         if let problem = node.text("problem_type") {
             sheet.multiLabel = fact(problem == "multi_label_classification", "problem_type")
         }
-        if case .array(let names)? = node.value("architectures"), case .string(let name)? = names.first,
-            let (task, head) = meaning(ofArchitecture: name)
-        {
-            sheet.task = fact(task, "architectures")
-            sheet.head = head.map { Fact($0, source: source, key: "architectures: \(name)") }
+        if case .array(let names)? = node.value("architectures"), case .string(let name)? = names.first {
+            let key = "architectures: \(name)"
+            if let (task, head) = meaning(ofArchitecture: name) {
+                sheet.task = fact(task, "architectures")
+                sheet.head = head.map { Fact($0, source: source, key: key) }
+            }
+            sheet.pooling = pooling(ofArchitecture: name).map {
+                Fact($0, source: source, key: key, basis: .preset)
+            }
         }
         sheet.name = fact(node.text("_name_or_path").flatMap { $0.isEmpty ? nil : $0 }, "_name_or_path")
         // The size that positions were trained for: what the processor makes is another matter (DINOv2: 518 and 224).
@@ -61,6 +65,44 @@ package enum HuggingFaceReader {
         for suffix in ["ForUniversalSegmentation", "ForInstanceSegmentation", "ForSegmentation", "ForPoseEstimation"]
         where has(suffix) { return (name, .other) }
         return nil
+    }
+
+    /// Models whose `pooler_output` is the first token of `last_hidden_state`, or, of ViT and its kin, whose classifier
+    /// reads that token.
+    private static let firstToken = [
+        "Dinov2Model", "Dinov2WithRegistersModel", "DINOv3ViTModel", "ViTModel", "DeiTModel", "ViTMSNModel",
+    ]
+    /// Models whose `pooler_output` is the mean of `last_hidden_state`, or whose classifier reads that.
+    private static let mean = [
+        "SwinModel", "Swinv2Model", "ResNetModel", "RegNetModel", "MobileNetV1Model", "MobileNetV2Model", "IJepaModel",
+    ]
+
+    private static func pooling(ofArchitecture name: String) -> VectorPooling? {
+        firstToken.contains(name) ? .cls : mean.contains(name) ? .mean : nil
+    }
+
+    /// `1_Pooling/config.json`, as sentence-transformers writes it: how the vectors of tokens become one.
+    package static func sentencePooling(_ text: [UInt8], source: String) -> FactSheet {
+        var sheet = FactSheet()
+        do throws(FormatError) {
+            let node = FactNode(try JSONFile.read(text), source: source)
+            var modes: [(name: String, key: String)] = []
+            if let mode = node.text("pooling_mode") { modes.append((mode, "pooling_mode: \(mode)")) }
+            for (key, name) in [
+                ("pooling_mode_cls_token", "cls"), ("pooling_mode_mean_tokens", "mean"),
+                ("pooling_mode_max_tokens", "max"), ("pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len"),
+                ("pooling_mode_weightedmean_tokens", "weightedmean"), ("pooling_mode_lasttoken", "lasttoken"),
+            ] where node.flag(key) == true { modes.append((name, key)) }
+            // Several are put one behind the other.
+            if let mode = modes.first {
+                let pooling = modes.count == 1 ? VectorPooling(rawValue: mode.name) ?? .other : .other
+                sheet.pooling = Fact(pooling, source: source, key: modes.map(\.key).joined(separator: ", "))
+            }
+            sheet.problems = node.problems
+        } catch {
+            sheet.problems.append(FactProblem(source: source, reason: error.reason))
+        }
+        return sheet
     }
 
     /// `preprocessor_config.json`: how a picture becomes the tensor.

@@ -1,10 +1,11 @@
 internal import FoundationEssentials
-internal import Glibc
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
+internal import JSON
 package import Settings
 internal import Synchronization
+internal import SystemSupport
 internal import Teaching
 
 /// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
@@ -13,16 +14,17 @@ package enum BundleCheck {
     /// - Returns: lines that describe it, and whether nothing is wrong and nothing is left to decide.
     package static func run(_ path: String, settings: Settings) async -> (text: String, isGood: Bool) {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        let name = PrintableText.text(path)
         var configuration = plan.modelConfiguration
         // What is checked is the bundle, not what an earlier check has left in the cache.
         configuration.compile.cacheDirectory = nil
         do throws(InferenceError) {
-            let model = try await load(trimmed(path), configuration, plan)
-            return (describe(model, path: path), model.loadReport.undecided.isEmpty)
+            let model = try await load(FilePath.absolute(path), configuration, plan)
+            return (describe(model, path: name), model.loadReport.undecided.isEmpty)
         } catch {
-            guard case .invalidBundle(_, let problems) = error else { return ("\(path): \(error.message)", false) }
+            guard case .invalidBundle(_, let problems) = error else { return ("\(name): \(error.message)", false) }
             let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
-            return (([("\(path): \(count)")] + problems.map { "  \($0)" }).joined(separator: "\n"), false)
+            return (([("\(name): \(count)")] + problems.map { "  \($0)" }).joined(separator: "\n"), false)
         }
     }
 
@@ -33,10 +35,7 @@ package enum BundleCheck {
         guard let bundle = try? ModelBundle(path: path), bundle.manifest?.pipeline != nil else {
             return try await Model.load(contentsOf: path, configuration: configuration)
         }
-        func parent(_ path: String) -> String {
-            guard let slash = path.lastIndex(of: "/") else { return "." }
-            return slash == path.startIndex ? "/" : String(path[..<slash])
-        }
+        func parent(_ path: String) -> String { FilePath.absolute(FilePath.folder(of: path)) }
         // A version lies in the folder of its model.
         let isVersion = path.split(separator: "/").last?.allSatisfy(\.isNumber) ?? false
         let beside = isVersion ? parent(parent(path)) : parent(path)
@@ -83,17 +82,8 @@ package enum BundleCheck {
     /// The paths that a path of the command line stands for: itself, or the bundles, versions and model files of a
     /// folder that is no bundle. Reads the folder: blocks.
     package static func bundles(at path: String) -> [String] {
-        let entries = ModelRepository.entries(of: trimmed(path))
+        let entries = ModelRepository.entries(of: FilePath.absolute(path))
         return entries.isEmpty ? [path] : entries
-    }
-
-    private static func trimmed(_ path: String) -> String {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        // A model is served under the name of its folder, and a pipeline's models lie beside it.
-        guard [".", ".."].contains(path.split(separator: "/").last), let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
     }
 
     private static func describe(_ model: Model, path: String) -> String {

@@ -3,6 +3,8 @@ internal import FoundationEssentials
 internal import Inference
 package import InferenceService
 internal import JSON
+internal import ModelFacts
+internal import SystemSupport
 
 /// Writes a first `model.json`: what the model file and what ships beside it say is filled in, each line with its
 /// source as a comment; what only its maker knows is marked with `$decide`, which is a remark to Ocelli.
@@ -16,7 +18,7 @@ package struct BundleDraft {
     /// The folder that the file belongs in.
     package let folder: String
     /// Labels that were found elsewhere and go into their own file.
-    private let labels: (file: String, names: [String])?
+    private let labels: (file: String, bytes: [UInt8])?
     /// The name of the file or SavedModel's folder that was given; nil for a folder as it was downloaded, which is a
     /// bundle already.
     private let loose: String?
@@ -27,7 +29,7 @@ package struct BundleDraft {
     package init(
         modelFile: String, probe: ((_ path: String, _ height: Int, _ width: Int) -> ProbeOutcome)? = nil
     ) throws {
-        let path = Self.trimmed(modelFile)
+        let path = FilePath.absolute(modelFile)
         try Self.checkIsModel(path, as: modelFile)
         var facts: BundleDerivation
         do throws(InferenceError) {
@@ -48,7 +50,7 @@ package struct BundleDraft {
         loose = ModelBundle.isDownloadedFolder(path) ? nil : path.split(separator: "/").last.map(String.init)
         let last = facts.file.split(separator: "/").last.map(String.init) ?? facts.file
         // A folder of its own names the model better than `model.onnx` does.
-        let name = ModelBundle.servedName(of: folder == "." || folder == "/" ? last : folder)
+        let name = ModelBundle.servedName(of: folder == "/" ? last : folder)
         var notes: [String] = []
         let others = Self.otherModels(in: folder, than: last)
         if !others.isEmpty {
@@ -56,10 +58,11 @@ package struct BundleDraft {
                 "the folder: it also holds \(others.joined(separator: ", ")), but with model.json it is one bundle; "
                     + "move \(last) into its own folder")
         }
-        var labels: (file: String, names: [String])?
+        var labels: (file: String, bytes: [UInt8])?
         if let names = facts.labels, facts.labelFile == nil {
-            let taken = FileManager.default.fileExists(atPath: folder + "/labels.txt")
-            labels = (taken ? "labels-of-\(name).txt" : "labels.txt", names.map { $0.filter { !$0.isNewline } })
+            let (ending, bytes) = LabelFile.written(names)
+            let taken = FileManager.default.fileExists(atPath: folder + "/labels" + ending)
+            labels = ((taken ? "labels-of-\(name)" : "labels") + ending, bytes)
         }
         self.labels = labels
         let writer = LayerDraft(facts: facts, labelFile: facts.labelFile ?? labels?.file)
@@ -104,13 +107,6 @@ package struct BundleDraft {
             }
 
             """
-    }
-
-    /// A path without slashes at its end.
-    static func trimmed(_ path: String) -> String {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        return path
     }
 
     /// Refuses files that are not model files by their name, before the engine's readers say so in their own words.
@@ -190,8 +186,7 @@ package struct BundleDraft {
         if let loose { try Self.checkFolder(folder, holding: loose) }
         try Self.checkIsNew(folder + "/model.json", overwriting: overwriting)
         if let labels {
-            try OutputFile.write(
-                Array((labels.names.joined(separator: "\n") + "\n").utf8), to: folder + "/" + labels.file)
+            try OutputFile.write(labels.bytes, to: folder + "/" + labels.file)
         }
         return try Self.write(json, into: folder, overwriting: overwriting)
     }

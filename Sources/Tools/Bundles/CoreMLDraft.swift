@@ -3,6 +3,8 @@ internal import HTTPWire
 internal import Inference
 internal import InferenceService
 internal import JSON
+internal import ModelFacts
+internal import SystemSupport
 
 /// Writes the bundle that a Core ML file is quantized from: model.json, OpenVINO's representation, and the labels.
 package struct CoreMLDraft {
@@ -11,25 +13,26 @@ package struct CoreMLDraft {
     /// The folder that is written.
     package let folder: String
     private let conversion: CoreMLConversion
+    private let labels: (ending: String, bytes: [UInt8])?
 
     /// True if the name of a path is that of a Core ML file.
-    package static func reads(_ path: String) -> Bool { CoreMLConversion.reads(Self.trimmed(path)) }
+    package static func reads(_ path: String) -> Bool { CoreMLConversion.reads(FilePath.absolute(path)) }
 
     /// Translates the file. Blocks.
     package init(modelFile: String) throws {
-        let path = Self.trimmed(modelFile)
+        let path = FilePath.absolute(modelFile)
         do throws(InferenceError) {
             conversion = try CoreMLConversion(path: path)
         } catch {
             throw StartupError("\(modelFile): \(error.message)")
         }
         let name = ModelBundle.servedName(of: path)
-        let slash = path.lastIndex(of: "/").map { path[...$0] } ?? ""
-        folder = slash + name
-        let labels = conversion.labels
+        folder = FilePath.folder(of: path) + name
+        labels = conversion.labels.map(LabelFile.written)
+        let labelFile = labels.map { "labels" + $0.ending }
         let inputs = conversion.inputs.map { Self.layer($0, isInput: true, labels: nil) }
         let outputs = conversion.outputs.map {
-            Self.layer($0, isInput: false, labels: labels == nil ? nil : "labels.txt")
+            Self.layer($0, isInput: false, labels: labelFile)
         }
         json = """
             {
@@ -56,12 +59,6 @@ package struct CoreMLDraft {
             """
     }
 
-    private static func trimmed(_ path: String) -> String {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        return path
-    }
-
     private static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []
         JSONText.appendString(text, to: &bytes)
@@ -70,6 +67,10 @@ package struct CoreMLDraft {
 
     private static func list(_ numbers: [some CustomStringConvertible]) -> String {
         "[" + numbers.map(\.description).joined(separator: ", ") + "]"
+    }
+
+    private static func byColor(_ numbers: [Double]) -> String {
+        "{ \"r\": \(numbers[0]), \"g\": \(numbers[1]), \"b\": \(numbers[2]) }"
     }
 
     private static func layer(_ layer: CoreMLConversion.Layer, isInput: Bool, labels: String?) -> String {
@@ -81,7 +82,7 @@ package struct CoreMLDraft {
         if let picture = layer.picture {
             members += [("format", quoted(picture.format)), ("layout", "\"NCHW\"")]
             if isInput {
-                let bias = picture.bias.count == 3 ? list(picture.bias) : picture.bias.first.map { "\($0)" } ?? "0"
+                let bias = picture.bias.count == 3 ? byColor(picture.bias) : picture.bias.first.map { "\($0)" } ?? "0"
                 members += [
                     ("normalize", "{ \"scale\": \(picture.scale), \"bias\": \(bias) }"),
                     ("crop_and_scale", "\"center\""),
@@ -107,9 +108,7 @@ package struct CoreMLDraft {
         }
         try OutputFile.write(conversion.representation, to: folder + "/model.xml")
         try OutputFile.write(conversion.weights, to: folder + "/model.bin")
-        if let labels = conversion.labels {
-            try OutputFile.write(Array((labels.joined(separator: "\n") + "\n").utf8), to: folder + "/labels.txt")
-        }
+        if let labels { try OutputFile.write(labels.bytes, to: folder + "/labels" + labels.ending) }
         try OutputFile.write(Array(json.utf8), to: path)
     }
 }

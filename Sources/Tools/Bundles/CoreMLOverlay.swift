@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
+internal import SystemSupport
 
 /// A model.json beside a Core ML file that changes nothing yet: the file describes itself, and what may be said
 /// otherwise is there as comments, with the file's own values.
@@ -13,12 +14,12 @@ package struct CoreMLOverlay {
     private let file: String
 
     /// True if the name of a path is that of a Core ML file.
-    package static func reads(_ path: String) -> Bool { CoreMLOutline.reads(BundleDraft.trimmed(path)) }
+    package static func reads(_ path: String) -> Bool { CoreMLOutline.reads(FilePath.absolute(path)) }
 
     /// Reads the file. Blocks.
     /// - Throws: why it cannot be served.
     package init(modelFile: String) throws {
-        let path = BundleDraft.trimmed(modelFile)
+        let path = FilePath.absolute(modelFile)
         let outline: CoreMLOutline
         do throws(InferenceError) {
             outline = try CoreMLOutline(path: path)
@@ -27,7 +28,7 @@ package struct CoreMLOverlay {
         }
         file = path.split(separator: "/").last.map(String.init) ?? path
         let parent = String(path.dropLast(file.count + 1))
-        folder = parent.isEmpty ? path.hasPrefix("/") ? "/" : "." : parent
+        folder = parent.isEmpty ? "/" : parent
         let name = ModelBundle.servedName(of: path)
         json = """
             {

@@ -153,12 +153,21 @@ struct LayerDraft {
         return Self.finish(members, path, open, &notes)
     }
 
+    /// A list of the numbers of red, green and blue as an object, which says which is which; other values as they are.
+    private static func byColor(_ value: String) -> String {
+        let numbers = value.split { "[], ".contains($0) }
+        guard value.hasPrefix("["), numbers.count == 3 else { return value }
+        return "{ \"r\": \(numbers[0]), \"g\": \(numbers[1]), \"b\": \(numbers[2]) }"
+    }
+
     private func normalization(_ port: TensorPort, _ members: inout [Member], _ open: inout [String]) {
         let parts = ["scale", "offset", "mean", "std", "divide_by_std_twice"].compactMap { key in
             line("normalize.\(key)").map { (key, $0) }
         }
         if parts.contains(where: { $0.0 == "mean" }) {
-            let body = parts.map { "\"\($0.0)\": \($0.1.value)" }.joined(separator: ", ")
+            let isBGR = line("format")?.value == "\"BGR\""
+            let body = parts.map { "\"\($0.0)\": \(isBGR ? Self.byColor($0.1.value) : $0.1.value)" }.joined(
+                separator: ", ")
             members.append(Member(key: "normalize", value: "{ \(body) }", comment: comment(parts.map(\.1))))
         } else if port.elementType.isFloatingPoint {
             members.append(Member(key: "normalize", value: "{ \"standard\": \"[0,1]\" }"))

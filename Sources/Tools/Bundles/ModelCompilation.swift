@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
+internal import JSON
 package import Settings
 
 /// Compiles models into the cache ahead of time: what `ocelli compile` does.
@@ -19,7 +20,7 @@ package enum ModelCompilation {
     package static func run(
         _ paths: [String], settings: Settings, output: (String) -> Void, complain: (String) -> Void
     ) async throws -> Bool {
-        let places = paths.map { NamedModel(name: "", path: trimmed($0)) }
+        let places = paths.map { NamedModel(name: "", path: $0) }
         var settings = settings
         if !places.isEmpty { (settings.models, settings.model) = (places.flatMap(\.roots), []) }
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
@@ -42,20 +43,14 @@ package enum ModelCompilation {
                 let how =
                     report.isCached
                     ? "was in the cache" : "compiled in \(Units.decimal(Double(report.total) / 1e6, places: 0)) ms"
-                output("\(path): \(how)")
+                output("\(PrintableText.text(path)): \(how)")
                 isAnyGood = true
             } catch {
                 areAllGood = false
-                complain("\(path): \(error.message)")
+                complain("\(PrintableText.text(path)): \(error.message)")
             }
         }
         if isAnyGood { output("compiled models are in \(cache)") }
         return areAllGood
-    }
-
-    private static func trimmed(_ path: String) -> String {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        return path
     }
 }

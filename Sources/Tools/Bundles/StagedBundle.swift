@@ -2,6 +2,7 @@ internal import FileFormats
 internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
+internal import SystemSupport
 
 /// A bundle with a model.json for any model: its own folder, or one of links that has the model.json that `ocelli init`
 /// would write. A Core ML file gets its translation.
@@ -9,16 +10,14 @@ enum StagedBundle {
     /// The folder of the bundle. Blocks.
     /// - Parameter folder: where links and model.json go, if the model has none.
     static func folder(for path: String, in folder: String) throws -> String {
-        var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let path = FilePath.absolute(path)
         if FileManager.default.fileExists(atPath: path + "/model.json") { return path }
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { throw StartupError("\(path) does not exist") }
         try OutputFile.makeFolder(folder)
-        let full = path.hasPrefix("/") ? path : files.currentDirectoryPath + "/" + path
         let last = path.split(separator: "/").last.map(String.init) ?? "model"
         if CoreMLDraft.reads(path) {
-            try link(full, folder + "/" + last)
+            try link(path, folder + "/" + last)
             let draft = try CoreMLDraft(modelFile: folder + "/" + last)
             try draft.write(overwriting: true)
             return draft.folder
@@ -27,15 +26,15 @@ enum StagedBundle {
         try OutputFile.makeFolder(own)
         if ModelBundle.isDownloadedFolder(path) {
             for entry in (try? files.contentsOfDirectory(atPath: path)) ?? [] {
-                try link(full + "/" + entry, own + "/" + entry)
+                try link(path + "/" + entry, own + "/" + entry)
             }
             _ = try BundleDraft(modelFile: own).write(overwriting: true)
             return own
         }
-        try link(full, own + "/" + last)
+        try link(path, own + "/" + last)
         // What lies beside a bare file with its name is its own: weights, labels.
         let stem = ModelFormat(file: last) == .tensorflow ? last : String(last.prefix { $0 != "." })
-        let parent = full.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         for entry in (try? files.contentsOfDirectory(atPath: parent.isEmpty ? "/" : parent)) ?? []
         where entry != last && entry.hasPrefix(stem + ".") {
             try link(parent + "/" + entry, own + "/" + entry)

@@ -61,7 +61,7 @@ package enum LocalClassification {
                 if request.isJSON {
                     output(failure(error, head: AnswerHead(file: file)))
                 } else {
-                    complain("\(file): \(message(of: error))")
+                    complain("\(PrintableText.text(file)): \(message(of: error))")
                 }
             }
         }
@@ -131,10 +131,11 @@ package enum LocalClassification {
                 result.areConfidences
                 ? Units.decimal(Double(entry.confidence) * 100, places: 1) + "%"
                 : Units.decimal(Double(entry.confidence), places: 3)
-            return String(repeating: " ", count: max(1, 9 - score.count)) + "\(score)  \(entry.label)"
+            return String(repeating: " ", count: max(1, 9 - score.count))
+                + "\(score)  \(PrintableText.text(entry.label))"
         }
         let title =
-            "\(file)  (\(image.format.rawValue), \(image.width)x\(image.height)"
+            "\(PrintableText.text(file))  (\(image.format.rawValue), \(image.width)x\(image.height)"
             + (result.areConfidences ? ")" : "; scores are logits, not confidences)")
         let mark = result.taught.map { taught in
             // What the first class would be is no answer for a stranger.

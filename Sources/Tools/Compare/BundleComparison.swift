@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
+internal import JSON
 package import Settings
 
 /// Compares what a bundle answers with what was expected: what `ocelli check --against` does.
@@ -66,7 +67,7 @@ package enum BundleComparison {
         var tally = Tally()
         for (number, row) in rows.enumerated() {
             progress("\(number + 1) of \(rows.count): \(row.picture)")
-            let place = "\(request.file):\(row.line): \(row.picture)"
+            let place = PrintableText.text("\(request.file):\(row.line): \(row.picture)")
             let wanted: [Int]
             do throws(StartupError) {
                 wanted = try Self.classes(row.expected, labels, classes)
@@ -199,9 +200,9 @@ package enum BundleComparison {
         }
         tally.add(
             Miss(
-                line:
+                line: PrintableText.text(
                     "\(place): expected \"\(expected.label)\" (\(TensorComparison.rounded(Double(expected.confidence)))), "
-                    + "found \"\(first.label)\" (\(TensorComparison.rounded(Double(first.confidence))))",
+                        + "found \"\(first.label)\" (\(TensorComparison.rounded(Double(first.confidence))))"),
                 margin: first.confidence - expected.confidence))
     }
 

@@ -3,6 +3,7 @@ internal import Glibc
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
+internal import JSON
 internal import ModelFacts
 package import Settings
 
@@ -47,7 +48,7 @@ package enum PreprocessingSearch {
             } catch {
                 failed += 1
                 complain(
-                    "\(file): \((error as? InferenceError)?.message ?? (error as? ImageError)?.message ?? (error as? StartupError)?.description ?? "\(error)")"
+                    "\(PrintableText.text(file)): \((error as? InferenceError)?.message ?? (error as? ImageError)?.message ?? (error as? StartupError)?.description ?? "\(error)")"
                 )
             }
         }
@@ -214,7 +215,7 @@ package enum PreprocessingSearch {
                 shown)
             let classes = best.map { index, value in
                 let label = labels.flatMap { index < $0.count ? $0[index] : nil } ?? "class \(index)"
-                return "\(label) \(TensorComparison.rounded(value * 100))%"
+                return "\(PrintableText.text(label)) \(TensorComparison.rounded(value * 100))%"
             }
             return classes.joined(separator: ", ") + (scores.isLogits ? " (softmax of logits)" : "")
         }

@@ -73,7 +73,7 @@ package enum LocalObservation {
                 if request.isJSON {
                     output(LocalClassification.failure(error, head: AnswerHead(file: file)))
                 } else {
-                    complain("\(file): \(LocalClassification.message(of: error))")
+                    complain("\(PrintableText.text(file)): \(LocalClassification.message(of: error))")
                 }
             }
         }
@@ -151,23 +151,24 @@ package enum LocalObservation {
             let text = Units.decimal(Double(value) * 100, places: 1)
             return String(repeating: " ", count: max(1, 8 - text.count)) + text + "%"
         }
-        var lines = ["\(file)  (\(result.image.format.rawValue), \(result.displayed.width)x\(result.displayed.height))"]
+        let size = "\(result.displayed.width)x\(result.displayed.height)"
+        var lines = ["\(PrintableText.text(file))  (\(result.image.format.rawValue), \(size))"]
         switch result.content {
         case .detections(let found):
             lines += found.map { one in
-                "\(percent(one.confidence))  \(one.label)  "
+                "\(percent(one.confidence))  \(PrintableText.text(one.label))  "
                     + places([one.box.x, one.box.y, one.box.width, one.box.height])
             }
             if found.isEmpty { lines.append("  (nothing reaches the threshold)") }
         case .mask(let mask, let labels):
             let areas = try mask.areas(), whole = Float(max(1, mask.width * mask.height))
             lines += writer.segments(of: areas, labels: labels).map { segment in
-                "\(percent(Float(segment.area) / whole))  \(segment.label)"
+                "\(percent(Float(segment.area) / whole))  \(PrintableText.text(segment.label))"
             }
         case .keypoints(let points):
             for point in points {
                 let place = point.place.map { places([$0.x, $0.y]) } ?? "not found"
-                lines.append("\(point.confidence.map(percent) ?? "")  \(point.name)  \(place)")
+                lines.append("\(point.confidence.map(percent) ?? "")  \(PrintableText.text(point.name))  \(place)")
             }
         case .embedding(let values):
             let first = values.prefix(6).map { Units.decimal(Double($0), places: 4) }.joined(separator: " ")

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Inference
 internal import InferenceService
+internal import JSON
 package import Settings
 internal import SystemSupport
 
@@ -138,7 +139,9 @@ package struct Quantization: Sendable {
                 files.append(file)
                 kept.append(picture)
             } catch {
-                complain("\(picture.path): \((error as? InferenceError)?.message ?? "\(error)"); left out")
+                complain(
+                    "\(PrintableText.text(picture.path)): \((error as? InferenceError)?.message ?? "\(error)"); left out"
+                )
             }
         }
         pictures = kept
@@ -165,10 +168,10 @@ package struct Quantization: Sendable {
                 }
                 if let before, let after { pairs.append(.init(picture: picture, before: before, after: after)) }
             } catch let error as StartupError {
-                complain("\(picture.path): \(error); left out")
+                complain("\(PrintableText.text(picture.path)): \(error); left out")
             } catch let error as InferenceError {
                 guard case .image = error else { throw StartupError(error.message) }
-                complain("\(picture.path): \(error.message); left out")
+                complain("\(PrintableText.text(picture.path)): \(error.message); left out")
             }
         }
         return pairs

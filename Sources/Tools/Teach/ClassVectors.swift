@@ -1,6 +1,7 @@
 internal import FileFormats
 internal import Inference
 package import InferenceService
+internal import ModelFacts
 
 /// `ocelli teach --text-vectors`: the vectors of classes for a model that embeds pictures, from a text encoder's
 /// embeddings of their names.
@@ -16,7 +17,7 @@ package struct ClassVectors: Sendable {
     /// - Parameters:
     ///   - vectors: a NumPy file `[classes, dimension]`, or `[classes, prompts, dimension]`: several prompts of a class
     ///     are normalised, averaged and normalised again.
-    ///   - labels: a text file with a label a line.
+    ///   - labels: a file of labels, in any form that a bundle may name.
     ///   - scale: the factor of cosines before softmax.
     package init(vectors: String, labels: String, scale: Double) throws(StartupError) {
         let file = try Self.read(vectors)
@@ -65,12 +66,12 @@ package struct ClassVectors: Sendable {
     }
 
     private static func labels(_ path: String) throws(StartupError) -> [String] {
-        guard let text = String(validating: try read(path), as: UTF8.self) else {
-            throw StartupError("\(path) is not UTF-8 text: expected one label a line")
+        let bytes = try read(path)
+        do throws(FormatError) {
+            return try LabelFile.read(bytes, name: path)
+        } catch {
+            throw StartupError("\(path) \(error.reason)")
         }
-        var lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
-        while lines.last?.isEmpty == true { lines.removeLast() }
-        return lines
     }
 
     /// A vector of length 1; nil for one without a direction.

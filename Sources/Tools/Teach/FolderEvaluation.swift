@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Inference
 internal import InferenceService
+internal import JSON
 package import Settings
 internal import Teaching
 
@@ -25,7 +26,7 @@ package enum FolderEvaluation {
         for (picture, outcome) in zip(folders.pictures, outcomes) {
             let file = picture.place.name
             guard outcome.failure.isEmpty else {
-                complain("\(file): \(outcome.failure)")
+                complain(PrintableText.text("\(file): \(outcome.failure)"))
                 failures.append(TeachReport.Failure(file: file, reason: outcome.failure, code: outcome.code))
                 continue
             }

@@ -3,6 +3,7 @@ internal import Glibc
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
+internal import JSON
 package import Settings
 internal import SystemSupport
 internal import Teaching
@@ -69,7 +70,7 @@ package struct FolderTeaching {
         }
         let observer = try await embedder()
         let examples = try await Examples(of: folders, by: observer, most: settings.maxBody, progress)
-        for one in examples.failures { complain("\(one.file): \(one.reason)") }
+        for one in examples.failures { complain(PrintableText.text("\(one.file): \(one.reason)")) }
         let set = try examples.set(of: folders)
         progress("testing \(set.rows.count) examples...")
         guard let choice = MethodChoice(request.chosen ?? "auto"), let tested = Self.tested(set, choice),

@@ -109,19 +109,20 @@ extension TeachReport {
     /// Lines for a person.
     var text: String {
         var lines = [lead, accuracy]
-        let width = min(40, labels.map(\.count).max() ?? 0)
+        let width = min(40, labels.map { PrintableText.text($0).count }.max() ?? 0)
         for label in labels {
             guard let tally = tallies[label] else { continue }
+            let name = PrintableText.text(label)
             let others = tally.others.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }
-            let taken = others.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+            let taken = others.map { "\(PrintableText.text($0.key)) \($0.value)" }.joined(separator: ", ")
             lines.append(
-                "  \(label)\(String(repeating: " ", count: max(0, width - label.count)))  "
+                "  \(name)\(String(repeating: " ", count: max(0, width - name.count)))  "
                     + "\(tally.correct) of \(tally.all)\(taken.isEmpty ? "" : "; taken for \(taken)")")
         }
         lines += remarks
         let shown = wrong.prefix(Self.mostShown)
         if !shown.isEmpty { lines.append("wrong answers:") }
-        lines += shown.map { "  \($0.file): \($0.answer)" }
+        lines += shown.map { PrintableText.text("  \($0.file): \($0.answer)") }
         if wrong.count > shown.count { lines.append("  and \(wrong.count - shown.count) more (--json lists all)") }
         return lines.joined(separator: "\n")
     }

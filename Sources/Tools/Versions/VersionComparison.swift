@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
+internal import JSON
 internal import Rollout
 package import Settings
 internal import SystemSupport
@@ -64,7 +65,7 @@ package enum VersionComparison {
                     pictures.keep(bytes, of: picture.name, among: report.comparison.differences.map(\.id))
                 } catch {
                     report.unread += 1
-                    complain("\(picture.name): \(error.description)")
+                    complain(PrintableText.text("\(picture.name): \(error.description)"))
                 }
             }
         }

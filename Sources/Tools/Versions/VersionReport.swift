@@ -53,9 +53,9 @@ struct VersionReport {
         var lines = ["\(task): \(old) and \(new)"] + figures
         let classes = worstClasses.prefix(Self.mostClasses)
         if !classes.isEmpty { lines.append("the classes that agree least:") }
-        lines += classes.map { "  \($0.label): \($0.counts.agreed) of \($0.counts.compared)" }
+        lines += classes.map { "  \(PrintableText.text($0.label)): \($0.counts.agreed) of \($0.counts.compared)" }
         if !comparison.differences.isEmpty { lines.append("the worst:") }
-        lines += comparison.differences.map { "  \($0.id): \($0.reason)" }
+        lines += comparison.differences.map { PrintableText.text("  \($0.id): \($0.reason)") }
         return lines.joined(separator: "\n")
     }
 

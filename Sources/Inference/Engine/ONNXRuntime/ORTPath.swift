@@ -2,6 +2,7 @@ internal import CONNXRuntime
 internal import COpenVINO
 internal import FoundationEssentials
 internal import Glibc
+internal import SystemSupport
 
 /// The place of ONNX Runtime's library.
 enum ORTPath {
@@ -10,7 +11,8 @@ enum ORTPath {
     /// The file of a path.
     /// - Parameter path: a file, or a folder with one; empty: beside OpenVINO's libraries.
     static func file(_ path: String) throws(EngineError) -> String {
-        let places = path.isEmpty ? besideOpenVINO : [path]
+        // The dynamic linker looks for a bare name in its own folders.
+        let places = path.isEmpty ? besideOpenVINO : [FilePath.absolute(path)]
         for place in places {
             if let file = library(at: place) { return file }
         }

@@ -17,6 +17,7 @@ extension Model {
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
         version: String? = nil
     ) async throws(InferenceError) -> Model {
+        let path = FilePath.absolute(path)
         var configuration = configuration
         var difference: StreamDifference?
         var ofStreams: String?
@@ -238,7 +239,7 @@ extension Model {
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
-        report.advice = plan.advice + compiled.remarks
+        report.advice = plan.advice + compiled.remarks + observations.compactMap(\.advice)
         if let advice = bundle.adviceOnNumberedFolders { report.advice.append(advice) }
         if let advice = unchecked.advice { report.advice.append(advice) }
         if let difference = configuration.batchDifference {

@@ -26,7 +26,7 @@ struct ClassificationReader: Sendable {
     enum Source: Sendable {
         case scores(output: Int, name: String, ScoreReader)
         case embedding(ObservationPlan, EmbeddingClasses)
-        case taught(ObservationPlan, EmbeddingNormalization, TaughtHead)
+        case taught(ObservationPlan, TaughtHead)
     }
 
     /// The best classes of an output.
@@ -62,15 +62,15 @@ struct ClassificationReader: Sendable {
                 }
             }
         case .embedding(let plan, let classes):
-            return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
-                guard let tensor = tensors["output"]?.first else { return Best() }
-                return Best(classes: select(classes.probabilities(tensor.values), true))
+            let vector = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
+                try decoder.vector(tensor)
             }
-        case .taught(let plan, let normalization, let head):
-            return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
-                guard let tensor = tensors["output"]?.first else { return Best() }
-                return try answer(of: head, to: normalization.apply(tensor.values))
+            return Best(classes: select((vector ?? []).withUnsafeBufferPointer(classes.probabilities), true))
+        case .taught(let plan, let head):
+            let embedding = try plan.withEmbedding(of: outputs) { (decoder, tensor) throws(ObservationError) in
+                try decoder.embedding(tensor)
             }
+            return try answer(of: head, to: embedding ?? [])
         }
     }
 

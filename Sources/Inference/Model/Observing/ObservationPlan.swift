@@ -11,7 +11,6 @@ struct ObservationPlan: Sendable {
     private(set) var spec: ImageTensorSpec
     /// Nil if shapes are known only after an inference.
     private(set) var decoder: Decoder?
-    private var embeddingLength: Int?
 
     struct Source: Sendable {
         let index: Int
@@ -23,7 +22,7 @@ struct ObservationPlan: Sendable {
         case boxes(BoxDecoder, InstanceMaskDecoder?)
         case mask(MaskDecoder)
         case keypoints(KeypointDecoder)
-        case embedding
+        case embedding(EmbeddingDecoder)
     }
 
     /// Checks a description against what the compiled model gives; what is wrong is a problem with its path.
@@ -60,7 +59,6 @@ struct ObservationPlan: Sendable {
         }
         self.sources = sources
         guard let shapes else { return }
-        embeddingLength = shapes["output"]?.first.flatMap { OutputTensor.count(of: $0) }
         // Boxes of a fixed number may still depend on the size.
         guard spec.openSize == nil else { return }
         do throws(ObservationError) {
@@ -108,23 +106,43 @@ struct ObservationPlan: Sendable {
                 try KeypointDecoder(
                     decoding, shape: shapes["output"]?.first ?? [], width: width, height: height,
                     names: names == 0 ? nil : names))
-        case .embedding(_, let classes):
+        case .embedding(let decoding, let classes):
             let shape = shapes["output"]?.first ?? []
-            let count = OutputTensor.count(of: shape) ?? 0
-            guard count > 0, count <= 1 << 24, classes == nil || classes?.dimension == count else {
+            let decoder = try EmbeddingDecoder(decoding, shape: shape)
+            if let classes, classes.dimension != decoder.dimension {
                 throw .unexpected(
-                    role: "output",
-                    expected: classes.map { "\($0.dimension) numbers, as \"\($0.key)\" has" } ?? "numbers",
-                    found: "\(shape)")
+                    role: "output", expected: "\(classes.dimension) numbers, as \"\(classes.key)\" has",
+                    found: decoding.pooling == nil ? "\(shape)" : "\(decoder.dimension) of \(shape)")
             }
-            return .embedding
+            return .embedding(decoder)
         }
     }
 
     /// The length of an embedding; nil if it is not known before an inference, or this is none.
     var dimension: Int? {
-        guard case .embedding? = decoder else { return nil }
-        return embeddingLength
+        guard case .embedding(let decoder)? = decoder else { return nil }
+        return decoder.dimension
+    }
+
+    /// A likely mistake in the description of an embedding; nil if there is none.
+    var advice: String? {
+        guard case .embedding(let decoder)? = decoder else { return nil }
+        return decoder.advice(output.name)
+    }
+
+    /// Calls `body` with the decoder of an embedding and its tensor; nil if this is none.
+    func withEmbedding<R>(
+        of outputs: any EngineOutputs, _ body: (EmbeddingDecoder, OutputTensor) throws(ObservationError) -> R
+    ) throws(InferenceError) -> R? {
+        try withTensors(of: outputs) { (tensors) throws(InferenceError) -> R? in
+            do throws(ObservationError) {
+                let known = if let decoder { decoder } else { try makeDecoder(tensors.mapValues { $0.map(\.shape) }) }
+                guard let tensor = tensors["output"]?.first, case .embedding(let decoder) = known else { return nil }
+                return try body(decoder, tensor)
+            } catch {
+                throw .engine(EngineError(kind: .failure, operation: "read the model's answer", detail: error.message))
+            }
+        }
     }
 
     /// Calls `body` with the group's tensors as 32-bit floats; valid only meanwhile.

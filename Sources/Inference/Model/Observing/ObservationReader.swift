@@ -117,9 +117,7 @@ struct ObservationReader: Sendable {
             let points = try keypoints.keypoints(output, threshold: request.threshold, isCancelled: isCancelled)
             guard case .keypoints(_, let skeleton) = plan.output.kind else { return .keypoints([]) }
             return .keypoints(self.points(points, skeleton, picture))
-        case .embedding:
-            guard case .embedding(let normalization, _) = plan.output.kind else { return .embedding([]) }
-            return .embedding(normalization.apply(output.values))
+        case .embedding(let decoder): return .embedding(try decoder.embedding(output))
         }
     }
 

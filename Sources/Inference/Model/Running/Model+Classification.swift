@@ -35,22 +35,19 @@ extension Model {
             return classes(.scores(output: output.index, name: output.description.name, scores))
         }
         guard let plan = observations.first(where: \.output.classifies),
-            case .embedding(let normalization, let compared?) = plan.output.kind
+            case .embedding(_, let compared?) = plan.output.kind
         else { return nil }
         switch compared {
         case .vectors(let vectors): return classes(.embedding(plan, vectors))
-        case .taught(let head): return classes(.taught(plan, normalization, head))
+        case .taught(let head): return classes(.taught(plan, head))
         }
     }
 
     /// Classes that were taught with this model's embeddings; nil if it has none.
     private func taughtClasses(_ head: TaughtHead) -> ClassificationReader.Classes? {
-        for plan in observations {
-            if case .embedding(let normalization, _) = plan.output.kind {
-                return .init(.taught(plan, normalization, head), head.labels, noImage: noImage, watch: scoreWatch)
-            }
+        observations.first { $0.output.task == .embed }.map { plan in
+            .init(.taught(plan, head), head.labels, noImage: noImage, watch: scoreWatch)
         }
-        return nil
     }
 
     /// Classifies one picture by classes that were taught with this model's embeddings.
@@ -65,7 +62,7 @@ extension Model {
     /// The classes that the bundle's `taught` names; nil for other models.
     package var taughtHead: TaughtHead? {
         guard plan.outputs.allSatisfy({ $0.description.labels == nil }),
-            case .taught(_, _, let head)? = ownClasses?.source
+            case .taught(_, let head)? = ownClasses?.source
         else { return nil }
         return head
     }

@@ -84,6 +84,7 @@ package struct ModelUpdater: Sendable {
     package static func load(
         _ path: String, _ configuration: ModelConfiguration, links: LinkPolicy = .anywhere
     ) async throws(UpdateError) -> ModelUpdater {
+        let path = FilePath.absolute(path)
         let prepared = await LoaderThread.run { prepare(path, links) }
         let (updatable, file, folder) = try prepared.get()
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -1,0 +1,42 @@
+internal import FileFormats
+
+/// Names by the numbers of their classes: the one rule for all files that have both.
+enum NumberedLabels {
+    /// The names in the order of classes. Numbers count from 0, and a class that has no name gets its number for one;
+    /// or from 1, if each up to the greatest is there.
+    /// - Parameter startsAtOne: false for a source whose numbers always count from 0.
+    static func names(
+        _ pairs: [(number: Int, name: String)], startsAtOne: Bool = true
+    ) throws(FormatError) -> [String] {
+        guard let least = pairs.map(\.number).min(), let greatest = pairs.map(\.number).max() else {
+            throw FormatError("has no names")
+        }
+        guard least >= 0, greatest <= LabelTable.mostLabels else {
+            let wrong = least < 0 ? least : greatest
+            throw FormatError("names class \(wrong): expected numbers from 0 to \(LabelTable.mostLabels)")
+        }
+        var seen: Set<Int> = []
+        for (number, _) in pairs where !seen.insert(number).inserted {
+            throw FormatError("names class \(number) twice")
+        }
+        let first = least == 1 && startsAtOne && greatest == pairs.count ? 1 : 0
+        guard least == first else {
+            throw FormatError(
+                "names class \(least), but not class 0: expected numbers from 0 on"
+                    + (startsAtOne ? ", or every number from 1 on" : ""))
+        }
+        var names = [String?](repeating: nil, count: greatest - first + 1)
+        for (number, name) in pairs {
+            names[number - first] = name
+        }
+        return names.enumerated().map { $1 ?? "\($0)" }
+    }
+
+    /// True if numbers are those of classes: each once, from 0 on, or every one from 1 on.
+    static func areClasses(_ numbers: [Int]) -> Bool {
+        guard let least = numbers.min(), let greatest = numbers.max(), greatest <= LabelTable.mostLabels,
+            Set(numbers).count == numbers.count
+        else { return false }
+        return least == 0 || least == 1 && greatest == numbers.count
+    }
+}

@@ -1,0 +1,99 @@
+/// The way in which a tensor with a vector for each token of a picture, or each place of a map, becomes one vector.
+package enum EmbeddingPooling: String, Sendable, CaseIterable {
+    /// The first token's vector; the mean of all vectors; all numbers as they are.
+    case cls, mean, none
+}
+
+/// The way in which an output is read as an embedding.
+package struct EmbeddingDecoding: Sendable, Hashable {
+    package var normalization: EmbeddingNormalization
+    /// Nil if nothing says it: all numbers are taken.
+    package var pooling: EmbeddingPooling?
+    /// The axis of a vector's numbers; nil: the last of tokens, the first of a map.
+    package var channels: ChannelPlace?
+
+    /// A decoding.
+    package init(
+        _ normalization: EmbeddingNormalization = .l2, pooling: EmbeddingPooling? = nil, channels: ChannelPlace? = nil
+    ) {
+        (self.normalization, self.pooling, self.channels) = (normalization, pooling, channels)
+    }
+}
+
+/// Reads an embedding's output.
+package struct EmbeddingDecoder: Sendable {
+    package let decoding: EmbeddingDecoding
+    /// Numbers of the embedding.
+    package let dimension: Int
+    /// The tensor's extents, its elements, and the vectors that they are: of tokens, or of places.
+    private let shape: [Int], count: Int, vectors: Int
+    private let isFirst: Bool
+
+    /// The numbers from which on an embedding is likely a tensor that is not pooled: those of usual models have 128 to
+    /// 4,096.
+    package static let mostUsual = 8_192
+
+    /// Prepares decoding of this shape. Throws `unexpected` where it does not fit.
+    package init(_ decoding: EmbeddingDecoding, shape: [Int]) throws(ObservationError) {
+        self.decoding = decoding
+        let pooling = decoding.pooling ?? .none
+        let count = OutputTensor.count(of: shape) ?? 0
+        guard count > 0, count <= 1 << 24 else {
+            throw .unexpected(role: "output", expected: "numbers", found: "\(shape)")
+        }
+        let isBatch = shape.count > 2 && shape[0] == 1, isMap = shape.count == 4
+        isFirst = (decoding.channels ?? (isMap ? .first : .last)) == .first
+        let width = isBatch ? shape[isFirst ? 1 : shape.count - 1] : count
+        (self.shape, self.count, vectors) = (shape, count, count / width)
+        dimension = pooling == .none ? count : width
+        let fits =
+            switch pooling {
+            case .none: true
+            case .cls: isBatch && shape.count == 3
+            case .mean: isBatch && shape.count <= 4
+            }
+        guard fits else {
+            let map = pooling == .mean ? ", or [1, width, rows, columns]" : ""
+            throw .unexpected(
+                role: "output", expected: "[1, tokens, width]\(map), for \"pooling\": \"\(pooling.rawValue)\"",
+                found: "\(shape)")
+        }
+    }
+
+    /// The vector of one tensor, before it is normalized.
+    package func vector(_ tensor: OutputTensor) throws(ObservationError) -> [Float] {
+        let values = tensor.values
+        guard values.count == count else {
+            throw .unexpected(role: "output", expected: "\(count) values", found: "\(tensor.shape)")
+        }
+        let vectors = vectors, (step, next) = isFirst ? (vectors, 1) : (1, dimension)
+        switch decoding.pooling {
+        case .none?, nil: return Array(values)
+        case .cls?: return (0..<dimension).map { values[$0 * step] }
+        case .mean?:
+            return (0..<dimension).map { number in
+                let sum = (0..<vectors).reduce(0.0) { $0 + Double(values[number * step + $1 * next]) }
+                return Float(sum / Double(vectors))
+            }
+        }
+    }
+
+    /// The embedding of one tensor.
+    package func embedding(_ tensor: OutputTensor) throws(ObservationError) -> [Float] {
+        try vector(tensor).withUnsafeBufferPointer { decoding.normalization.apply($0) }
+    }
+
+    /// A likely mistake in the description; nil if there is none.
+    /// - Parameter name: the output's.
+    package func advice(_ name: String) -> String? {
+        let isUnsaid = decoding.pooling == nil && shape.filter { $0 > 1 }.count > 1
+        guard isUnsaid || dimension > Self.mostUsual else { return nil }
+        let large = dimension > Self.mostUsual ? ": usual ones have up to \(Self.mostUsual)" : ""
+        let why =
+            isUnsaid
+            ? "its tensor is \(shape), and nothing says how the vectors in it become one: set \"pooling\" to \"cls\" (the first), "
+                + "\"mean\", or \"none\" (all numbers)"
+            : "comparing and teaching take time and memory in proportion"
+        return "the embedding \"\(name)\" has \(dimension) numbers\(large); \(why)"
+    }
+}

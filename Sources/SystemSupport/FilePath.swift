@@ -1,0 +1,27 @@
+internal import Glibc
+
+/// Paths of files as text. Paths from outside are made absolute once, where they enter, so that each has the folder
+/// that it is in.
+package enum FilePath {
+    /// The path from the root: a relative one begins at the working folder.
+    ///
+    /// `.`, double slashes and slashes at the end are left out. Links and `..` stay, except for `..` at the end: a
+    /// folder is known by its name. An empty path stays empty. Looks at the disk for `..` at the end only.
+    package static func absolute(_ path: String) -> String {
+        guard !path.isEmpty else { return path }
+        var parts = path.split(separator: "/").filter { $0 != "." }
+        if !path.hasPrefix("/"), let pointer = getcwd(nil, 0) {
+            defer { free(pointer) }
+            parts = String(cString: pointer).split(separator: "/") + parts
+        }
+        let whole = "/" + parts.joined(separator: "/")
+        guard parts.last == "..", let pointer = realpath(whole, nil) else { return whole }
+        defer { free(pointer) }
+        return String(cString: pointer)
+    }
+
+    /// The part of a path before the last name, with the slash that ends it; empty for a bare name.
+    package static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    }
+}
