@@ -1,3 +1,4 @@
+#define _GNU_SOURCE 1
 #include "Internal.h"
 
 #include <string.h>
@@ -71,6 +72,22 @@ static const char *load_avif(void) {
     return load(av1, "libheif has no AV1 decoder: install the package libheif-plugin-dav1d");
 }
 
+/// True if all coded pictures have chroma of half the width and height, or none, as their configurations in the file say. One that says
+/// so wrongly runs out of memory.
+static bool is_subsampled(const struct ccodec_input *input) {
+    static const char *const names[] = {"hvcC", "av1C"};
+    const uint8_t *end = input->bytes + input->count;
+    bool is_known = false;
+    for (int index = 0; index < 2; index++) {
+        const uint8_t *at = input->bytes;
+        while ((at = memmem(at, (size_t)(end - at), names[index], 4)) && end - (at += 4) > 16) {
+            if (index == 0 ? (at[16] & 3) > 1 : (at[2] & 0x0C) != 0x0C) return false;
+            is_known = true;
+        }
+    }
+    return is_known;
+}
+
 static bool open_heif(const struct ccodec_input *input, struct ccodec_statement *statement) {
     void *context = heif.context();
     if (!context) return ccodec_refuse(statement, "out of memory");
@@ -84,12 +101,15 @@ static bool open_heif(const struct ccodec_input *input, struct ccodec_statement 
     statement->height = (uint32_t)height;
     statement->orientation = 1;
     statement->has_alpha = heif.has_alpha(handle) != 0;
-    // Planes as stored, a copy that is turned, and RGB, of up to 16 bits while it is converted: measured are 10 to 18 bytes for each
-    // pixel of 8 bits, and 30 of more. libheif copies the coded picture. A picture may be cut out of a larger one.
+    // Planes as stored, a copy that is turned, and RGB, of up to 16 bits while it is converted: measured are 11 bytes for each pixel of
+    // 8 bits with subsampled chroma, 17 with others, and 19 and 30 of more bits. libheif copies the coded picture. A picture may be cut
+    // out of a larger one.
+    bool is_deep = heif.stored_bits(handle) > 8;
+    uint64_t of_pixel = is_subsampled(input) ? (is_deep ? 20 : 12) : is_deep ? 32 : 18;
     uint64_t stored = (uint64_t)heif.stored_width(handle) * (uint64_t)heif.stored_height(handle);
     uint64_t pixels = (uint64_t)width * (uint64_t)height, most = (uint64_t)1 << 32;
     if (pixels < stored) pixels = stored < most ? stored : most;
-    statement->memory = pixels * (heif.stored_bits(handle) > 8 ? 36 : 20) + 2 * input->count + (8 << 20);
+    statement->memory = pixels * of_pixel + 2 * input->count + (8 << 20);
     return true;
 }
 
