@@ -20,8 +20,9 @@ package struct InstanceMaskDecoder: Sendable {
     }
 
     /// The mask of a detection in the picture, clipped to its box; nil if it would exceed `most` runs. Between the
-    /// centers of cells, values are interpolated linearly, first across and then down; the rows where a column enters
-    /// or leaves the mask are computed, not searched: the cost depends on the picture's width, not on its height.
+    /// centers of cells, values are interpolated linearly, first across and then down. Between two rows of cells a
+    /// column enters or leaves the mask at most once, in a row found by bisection: the cost depends on the picture's
+    /// width, and little on its height.
     package func mask(
         of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
         in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }
