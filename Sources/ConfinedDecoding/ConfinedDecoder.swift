@@ -68,7 +68,7 @@ package final class ConfinedDecoder: Sendable {
         }
         let taken = helper
         try picture.open(by: taken, isCancelled: isCancelled) { [self] in
-            // What the picture may have learned of the layout of this process is of no use for the next picture.
+            // A picture that learned this process's address space layout cannot use it for the next picture.
             _ = try? self.helper(instead: taken)
         }
         return picture

@@ -20,7 +20,7 @@ package struct PictureStatement: Sendable, Equatable {
     package let width: Int, height: Int, orientation: Int
     /// True if pixels have opacity.
     package let hasAlpha: Bool
-    /// Bytes of memory that decoding takes, beside the pixels and the file.
+    /// Bytes of memory that decoding takes, without the pixels and the file.
     package let memory: Int
 
     /// Reads a message; nil for bytes that are none.

@@ -28,7 +28,7 @@ import Testing
             for rows in [100, 1] {
                 let file = Self.tiff(100, samples: samples, bits: bits, rows: rows)
                 let picture = try file.withUnsafeBytes { try Self.decoder.open($0, format: .tiff) { false } }
-                // libtiff reads a strip from a copy of what the file has.
+                // libtiff reads a strip from a copy of the file's bytes.
                 let strip = (100 * samples * bits + 7) / 8 * rows
                 let needed = 100 * 100 * 4 + strip + file.count
                 #expect(picture.memory >= needed, "\(samples) samples of \(bits) bits, \(rows) rows")

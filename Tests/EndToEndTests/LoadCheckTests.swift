@@ -81,7 +81,7 @@ struct LoadCheckTests {
         try check(folder, timeout: "3s", [("endless", "the engine was still loading it after 3 s")])
     }
 
-    /// Starts a daemon on a folder whose bad models fail with these words, and asks its good one.
+    /// Starts a daemon on a folder of bad models, which fail with these words, and asks its good one.
     private func check(_ folder: Folder, timeout: String, _ failures: [(name: String, words: String)]) throws {
         let daemon = try Daemon([
             "--models", folder.url.path, "--cache-dir", folder.cache, "--load-trial-timeout", timeout,

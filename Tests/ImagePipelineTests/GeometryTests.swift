@@ -89,7 +89,7 @@ import Testing
                     61, 107, 153, 99, 146, 192, 238, 28, 75, 121, 167, 113, 159, 206, 56, 42, 88, 135, 181,
                 ]
             ),
-            // Enlarged: the pixels beside the part do not count.
+            // Enlarged: the pixels outside the part do not count.
             (5, 2, 4, [37, 46, 65, 74, 40, 49, 67, 77, 45, 54, 73, 82, 48, 57, 76, 85]),
             (7, 4, 4, [37, 74, 111, 148, 48, 85, 122, 159, 59, 96, 133, 170, 70, 107, 144, 181]),
         ] as [(Int, Int, Int, [UInt8])])

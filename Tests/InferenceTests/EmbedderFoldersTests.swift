@@ -9,7 +9,7 @@ import Testing
     private static let processor = #"{"image_processor_type": "ViTImageProcessor", "size": 32}"#
     private static let dino = #"{"architectures": ["Dinov2Model"]}"#
 
-    /// Loads a folder whose model gives 0, 1, 2, … in every output.
+    /// Loads a folder with a model that gives 0, 1, 2, … in every output.
     private static func load(
         _ files: [String: String], outputs: [(String, Shape)] = [("last_hidden_state", [1, 5, 4])]
     ) async throws -> Model {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Inferences that fail in the engine: neither the same input nor another one is answered from what they left behind.
+/// Inferences that fail in the engine: neither the same input nor another one is answered from leftover values.
 @Suite struct FailedInferenceTests {
     private let folder: TemporaryFolder
 
@@ -88,7 +88,7 @@ import Testing
             let count = Int(random.next() % 9), answer = try await answer(model, [("x", Self.input(count))])
             #expect(answer == Self.expected(count), "round \(round), seed \(seed): \(count)")
         }
-        // Side by side no answer is another's, or of what a failure has left.
+        // Concurrently, no answer is another's, or made of a failure's leftover values.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<60 {
                 let count = [2, 4, 6, 8, 3][index % 5]

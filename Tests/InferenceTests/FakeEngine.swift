@@ -50,9 +50,9 @@ final class FakeEngine: Engine {
         var options: [CompileOptions] = []
         /// The requests that were ever started.
         var used: Set<ObjectIdentifier> = []
-        /// The next inferences that fail, and those whose answers are said to be doubtful.
+        /// The next inferences that fail, and those with answers that are reported as doubtful.
         var failures = 0, doubts = 0
-        /// The numbers of the requests whose inference has failed, and how often one of them was started again.
+        /// The numbers of the requests that failed, and how often one of them was started again.
         var failed: Set<Int> = []
         var usedAgain = 0
         /// False if no more requests can be made.

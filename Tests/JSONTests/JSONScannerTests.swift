@@ -212,7 +212,7 @@ import Testing
         #expect(strings.extents == extents && strings.count == count)
     }
 
-    /// The same text with strings in the place of its digits.
+    /// The text with strings in the place of its digits.
     private static func quoted(_ text: String) -> [UInt8] {
         Array(text.map { $0.isNumber ? "\"\($0)\"" : String($0) }.joined().utf8)
     }

@@ -37,7 +37,7 @@ import Testing
     func sentencePooling(_ text: String, _ pooling: VectorPooling?) {
         let sheet = HuggingFaceReader.sentencePooling(Array(text.utf8), source: "1_Pooling/config.json")
         #expect(sheet.pooling?.value == pooling && sheet.problems.isEmpty)
-        // What is stated counts more than what a class usually does.
+        // A stated value has precedence over the class's usual one.
         let model = HuggingFaceReader.config(Array(#"{"architectures": ["Dinov2Model"]}"#.utf8))
         #expect(FactSheet.merged([model, sheet]).pooling?.value == pooling ?? .cls)
     }

@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Damage at the end
 
-    /// Five examples, and a sixth whose record is the last one: its bytes.
+    /// Five examples, and a sixth with the last record: its bytes.
     private func teachSix() throws -> Data {
         try open { _, model in
             for number in 1...5 { _ = try model.teach([.init("\(number)", "a", [1, Float(number)])], time: 1) }

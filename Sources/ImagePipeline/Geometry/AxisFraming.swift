@@ -12,12 +12,12 @@ struct AxisFraming: Hashable {
     var outputs: Range<Int>
     /// The place of the first of them in the tensor.
     var destination: Int
-    /// True if the part is cut out before it is scaled: no pixel beside it counts. Its ends fall between two pixels.
+    /// True if the part is cut out before it is scaled: no pixel outside it counts. Its ends fall between two pixels.
     var isCutFirst = false
 
     /// Takes a part of a longer axis for the whole that this was made for, whose length is the part's, rounded.
     mutating func place(on part: Range<Double>, of length: Int) {
-        // Of a part of the picture, whose ends need not fall between two pixels.
+        // Of a part of the picture; its ends may fall within a pixel.
         isCutFirst = false
         let scale = (part.upperBound - part.lowerBound) / Double(wholeLength)
         source =

@@ -17,7 +17,7 @@ public struct CompileOptions: Sendable, Hashable {
     /// True if an engine that has to check the shapes that callers bring to open axes, or to compile the model again
     /// when an inference has failed, keeps the model for that.
     public var keepsModel = true
-    /// Bytes that the engine may keep of what it prepares for each size of inputs, where shapes are known only when the
+    /// Bytes of prepared data that the engine may keep for sizes of inputs, where shapes are known only when the
     /// model runs.
     public var shapeMemory = 32 << 20
     /// True if the engine measures each layer.

@@ -16,7 +16,7 @@ public protocol CompiledModel: Sendable {
     /// Remarks for its user: devices that were tried in vain.
     var remarks: [String] { get }
 
-    /// Bytes that it may keep of what it prepares for each size of inputs; 0 where all shapes are fixed, or nothing is
+    /// Bytes of prepared data that it may keep for sizes of inputs; 0 where all shapes are fixed, or nothing is
     /// kept.
     var shapeMemory: Int { get }
 

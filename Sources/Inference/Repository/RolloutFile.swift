@@ -18,7 +18,7 @@ package struct RolloutFile: Sendable, Hashable {
     let beside: String?
     /// The file in `state_dir`; nil if there is no such folder.
     let kept: String?
-    /// The places that the file beside the versions may lead to, if it is a link.
+    /// The places that the file next to the versions may lead to, if it is a link.
     private let links: LinkPolicy
 
     /// - Parameters:
@@ -77,7 +77,7 @@ package struct RolloutFile: Sendable, Hashable {
         contents.map { SHA256.text(SHA256.digest([UInt8]($0))) } ?? "none"
     }
 
-    /// The contents of the file beside the versions. A link that leads out of the model folders is not followed.
+    /// The contents of the file next to the versions. A link that leads out of the model folders is not followed.
     private func writtenBeside() throws(Problem) -> Data? {
         guard let beside else { return nil }
         guard links.admitting(beside).allows(beside) else { throw Problem(message: "\(beside) \(LinkPolicy.problem)") }

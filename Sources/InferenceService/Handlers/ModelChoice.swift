@@ -31,8 +31,8 @@ struct ModelChoice: Sendable {
         var taught: TaughtRun?
     }
 
-    /// The same choice, settled on what computes the answer whatever serves meanwhile; nil if that is not known yet: of
-    /// a model that is to be loaded first, and of an earlier version of a taught one.
+    /// The choice, bound to the version that computes the answer; nil if that is not known yet: for
+    /// a model that must be loaded first, and for an earlier version of a taught one.
     func settled() -> ModelChoice? {
         var choice = self
         if let taught {

@@ -105,7 +105,7 @@ package final class Service: HTTPResponder {
         }
     }
 
-    /// Refuses a request to teach, or to change which models there are, whose origin does not permit it.
+    /// Refuses a request to teach, or to change the set of models, if its origin does not permit it.
     private static func checkOrigin(
         _ origin: RequestOrigin, of method: Table.Method, _ live: LiveSettings
     ) throws(ServiceError) {
@@ -241,7 +241,7 @@ package final class Service: HTTPResponder {
         }
     }
 
-    /// A request whose answer is computed in its turn, in the queue for work.
+    /// Accepts a request and computes its answer in its turn, in the queue for work.
     func compute(
         _ call: Call, answer: @escaping @Sendable (HTTPRequest) throws(ServiceError) -> HTTPResponse
     ) -> BodyAdmission {

@@ -75,7 +75,7 @@ extension TaughtModels {
         return knownCondition(of: model)
     }
 
-    /// The same as far as it is known without waiting.
+    /// The digest as far as it is known without waiting.
     func knownCondition(of model: TaughtModel) -> TaughtCondition {
         condition(of: model) { serving in
             if let serving { return digests.outcome(serving) }

@@ -8,7 +8,7 @@ struct TaughtRun: Sendable {
     let name: String
     let version: String
     let head: TaughtHead
-    /// The number of what it has learned: no other state of this or another taught model has the same.
+    /// The number of the learned state: no other state of this or another taught model has it.
     let generation: UInt64
     /// The model that makes the embedding, under the name that it is served by.
     let embedder: Model

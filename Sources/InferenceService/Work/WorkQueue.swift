@@ -34,7 +34,7 @@ package final class WorkQueue: Sendable {
     /// From now on as many requests may wait, for so long.
     package func resize(capacity: Int, maxWait: Duration) { limiter.resize(queueCapacity: capacity, maxWait: maxWait) }
 
-    /// The work that runs and waits now, and what became of all.
+    /// The work that runs and waits now, and the counts of all results.
     package var snapshot: LimiterSnapshot { limiter.snapshot }
 
     // MARK: Without a slot
@@ -60,7 +60,7 @@ package final class WorkQueue: Sendable {
         return try await Self.onThread(givingWay: givingWay, body)
     }
 
-    /// The same for the reading of a body: a short one is read at once.
+    /// Reads a body in its turn; a short one is read at once.
     package func read<Value: Sendable>(
         _ bytes: Int, for claim: Claim, until deadline: MonotonicInstant?,
         _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value

@@ -4,7 +4,7 @@ internal import FileFormats
 enum NumberedLabels {
     /// The names in the order of classes. Numbers count from 0, and a class that has no name gets its number for one;
     /// or from 1, if each up to the greatest is there.
-    /// - Parameter startsAtOne: false for a source whose numbers always count from 0.
+    /// - Parameter startsAtOne: false for a source that always counts from 0.
     static func names(
         _ pairs: [(number: Int, name: String)], startsAtOne: Bool = true
     ) throws(FormatError) -> [String] {

@@ -72,7 +72,7 @@ package enum HuggingFaceReader {
     private static let firstToken = [
         "Dinov2Model", "Dinov2WithRegistersModel", "DINOv3ViTModel", "ViTModel", "DeiTModel", "ViTMSNModel",
     ]
-    /// Models whose `pooler_output` is the mean of `last_hidden_state`, or whose classifier reads that.
+    /// Models with the mean of `last_hidden_state` as `pooler_output`, or as the input of their classifier.
     private static let mean = [
         "SwinModel", "Swinv2Model", "ResNetModel", "RegNetModel", "MobileNetV1Model", "MobileNetV2Model", "IJepaModel",
     ]

@@ -83,7 +83,7 @@ package struct EmbeddingDecoder: Sendable {
         try vector(tensor).withUnsafeBufferPointer { decoding.normalization.apply($0) }
     }
 
-    /// A likely mistake in the description; nil if there is none.
+    /// A likely mistake in the description, or nil.
     /// - Parameter name: the output's.
     package func advice(_ name: String) -> String? {
         let isUnsaid = decoding.pooling == nil && shape.filter { $0 > 1 }.count > 1

@@ -1,6 +1,6 @@
 internal import SystemSupport
 
-/// The end of a journal that is no whole record: it was cut off, and is kept in a file beside the journal until
+/// The end of a journal that is no whole record: it was cut off, and is kept in a file next to the journal until
 /// something is forgotten.
 struct CutEnd {
     /// Begins the names of the files, before the digest of their bytes.
@@ -14,7 +14,7 @@ struct CutEnd {
     /// The most changes that may have been in it and were acknowledged.
     let changes: Int
 
-    /// Writes the end of a journal to its file, where the same end may be already.
+    /// Writes the end of a journal to its file, which may have it already.
     init(_ bytes: [UInt8], at place: Int, of journal: String, changes: Int, _ room: ReservedRoom) throws(TeachingError)
     {
         let folder = Folders.parent(of: journal)

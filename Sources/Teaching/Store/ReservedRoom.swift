@@ -1,7 +1,7 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Disk space that is reserved for requests that forget: a file whose blocks become those of the file that such a
+/// Disk space that is reserved for requests that forget: a file with blocks that become those of the file that such a
 /// request writes when the disk is full. It is as large as the largest journal can be when it is rewritten. Blocks.
 final class ReservedRoom: Sendable {
     /// No taught model can have this name.
@@ -12,7 +12,7 @@ final class ReservedRoom: Sendable {
     private struct State {
         /// The bytes that are reserved.
         var held = 0
-        /// The bytes that are to be.
+        /// The required bytes.
         var wanted = 0
     }
 
@@ -54,8 +54,8 @@ final class ReservedRoom: Sendable {
         try? changing { state throws(TeachingError) in try grow(&state, to: state.wanted) }
     }
 
-    /// Writes a file, in place of one that is there.
-    /// - Parameter usesReserve: true if the file takes the reserve where the disk is full: ``restore()`` is to be
+    /// Writes a file, in place of an existing one.
+    /// - Parameter usesReserve: true if the file takes the reserve where the disk is full: ``restore()`` must be
     ///   called when what it replaces is gone.
     func write(
         _ file: String, usesReserve: Bool, _ body: (Descriptor) throws(TeachingError) -> Void

@@ -15,7 +15,7 @@ package final class TaughtModel: Sendable {
 
     private struct Files {
         var journal: JournalFile
-        /// The length from which on it is found out whether the journal is to be compacted.
+        /// The journal's length at which the next check for compaction is due.
         var lookedAtLength = 0
         var isRemoved = false
         /// The examples of the state that is shown; nil where they have to be computed again.
@@ -345,7 +345,7 @@ package final class TaughtModel: Sendable {
         if let unsynced { throw unsynced }
     }
 
-    /// Removes damaged ends of the journal that were kept: they may hold what is to be forgotten, whatever it is.
+    /// Removes damaged ends of the journal that were kept: they may hold anything that must be forgotten.
     private func removeCutEnds() throws(TeachingError) {
         let before = Folders.bytes(in: folder)
         defer { total.change(by: Folders.bytes(in: folder) - before) }

@@ -347,7 +347,7 @@ import Testing
         for round in 0..<LongTests.times(20, long: 300) {
             try model.serve(2)
             let slots = try await Self.slots(world, "embedder")
-            // What is behind a picture is not read.
+            // Bytes after a picture are not read.
             let body = red + [UInt8](repeating: UInt8(truncatingIfNeeded: round), count: (1 << 20) + round)
             let first = Task { try await Self.ask(service, line, body) }
             try await Task.sleep(for: .microseconds(Int64.random(in: 0..<20_000, using: &random)))

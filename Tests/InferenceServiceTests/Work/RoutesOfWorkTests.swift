@@ -14,7 +14,7 @@ import Testing
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
 
-    /// A service whose queue for work has one place, which is taken until it is opened.
+    /// A service with one place in its queue for work, which is taken until it is opened.
     private final class Closed: Sendable {
         let world: World
         let service: Service

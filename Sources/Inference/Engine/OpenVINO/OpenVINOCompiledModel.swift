@@ -15,7 +15,7 @@ final class OpenVINOCompiledModel: CompiledModel {
     let shapeMemory: Int
 
     /// - Parameters:
-    ///   - shapeMemory: bytes that may be kept of what is prepared for each size of inputs.
+    ///   - shapeMemory: bytes of prepared data that may be kept for sizes of inputs.
     ///   - shapes: the model that it was compiled from; nil if it is not kept.
     ///   - wasImported: whether it was compiled before, and exported.
     init(

@@ -110,7 +110,7 @@ public final class OpenVINOEngine: ImportTarget {
         }
         threads.started()
         let description = exported.description
-        // Models whose shapes are known only when they run are not exported.
+        // Models with shapes that are known only when they run are not exported.
         let network = OpenVINONetwork(compiled, isDynamic: false, threads: threads)
         return OpenVINOCompiledModel(
             network, inputs: description.compiledInputs.map(\.port), outputs: description.compiledOutputs.map(\.port),

@@ -124,13 +124,13 @@ struct ObservationPlan: Sendable {
         return decoder.dimension
     }
 
-    /// A likely mistake in the description of an embedding; nil if there is none.
+    /// A likely mistake in the description of an embedding, or nil.
     var advice: String? {
         guard case .embedding(let decoder)? = decoder else { return nil }
         return decoder.advice(output.name)
     }
 
-    /// Calls `body` with the decoder of an embedding and its tensor; nil if this is none.
+    /// Calls `body` with the decoder of an embedding and its tensor; nil for other outputs.
     func withEmbedding<R>(
         of outputs: any EngineOutputs, _ body: (EmbeddingDecoder, OutputTensor) throws(ObservationError) -> R
     ) throws(InferenceError) -> R? {

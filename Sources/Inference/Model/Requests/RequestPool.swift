@@ -2,7 +2,7 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// The infer requests of a model: a prediction waits until one is free. One whose inference has failed is never used
+/// The infer requests of a model: a prediction waits until one is free. A request is never used after its inference failed
 /// again: a new one takes its place when it is needed.
 package final class RequestPool: Sendable {
     private let turns: InFlightLimiter
@@ -83,7 +83,7 @@ package final class RequestPool: Sendable {
         return PooledRequest(entry: entry, slot: slot, pool: self)
     }
 
-    /// True if a free request is to be made before it can be used.
+    /// True if a free request must be made before it can be used.
     var hasVacancies: Bool { idle.withLock { $0.vacancies > 0 } }
 
     /// A fit request; nil where the holder of a turn has to make one.

@@ -156,7 +156,7 @@ extension Model {
         return try await takeRequest(until: deadline)
     }
 
-    /// The most times that an inference is run whose answer is doubtful because others fail.
+    /// The most runs of one inference while failures of others make its answer doubtful.
     private static let mostAttempts = 4
 
     /// Runs the engine.
