@@ -107,6 +107,39 @@ struct TaughtRoutesTests {
         #expect(server.daemon.stop() == 0)
     }
 
+    @Test("the list of examples comes in pages, and a wrong page is refused with what is expected")
+    func examplesComeInPages() throws {
+        let server = try TaughtDaemon()
+        try server.create()
+        let pictures = (0..<5).map { TaughtPicture.png(kind: $0 % 2, number: $0) }
+        let teaching = try server.teach("bolt", form: pictures)
+        #expect(teaching.status == 201, "\(teaching.text)")
+        let oracle = try pictures.map { try Shell.run("sha256sum", [], input: $0).text.prefix(64) }.map(String.init)
+            .sorted()
+        var listed: [String] = [], after: String? = "", pages = 0
+        while let place = after {
+            let path = "/v1/taught/parts/examples?label=bolt&limit=2" + (place.isEmpty ? "" : "&after=\(place)")
+            let answer = try server.get(path)
+            let found = try #require(answer.json["examples"] as? [[String: Any]], "\(answer.text)")
+            listed += found.compactMap { $0["id"] as? String }
+            after = answer.json["next"] as? String
+            pages += 1
+        }
+        #expect(listed == oracle && pages == 3)
+        let whole = try server.get("/v1/taught/parts/examples")
+        #expect((whole.json["examples"] as? [Any])?.count == 5 && whole.json["next"] is NSNull, "\(whole.text)")
+        for (query, expected) in [
+            ("limit=0", "from 1 to 10000, found \"0\""), ("limit=10001", "from 1 to 10000, found \"10001\""),
+            ("limit=ten", "from 1 to 10000, found \"ten\""), ("after=31b2", "64 hexadecimal digits, found \"31b2\""),
+            ("after=", "64 hexadecimal digits, found \"\""), ("page=2", "known: label, limit, after"),
+        ] {
+            let answer = try server.get("/v1/taught/parts/examples?" + query)
+            #expect(
+                answer.status == 400 && answer.text.replacing("\\\"", with: "\"").contains(expected), "\(answer.text)")
+        }
+        #expect(server.daemon.stop() == 0)
+    }
+
     @Test("a form of examples teaches the usable pictures, and lists the others with their errors")
     func aForm_takesThePicturesThatCanBeUsed_andListsTheOthers() throws {
         let server = try TaughtDaemon()
