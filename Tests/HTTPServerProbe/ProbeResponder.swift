@@ -16,6 +16,8 @@ final class ProbeResponder: HTTPResponder {
     private let journal: ExchangeJournal
     private let server = Guarded<HTTPServer?>(nil)
     private let cancelled = Atomic<Int>(0)
+    /// Requests for `/sleep` that are handled, and the most that were at once.
+    private let sleeping = Guarded((now: 0, most: 0))
     private let health = HTTPResponse(
         status: .ok, fields: [(name: "Content-Type", value: "application/json")], body: Array(#"{"status":"ok"}"#.utf8))
 
@@ -36,6 +38,8 @@ final class ProbeResponder: HTTPResponder {
         }
     }
 
+    func isProbe(_ head: RequestHead) -> Bool { head.target.path == "/healthz" }
+
     private func respond(to request: HTTPRequest) async -> HTTPResponse {
         let number = request.head.target.queryItems().first.flatMap { Int($0.value) } ?? 0
         switch request.head.target.path {
@@ -48,6 +52,8 @@ final class ProbeResponder: HTTPResponder {
             let sum = request.body.withUnsafeBytes { $0.reduce(0) { $0 &+ Int($1) } }
             return text(.ok, "\(request.body.count) \(sum)\n")
         case "/sleep":
+            sleeping.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            defer { sleeping.withLock { $0.now -= 1 } }
             do {
                 try await Task.sleep(for: .milliseconds(number))
             } catch {
@@ -71,6 +77,7 @@ final class ProbeResponder: HTTPResponder {
         lines.append("refused \(statistics.refusedConnections)")
         lines.append("evicted \(statistics.evictedConnections)")
         lines.append("running \(statistics.runningHandlers)")
+        lines.append("mostSleeping \(sleeping.withLock { $0.most })")
         lines.append("cancelled \(statistics.cancelledHandlers)")
         lines.append("bodyBytes \(statistics.bodyBytes)")
         lines.append("waiting \(statistics.bodiesWaiting)")

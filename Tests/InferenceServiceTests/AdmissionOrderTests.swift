@@ -63,6 +63,23 @@ import Testing
         }
     }
 
+    @Test("probes of health, and nothing else, are answered beyond the limit of connections")
+    func probes() async throws {
+        let world = try await World { $0.dialects = [.sageMaker] }
+        func isProbe(_ path: String, _ method: HTTPMethod = .get) throws -> Bool {
+            world.service.isProbe(try Requests.head("\(method.rawValue) \(path) HTTP/1.1\nHost: localhost"))
+        }
+        for path in ["/healthz", "/readyz", "/v2/health/live", "/v2/health/ready", "/v2/models/m/ready", "/ping"] {
+            #expect(try isProbe(path) && isProbe(path, .head), "\(path)")
+        }
+        for path in ["/", "/v1/models", "/metrics", "/openapi.json", "/healthz/x", "/v2/models/m", "/unknown"] {
+            #expect(try !isProbe(path), "\(path)")
+        }
+        #expect(try !isProbe("/v1/classify", .post))
+        world.service.use(LiveSettings(settings: Settings(), access: .open))
+        #expect(try !isProbe("/ping"), "its dialect is off")
+    }
+
     @Test("one token has one rate, however its field is spelled")
     func oneTokenHasOneRate() async throws {
         let world = try await World()

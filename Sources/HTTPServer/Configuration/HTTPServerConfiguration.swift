@@ -63,7 +63,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// The maximum number of connections, in equal shares for the event loops (at least one each). At the limit,
     /// connections are closed in this order: answered ones that only continue to send; those idle for longest; those
     /// that have been sending a head for longest; the slowest bodies, and readers that read nothing. If there is none,
-    /// new connections wait in the kernel's backlog.
+    /// new connections get reserved places (``ReservedPlaces``): probes are answered in them, other requests wait in
+    /// them.
     public var maxConnections = 4096
     /// Requests answered on one connection before it is closed.
     public var maxRequestsPerConnection = 100_000

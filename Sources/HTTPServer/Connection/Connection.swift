@@ -30,6 +30,8 @@ final class Connection {
     var leftoverIsNew = false
     /// The parser, at its position within `leftover`; nil at the start of a request.
     var parser: RequestParser?
+    /// The request that waits for an ordinary place is a HEAD request: a refusal has no body.
+    var asksForHead = false
     /// The first byte of the request that is being received; 0 for none.
     var firstByte: UInt64 = 0
 

@@ -12,6 +12,8 @@ package enum ConnectionFault: Sendable, Hashable {
     case slowestBody
     /// There was no room for the body in time.
     case noBudget
+    /// The request waited for an ordinary place among the connections, in vain.
+    case noPlace
     /// The body exceeds this limit, or its announced length does.
     case bodyTooLarge(limit: UInt64, declared: UInt64?)
     /// With a chunk of this size the body would exceed its limit.
@@ -24,7 +26,7 @@ package enum ConnectionFault: Sendable, Hashable {
     /// True if it is a timeout, for the statistics.
     package var isTimeout: Bool {
         switch self {
-        case .slowHead, .slowBody, .lateBody, .slowestBody, .noBudget: true
+        case .slowHead, .slowBody, .lateBody, .slowestBody, .noBudget, .noPlace: true
         case .bodyTooLarge, .chunkTooLarge, .headTruncated, .bodyTruncated: false
         }
     }
@@ -54,6 +56,11 @@ package enum ConnectionFault: Sendable, Hashable {
             WireError(
                 .overloaded,
                 message: "the server has reached its limit for request bodies; try again", label: "no_budget")
+        case .noPlace:
+            WireError(
+                .overloaded,
+                message: "the server has reached its limit for connections (max_connections); try again",
+                label: "no_place")
         case .bodyTooLarge(let limit, let declared):
             WireError(
                 .bodyTooLarge,

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import HTTPWire
 import SystemSupport
 
 extension EventLoop {
@@ -36,36 +37,78 @@ extension EventLoop {
     func listenerReady(_ index: Int, events: UInt32) -> Bool {
         guard index < context.listeners.count, acceptPause == nil, !isDraining else { return false }
         let listener = context.listeners[index]
-        let ceiling = Self.ceiling
         if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
             listenerFailed(listener, EIO)
             return false
         }
-        for turn in 0..<64 {
-            if openCount >= context.connectionLimit.perLoop {
-                // One connection is known to wait, no more: none is closed for one that may not exist.
-                guard turn == 0 else { return false }
-                guard evictOne() else {
-                    pauseAccepting(until: mayEvictLater ? now &+ 100_000_000 : nil, isFull: true)
-                    return false
-                }
-                // The limit was lowered: two go for each that comes.
-                if openCount >= context.connectionLimit.perLoop { _ = evictOne() }
-            }
+        for turn in 0..<max(256, context.configuration.backlog) {
+            // All that wait, as a rule: where the kernel's backlog is full, it drops the handshakes of others, whose
+            // clients try again after a second.
+            if turn >= 256, turn % 16 == 0, csys_monotonic() &- now >= Self.acceptingTime { return true }
             var address = csys_address()
             let descriptor = csys_accept(listener.descriptor, &address)
             if descriptor >= 0 {
-                // The kernel gives the lowest number that is free: all below it are in use.
-                if descriptor >= ceiling, !evictOne() {
-                    refuse(descriptor)
-                } else {
-                    admit(descriptor, address, listener)
-                }
+                place(descriptor, address, listener)
             } else if !acceptFailed(-descriptor, listener, turn: turn) {
                 return false
             }
         }
         return true
+    }
+
+    /// The time after the beginning of a turn until which more than a few connections are accepted, in nanoseconds.
+    private static let acceptingTime: UInt64 = 10_000_000
+
+    /// Gives a new connection a place: an ordinary one, if need be that of a connection that is closed for it, or a
+    /// reserved one.
+    private func place(_ descriptor: Int32, _ address: csys_address, _ listener: Listener) {
+        // Requests that wait for an ordinary place get it first.
+        if reserved.firstWaiting == nil, hasRoom(descriptor) || makeRoom() {
+            // The limit was lowered: two go for each that comes.
+            if ordinaryCount >= context.connectionLimit.perLoop { _ = makeRoom() }
+            return admit(descriptor, address, listener)
+        }
+        let isFull = reserved.count >= reservedPlaces || descriptor >= Self.ceiling
+        if isFull, !evictReserved() { return refuse(descriptor) }
+        admit(descriptor, address, listener, isReserved: true)
+        // Its request has often arrived: a probe does not wait for the events of others.
+        guard let connection = connections[Int(descriptor)] else { return }
+        connection.readable = true
+        advance(connection)
+        synchronize(connection)
+    }
+
+    /// The number of reserved places: fewer where there are few descriptors.
+    private var reservedPlaces: Int {
+        min(ReservedPlaces.count(beyond: context.connectionLimit.perLoop), max(1, Int(Self.ceiling / 8)))
+    }
+
+    /// True if there is an ordinary place for a connection. Some descriptors are left for the reserved places.
+    /// - Parameter descriptor: the lowest that is free, or was when the connection was accepted: all below it are in
+    ///   use.
+    private func hasRoom(_ descriptor: @autoclosure () -> Int32) -> Bool {
+        guard ordinaryCount < context.connectionLimit.perLoop else { return false }
+        return descriptor() < Self.ceiling - Int32(reservedPlaces)
+    }
+
+    /// The lowest descriptor that is free now.
+    private static var lowestFree: Int32 {
+        let descriptor = csys_open_reserve()
+        guard descriptor >= 0 else { return .max }
+        csys_close(descriptor)
+        return descriptor
+    }
+
+    /// The number of connections in ordinary places.
+    var ordinaryCount: Int { openCount - reserved.count }
+
+    /// Closes a connection in an ordinary place for another; false if there is none that can be.
+    private func makeRoom() -> Bool {
+        // It looks at many connections: once in a turn, if in vain.
+        guard noRoomAt != now else { return false }
+        if evictOne() { return true }
+        noRoomAt = now
+        return false
     }
 
     /// The lowest descriptor that connections leave to the rest of the process: timers, model files, pictures of helper
@@ -86,7 +129,7 @@ extension EventLoop {
             // The kernel looks for a descriptor before it looks for a connection: only the first time is one known to
             // wait.
             guard turn == 0 else { return false }
-            if evictOne() { return true }
+            if makeRoom() || evictReserved() { return true }
             return refuseOne(listener)
         case ENOBUFS, ENOMEM:
             pauseAccepting(until: now &+ 100_000_000)
@@ -126,7 +169,9 @@ extension EventLoop {
         context.reportFailure(.listenerFailed(address: listener.address, errno: error))
     }
 
-    private func admit(_ descriptor: Int32, _ address: csys_address, _ listener: Listener) {
+    private func admit(
+        _ descriptor: Int32, _ address: csys_address, _ listener: Listener, isReserved: Bool = false
+    ) {
         // 0 marks listeners and the highest number the mailbox.
         lastRegistration = lastRegistration &+ 1
         if lastRegistration == 0 || lastRegistration == .max { lastRegistration = 1 }
@@ -147,35 +192,78 @@ extension EventLoop {
         while connections.count <= Int(descriptor) { connections.append(nil) }
         connections[Int(descriptor)] = connection
         openCount += 1
+        if isReserved { reserved.accept(descriptor) }
         context.counters.open.set(openCount)
         context.counters.accepted.add()
         synchronize(connection)
     }
 
-    private func pauseAccepting(until: UInt64?, isFull: Bool = false) {
+    private func pauseAccepting(until: UInt64) {
         guard acceptPause == nil else { return }
-        acceptPause = AcceptPause(until: until, isFull: isFull)
+        acceptPause = until
         disarmListeners()
     }
 
-    /// Accepts again, if the reason not to is gone.
+    /// Accepts again, if it is time.
     func resumeAccepting() {
-        guard let pause = acceptPause, !isDraining else { return }
-        let isOver = pause.until.map { now >= $0 } ?? false
-        let hasRoom =
-            pause.isFull
-            && (openCount < context.connectionLimit.perLoop || idle.count + heads.count + leaving.count > 0
-                || pause.until == nil && mayEvictLater)
-        guard isOver || hasRoom else { return }
+        guard let until = acceptPause, !isDraining, now >= until else { return }
         acceptPause = nil
         _ = armListeners()
     }
-}
 
-/// The reason why no connections are accepted, and until when.
-struct AcceptPause {
-    /// Tried again at this time at the latest; nil: when there is room.
-    let until: UInt64?
-    /// There are as many connections as there may be.
-    let isFull: Bool
+    // MARK: Reserved places
+
+    /// The request of a connection in a reserved place is whole.
+    /// - Returns: whether it is taken up now; else it waits for an ordinary place.
+    func mayBegin(_ connection: Connection, _ head: RequestHead) -> Bool {
+        let id = connection.descriptor
+        guard reserved.contains(id), !context.responder.isProbe(head) else { return true }
+        guard reserved.firstWaiting == nil, hasRoom(Self.lowestFree) else {
+            reserved.wait(id)
+            connection.asksForHead = head.method == .head
+            connection.machine.headStarted(policy: context.policy, now: now)
+            return false
+        }
+        reserved.remove(id)
+        return true
+    }
+
+    /// Gives ordinary places to requests that wait for one, in the order in which they came, a bounded number in each
+    /// turn.
+    func givePlaces() {
+        guard reserved.firstWaiting != nil else { return placesAt = nil }
+        for _ in 0..<64 {
+            guard let id = reserved.firstWaiting, let connection = connections[Int(id)] else { return placesAt = nil }
+            guard hasRoom(Self.lowestFree) || placesAt ?? 0 <= now && makeRoom() else {
+                if placesAt ?? 0 <= now { placesAt = now &+ Self.placesInterval }
+                return
+            }
+            reserved.remove(id)
+            connection.asksForHead = false
+            connection.leftoverIsNew = true
+            advance(connection)
+            synchronize(connection)
+        }
+        placesAt = now
+    }
+
+    private static let placesInterval: UInt64 = 50_000_000
+
+    /// Closes the connection in a reserved place that goes first; false if there is none.
+    private func evictReserved() -> Bool {
+        guard let id = reserved.first, let connection = connections[Int(id)] else { return false }
+        if reserved.isWaiting(id) { refuseWaiting(connection) }
+        guard connection.machine.phase != .closed else { return true }
+        // Its answer is on its way, and nothing else: the kernel brings it to its client.
+        evict(connection, connection.machine.answeredRequests > 0 ? .finished : .evicted)
+        return true
+    }
+
+    /// Answers a request that has got no ordinary place.
+    func refuseWaiting(_ connection: Connection) {
+        reserved.answer(connection.descriptor)
+        perform(.fail(.noPlace), on: connection)
+        connection.leftover = []
+        connection.leftoverIsNew = false
+    }
 }

@@ -89,7 +89,7 @@ extension EventLoop {
         connection.exchange = nil
         context.counters.running.add(-1)
         let plan = connection.machine.answered(
-            wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswers,
+            wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswer(connection),
             policy: context.policy, now: now)
         record(
             connection, exchange.head, response, plan, requestID: exchange.requestID, received: exchange.bodyBytes,
@@ -106,7 +106,7 @@ extension EventLoop {
         firstByte: UInt64, more: Bool
     ) {
         let plan = connection.machine.answered(
-            wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswers,
+            wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswer(connection),
             policy: context.policy, now: now)
         if context.observer != nil {
             record(
@@ -131,7 +131,7 @@ extension EventLoop {
         _ connection: Connection, _ error: WireError, isTimeout: Bool = false, head: UnsafeRawBufferPointer? = nil
     ) {
         let exchange = connection.exchange
-        connection.machine.headFailed(isHead: connection.parser?.isHead ?? false)
+        connection.machine.headFailed(isHead: connection.parser?.isHead ?? connection.asksForHead)
         connection.exchange = nil
         connection.parser = nil
         let requestID =
@@ -174,10 +174,13 @@ extension EventLoop {
     }
 
     /// True if every answer says `Connection: close`.
-    private var closesAfterAnswers: Bool { isDraining || context.lameDuck.isSet }
+    private func closesAfterAnswer(_ connection: Connection) -> Bool {
+        isDraining || context.lameDuck.isSet || reserved.contains(connection.descriptor)
+    }
 
     /// After an answer was rendered and, if `sent`, handed to the socket whole.
     func answered(_ connection: Connection, sent: Bool) {
+        reserved.answer(connection.descriptor)
         guard connection.machine.phase == .answering else { return }
         if sent {
             perform(connection.machine.answerSent(policy: context.policy, now: now), on: connection)

@@ -18,7 +18,8 @@ extension EventLoop {
             wheel.set(id, at: deadline)
         }
         // Who has answers to take is a reader, and neither idle nor about to leave.
-        let hasTaken = connection.queued == 0
+        // One in a reserved place is not closed for an ordinary one: it would free none.
+        let hasTaken = connection.queued == 0 && !reserved.contains(id)
         // To the end even if it is in it: the queue is ordered by the last use.
         if phase == .idle, hasTaken {
             idle.moveToEnd(id)
@@ -26,8 +27,10 @@ extension EventLoop {
         } else {
             idle.remove(id)
         }
-        if phase == .head { heads.append(id) } else if heads.count > 0 { heads.remove(id) }
-        if phase == .body || bodies.count > 0 { place(connection, in: &bodies, if: phase == .body) }
+        if phase == .head, hasTaken { heads.append(id) } else if heads.count > 0 { heads.remove(id) }
+        if phase == .body || bodies.count > 0 {
+            place(connection, in: &bodies, if: phase == .body && !reserved.contains(id))
+        }
         let isLeaving = phase == .skipping || phase == .lingering
         if isLeaving, hasTaken { leaving.append(id) } else { leaving.remove(id) }
         if phase != .waiting, starved.count > 0 { starved.remove(id) }
@@ -39,7 +42,7 @@ extension EventLoop {
     /// Puts a connection that waits for nothing but its client's bytes back among those that can be closed for others,
     /// once the client has taken all of its answers: until then, `synchronize` has left it out.
     func rest(_ connection: Connection) {
-        guard connection.queued == 0 else { return }
+        guard connection.queued == 0, !reserved.contains(connection.descriptor) else { return }
         switch connection.machine.phase {
         case .idle where !idle.contains(connection.descriptor):
             idle.append(connection.descriptor)
@@ -55,7 +58,12 @@ extension EventLoop {
         guard let connection = connections[Int(id)] else { return }
         connection.timerAt = 0
         lookOnceMore(connection)
-        perform(connection.machine.timerFired(policy: context.policy, now: now), on: connection)
+        let isOver = connection.machine.deadline.map { now >= $0 } ?? false
+        if isOver, reserved.isWaiting(id) {
+            refuseWaiting(connection)
+        } else {
+            perform(connection.machine.timerFired(policy: context.policy, now: now), on: connection)
+        }
         synchronize(connection)
     }
 
@@ -101,6 +109,7 @@ extension EventLoop {
         bodies.remove(id)
         readers.remove(id)
         leaving.remove(id)
+        reserved.remove(id)
         if connection.charged > 0 {
             _ = context.budget.changeBeside(-connection.charged, beginnings: -connection.beginning)
         }

@@ -48,6 +48,7 @@ extension EventLoop {
     func advance(_ connection: Connection, _ kind: TimeSlice = .first, from start: UInt64 = 0) {
         timeSlice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
         while true {
+            if reserved.isWaiting(connection.descriptor) { return }
             switch connection.machine.phase {
             case .idle, .head:
                 if connection.leftoverIsNew {
@@ -163,6 +164,7 @@ extension EventLoop {
                 case .needMore:
                     starving = true
                 case .head(let head, let consumed):
+                    guard mayBegin(connection, head) else { break parsing }
                     offset += consumed
                     begin(connection, head, size: consumed, buffered: count - offset)
                     offset += discardReceived(connection, count - offset)

@@ -165,10 +165,7 @@ extension EventLoop {
         return nil
     }
 
-    /// True if waiting may bring a connection that `evictOne` can close.
-    var mayEvictLater: Bool { bodies.count + readers.count > 0 }
-
-    private func evict(_ connection: Connection, _ ending: ConnectionEnding = .evicted) {
+    func evict(_ connection: Connection, _ ending: ConnectionEnding = .evicted) {
         context.counters.evicted.add()
         perform(connection.machine.close(ending), on: connection)
     }

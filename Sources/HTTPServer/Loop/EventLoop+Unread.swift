@@ -121,7 +121,7 @@ extension EventLoop {
         guard held != connection.answerCharged else { return }
         context.answers.add(held - connection.answerCharged)
         connection.answerCharged = held
-        place(connection, in: &readers, if: held > 0)
+        place(connection, in: &readers, if: held > 0 && !reserved.contains(connection.descriptor))
     }
 
     /// The connection is about to be closed.

@@ -28,6 +28,12 @@ final class EventLoop {
     /// By descriptor.
     var connections: [Connection?] = []
     var openCount = 0
+    /// Connections beyond the limit.
+    var reserved = ReservedPlaces()
+    /// The time when an ordinary place is looked for again; nil if no request waits for one.
+    var placesAt: UInt64?
+    /// `now` of the turn in which no connection could be closed for another.
+    var noRoomAt: UInt64?
     var lastRegistration: UInt32 = 0
 
     /// Heads are received here, whichever connection they are of; what is not consumed is copied out. It always has
@@ -82,8 +88,8 @@ final class EventLoop {
     var now: UInt64
     /// A file descriptor in reserve: when there are no others, it is freed to accept a client and refuse it.
     var reserve: Int32
-    /// The reason why new connections are not accepted at the moment.
-    var acceptPause: AcceptPause?
+    /// The time until which the kernel cannot accept; nil if it can.
+    var acceptPause: UInt64?
     var isDraining = false
     var whenEmpty: (@Sendable () -> Void)?
     var isStopped = false
@@ -155,6 +161,7 @@ final class EventLoop {
             expireTimers()
             measureSockets()
             relieve()
+            givePlaces()
             resumeAccepting()
         }
     }
@@ -186,7 +193,7 @@ final class EventLoop {
 
     private func nextTimer() -> UInt64? {
         var next = wheel.untilNext(now: now)
-        for time in [acceptPause?.until, reliefAt, unread.measureAt] {
+        for time in [acceptPause, placesAt, reliefAt, unread.measureAt] {
             guard let time else { continue }
             next = min(next ?? .max, time > now ? time - now : 0)
         }

@@ -41,11 +41,18 @@ public protocol HTTPResponder: Sendable {
     /// whether there is room. Called on the event loop: it must not block, and takes no longer than microseconds.
     func admit(_ head: RequestHead, requestID: String, from source: RequestSource) -> BodyAdmission
 
+    /// True if a request is a probe of health: it is answered also where all connections that there may be are busy.
+    /// Called on the event loop, for connections beyond the limit only.
+    func isProbe(_ head: RequestHead) -> Bool
+
     /// Renders an error of the HTTP layer itself: malformed requests, timeouts, limits. Called on the event loop.
     func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse
 }
 
 extension HTTPResponder {
+    /// No request is a probe.
+    public func isProbe(_ head: RequestHead) -> Bool { false }
+
     /// `{"error": …, "code": …, "request_id": …}` with the error's status.
     public func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
         .error(error, requestID: requestID)

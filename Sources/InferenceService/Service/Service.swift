@@ -116,6 +116,12 @@ package final class Service: HTTPResponder {
         }
     }
 
+    package func isProbe(_ head: RequestHead) -> Bool {
+        let live = live.withLock { $0 }
+        guard let match = match(head.target.path, head.method, live) else { return false }
+        return match.resource.isProbe && isOn(match.resource, live)
+    }
+
     /// The fields that an answer has by its route, also where the request was refused.
     package struct Place: Sendable {
         /// The resource's name for the metrics.

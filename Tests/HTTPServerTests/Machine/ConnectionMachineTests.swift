@@ -330,7 +330,8 @@ struct ConnectionMachineTests {
         arguments: [
             (ConnectionFault.slowHead, 408, "slow_head", true), (.slowBody, 408, "slow_body", true),
             (.lateBody, 408, "late_body", true), (.slowestBody, 408, "slowest_body", true),
-            (.noBudget, 503, "no_budget", true), (.bodyTooLarge(limit: 9, declared: 10), 413, "body_too_large", false),
+            (.noBudget, 503, "no_budget", true), (.noPlace, 503, "no_place", true),
+            (.bodyTooLarge(limit: 9, declared: 10), 413, "body_too_large", false),
             (.bodyTooLarge(limit: 9, declared: nil), 413, "body_too_large", false),
             (.chunkTooLarge(limit: 9, size: 10), 413, "body_too_large", false),
             (.headTruncated, 400, "head_truncated", false), (.bodyTruncated, 400, "body_truncated", false),
