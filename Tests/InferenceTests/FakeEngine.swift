@@ -50,6 +50,13 @@ final class FakeEngine: Engine {
         var options: [CompileOptions] = []
         /// The requests that were ever started.
         var used: Set<ObjectIdentifier> = []
+        /// The next inferences that fail, and those whose answers are said to be doubtful.
+        var failures = 0, doubts = 0
+        /// The numbers of the requests whose inference has failed, and how often one of them was started again.
+        var failed: Set<Int> = []
+        var usedAgain = 0
+        /// False if no more requests can be made.
+        var makesRequests = true
     }
 
     init(
@@ -148,6 +155,9 @@ private final class FakeModel: CompiledModel {
         throw EngineError(kind: .invalidModel, operation: "try the shapes", detail: reason)
     }
     func makeRequest() throws(EngineError) -> any InferRequest {
+        guard engine.state.withLock({ $0.makesRequests }) else {
+            throw EngineError(kind: .failure, operation: "make an infer request", detail: "no memory")
+        }
         let number = requests.wrappingAdd(1, ordering: .relaxed).oldValue
         return FakeRequest(engine: engine, streams: execution.streams ?? 1, number: number)
     }
@@ -215,6 +225,7 @@ private final class FakeRequest: InferRequest {
             state.started += 1
             state.items.append(items)
             state.used.insert(ObjectIdentifier(self))
+            if state.failed.contains(number) { state.usedAgain += 1 }
             state.running.append((state.started, end))
             state.most = max(state.most, state.running.count)
             return state.started
@@ -237,6 +248,17 @@ private final class FakeRequest: InferRequest {
         }
         if isRunning { throw EngineError(kind: .failure, operation: "finish", detail: "the request is still running") }
         if wasCancelled { throw EngineError(kind: .cancelled, operation: "run the inference", detail: "cancelled") }
+        let kind = engine.state.withLock { state -> EngineError.Kind? in
+            guard state.failures > 0 || state.doubts > 0 else { return nil }
+            state.failed.insert(number)
+            if state.doubts > 0 {
+                state.doubts -= 1
+                return .doubtful
+            }
+            state.failures -= 1
+            return .failure
+        }
+        if let kind { throw EngineError(kind: kind, operation: "run the inference", detail: "the test wants it") }
     }
 
     func cancel() {

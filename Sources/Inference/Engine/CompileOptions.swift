@@ -14,9 +14,9 @@ public struct CompileOptions: Sendable, Hashable {
     public var precision = InferencePrecision.float32
     /// The cache of compiled models; nil for none.
     public var cacheDirectory: String?
-    /// True if callers may choose the extents of open axes. They are then checked, for which the engine keeps the
-    /// model.
-    public var checksShapes = true
+    /// True if an engine that has to check the shapes that callers bring to open axes, or to compile the model again
+    /// when an inference has failed, keeps the model for that.
+    public var keepsModel = true
     /// True if the engine measures each layer.
     public var profiling = false
     /// New shapes by index of the input; their axes may be dynamic. Inputs that are not listed keep their shapes.

@@ -21,7 +21,8 @@ public protocol CompiledModel: Sendable {
     /// - Parameter shapes: by the index of the input; every axis fixed.
     func check(_ shapes: [Int: Shape]) throws(EngineError)
 
-    /// Makes one request: the room for one inference at a time.
+    /// Makes one request: the room for one inference at a time. Compiles the model again where an inference has left it
+    /// unfit (``InferRequest/isFit``): blocks for so long.
     func makeRequest() throws(EngineError) -> any InferRequest
 
     /// Makes a tensor in memory that the engine reads without copying.

@@ -28,6 +28,10 @@ public protocol InferRequest: AnyObject, EngineOutputs {
     /// Asks the engine to stop early: best effort. The completion still comes, and the inference may well have ended.
     func cancel()
 
+    /// False from when an inference of the model has left what this request computes with in a state that no answer can
+    /// be trusted from; a new request of the model can be made. May be asked by any thread.
+    var isFit: Bool { get }
+
     /// Replaces the thresholds of the suppression that the model ends with, for the next inference: of each that is
     /// nil, the file's own applies. Does nothing where the model has none, or the engine's graph computes it.
     func setDetectionThresholds(_ thresholds: DetectionThresholds)
@@ -37,6 +41,9 @@ public protocol InferRequest: AnyObject, EngineOutputs {
 }
 
 extension InferRequest {
+    /// Most engines keep nothing of an inference.
+    public var isFit: Bool { true }
+
     /// Most models do not suppress boxes.
     public func setDetectionThresholds(_ thresholds: DetectionThresholds) {}
 }

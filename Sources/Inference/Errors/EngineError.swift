@@ -8,6 +8,9 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case cancelled
         /// The values of an input are invalid: the client's mistake. The operation is the input's name.
         case invalidInput
+        /// The inference ended, but another one of the same model has failed before or beside it, and its answer may be
+        /// of what that has left: it is to run again, on another infer request.
+        case doubtful
         /// No more threads or processes can be started: other models have them.
         case noThreads
         /// Everything else.

@@ -32,6 +32,8 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         tensors[index] = tensor
     }
 
+    var isFit: Bool { graphs.allSatisfy(\.isFit) }
+
     func setDetectionThresholds(_ thresholds: DetectionThresholds) {
         self.thresholds = DetectorThresholds(
             confidence: thresholds.confidence.map(Double.init), iou: thresholds.iou.map(Double.init))

@@ -1,9 +1,10 @@
 internal import COpenVINO
+internal import Synchronization
 
 /// A model compiled by OpenVINO.
 final class OpenVINOCompiledModel: CompiledModel {
-    private let handle: OpenVINOHandle
-    private let isDynamic: Bool
+    /// The network that the infer requests run; nil while it could not be compiled again.
+    private let network: Mutex<OpenVINONetwork?>
     private let shapes: OpenVINOShapes?
     let inputs: [TensorPort]
     let outputs: [TensorPort]
@@ -11,24 +12,19 @@ final class OpenVINOCompiledModel: CompiledModel {
     let loadedFromCache: Bool
     let executionDevices: String
     let execution: ExecutionProperties
-    /// Last: given back when the rest is.
-    private let threads: OpenVINOThreads
 
     /// - Parameters:
-    ///   - isDynamic: whether the shape of anything within the model is known only when it runs.
-    ///   - shapes: what checks the shapes that callers bring; nil if they are not checked.
+    ///   - shapes: the model that it was compiled from; nil if it is not kept.
     ///   - wasImported: whether it was compiled before, and exported.
-    ///
-    /// Wide: the parts of a compiled model, each under its name.
     init(
-        _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], isDynamic: Bool, shapes: OpenVINOShapes?,
-        threads: OpenVINOThreads, wasImported: Bool = false
-    ) throws(EngineError) {
-        self.handle = handle
-        self.isDynamic = isDynamic
+        _ network: OpenVINONetwork, inputs: [TensorPort], outputs: [TensorPort], shapes: OpenVINOShapes? = nil,
+        wasImported: Bool = false
+    ) {
+        self.network = Mutex(network)
         self.shapes = shapes
         self.inputs = inputs
         self.outputs = outputs
+        let handle = network.handle
         func property(_ key: String) -> String? {
             var value: UnsafeMutablePointer<CChar>?
             guard ov_compiled_model_get_property(handle.pointer, key, &value) == OK, let value else { return nil }
@@ -44,24 +40,62 @@ final class OpenVINOCompiledModel: CompiledModel {
         execution.threads = property("INFERENCE_NUM_THREADS").flatMap { Int($0) }
         execution.streams = property("NUM_STREAMS").flatMap { Int($0) }
         self.execution = execution
-        self.threads = threads
     }
 
     /// Puts the model into the cache. Blocks.
     func export(_ description: ExportedModel.Description, for key: ExportKey) {
+        guard let handle = network.withLock({ $0?.handle }) else { return }
         ExportedModel.write(handle, description, for: key)
     }
 
     func check(_ shapes: [Int: Shape]) throws(EngineError) { try self.shapes?.check(shapes) }
 
     func makeRequest() throws(EngineError) -> any InferRequest {
-        try OpenVINORequest(
-            .make("create an infer request", memory: handle.memory, free: ov_infer_request_free) {
-                ov_compiled_model_create_infer_request(handle.pointer, &$0)
-            }, canStopEarly: !isDynamic)
+        let result: Result<OpenVINONetwork, EngineError> = network.withLock { network in
+            Result { () throws(EngineError) in
+                if let network, network.isFit { return network }
+                guard let shapes else {
+                    throw EngineError(
+                        kind: .failure, operation: "make an infer request",
+                        detail: "an inference has failed, and the model cannot be compiled again")
+                }
+                // Its threads can be the next one's.
+                network = nil
+                let compiled = try shapes.compileAgain()
+                network = compiled
+                return compiled
+            }
+        }
+        return try OpenVINORequest(try result.get())
     }
 
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
         try OpenVINOTensor(elementType: elementType, shape: shape)
+    }
+}
+
+/// The engine's compiled model, with its threads.
+final class OpenVINONetwork: Sendable {
+    let handle: OpenVINOHandle
+    /// True if the shape of anything within the model is known only when it runs.
+    let isDynamic: Bool
+    private let hasFailed = Atomic(false)
+    /// Last: given back when the rest is.
+    private let threads: OpenVINOThreads
+
+    init(_ handle: OpenVINOHandle, isDynamic: Bool, threads: OpenVINOThreads) {
+        self.handle = handle
+        self.isDynamic = isDynamic
+        self.threads = threads
+    }
+
+    /// False from when an inference has failed that may have left shapes behind (``OpenVINOShapes``).
+    var isFit: Bool { !hasFailed.load(ordering: .acquiring) }
+
+    /// An inference has failed.
+    /// - Returns: false if another one has failed before, which may be why.
+    func noteFailure() -> Bool {
+        guard isDynamic else { return true }
+        return !hasFailed.exchange(true, ordering: .acquiringAndReleasing)
     }
 }

@@ -110,9 +110,11 @@ public final class OpenVINOEngine: ImportTarget {
         }
         threads.started()
         let description = exported.description
-        return try OpenVINOCompiledModel(
-            compiled, inputs: description.compiledInputs.map(\.port), outputs: description.compiledOutputs.map(\.port),
-            isDynamic: false, shapes: nil, threads: threads, wasImported: true)
+        // Models whose shapes are known only when they run are not exported.
+        let network = OpenVINONetwork(compiled, isDynamic: false, threads: threads)
+        return OpenVINOCompiledModel(
+            network, inputs: description.compiledInputs.map(\.port), outputs: description.compiledOutputs.map(\.port),
+            wasImported: true)
     }
 
     /// Everything that a compiled model depends on besides its file.

@@ -108,6 +108,20 @@ final class OpenVINOModelFile: ModelFile {
     }
 
     private func compileOnce(_ options: CompileOptions) throws(EngineError) -> OpenVINOCompiledModel {
+        let network = try Self.network(of: model, core: core, options)
+        let inputs = try Self.inputs(of: model), outputs = try Self.outputs(of: model)
+        guard network.isDynamic, options.keepsModel else {
+            return OpenVINOCompiledModel(network, inputs: inputs, outputs: outputs)
+        }
+        let shapes = OpenVINOShapes(model, inputs: inputs) { [core] (model) throws(EngineError) in
+            try Self.network(of: model, core: core, options)
+        }
+        return OpenVINOCompiledModel(network, inputs: inputs, outputs: outputs, shapes: shapes)
+    }
+
+    private static func network(
+        of model: OpenVINOHandle, core: OpenVINOHandle, _ options: CompileOptions
+    ) throws(EngineError) -> OpenVINONetwork {
         let threads = try OpenVINOThreads(for: options)
         var properties = core.properties(options)
         if let directory = options.cacheDirectory { properties.append(("CACHE_DIR", directory)) }
@@ -121,12 +135,7 @@ final class OpenVINOModelFile: ModelFile {
             }
         }
         threads.started()
-        let inputs = try Self.inputs(of: model)
-        let bringsShapes = options.checksShapes && inputs.contains { !$0.shape.isStatic }
-        return try OpenVINOCompiledModel(
-            compiled, inputs: inputs, outputs: Self.outputs(of: model),
-            isDynamic: ov_model_is_dynamic(model.pointer), shapes: bringsShapes ? OpenVINOShapes(model) : nil,
-            threads: threads)
+        return OpenVINONetwork(compiled, isDynamic: ov_model_is_dynamic(model.pointer), threads: threads)
     }
 
     private static func inputs(of model: OpenVINOHandle) throws(EngineError) -> [TensorPort] {

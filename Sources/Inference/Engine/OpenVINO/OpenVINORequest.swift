@@ -7,21 +7,25 @@ internal import Synchronization
 /// they alone touch what changes, `giving` and `hasRun`; `ov_infer_request_cancel` may be called from any thread
 /// meanwhile.
 final class OpenVINORequest: InferRequest, @unchecked Sendable {
+    private let network: OpenVINONetwork
     private let handle: OpenVINOHandle
     private let callback = CallbackBox()
     private let function: UnsafeMutablePointer<ov_callback_t>
 
-    private let canStopEarly: Bool
+    /// False where shapes are known only when the model runs: an inference that the CPU plugin stops between two layers
+    /// leaves those before with the shapes of this run and those behind with the shapes of the one before, and the
+    /// stream's next inferences, which may be anybody's, fail.
+    private var canStopEarly: Bool { !network.isDynamic }
     /// The first inference is where the engine arranges the weights of a model whose shapes it did not know before.
     private var hasRun = false
     private var giving: ConstantsFile.GivingBack?
 
-    /// - Parameter canStopEarly: not where shapes are known only when the model runs: an inference that the CPU plugin
-    ///   stops between two layers leaves those before with the shapes of this run and those behind with the shapes of
-    ///   the one before, and the stream's next inferences, which may be anybody's, fail.
-    init(_ handle: OpenVINOHandle, canStopEarly: Bool) throws(EngineError) {
+    init(_ network: OpenVINONetwork) throws(EngineError) {
+        self.network = network
+        let handle = try OpenVINOHandle.make(
+            "create an infer request", memory: network.handle.memory, free: ov_infer_request_free
+        ) { ov_compiled_model_create_infer_request(network.handle.pointer, &$0) }
         self.handle = handle
-        self.canStopEarly = canStopEarly
         // OpenVINO keeps the address of the structure, not a copy of it: it must live as long as the request.
         function = .allocate(capacity: 1)
         function.initialize(
@@ -75,8 +79,19 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
         // is started again in between would lose its next callback. Waiting here (for the few microseconds that its
         // thread needs to return from the callback) closes that gap, and gives the status, which the callback does not
         // have.
-        try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
+        do throws(EngineError) {
+            try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
+        } catch {
+            throw network.noteFailure() ? error : Self.doubtful
+        }
+        guard network.isFit else { throw Self.doubtful }
     }
+
+    private static let doubtful = EngineError(
+        kind: .doubtful, operation: "run the inference",
+        detail: "another inference of the model has failed meanwhile, and may have changed its answer")
+
+    var isFit: Bool { network.isFit }
 
     func cancel() {
         guard canStopEarly else { return }

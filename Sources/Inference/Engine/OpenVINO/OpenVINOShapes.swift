@@ -1,20 +1,44 @@
 internal import COpenVINO
 internal import Synchronization
 
-/// Says whether a model whose inputs leave axes open takes certain shapes, before the engine meets them.
+/// A model that was read and is kept after it was compiled, because shapes within it are known only when it runs.
 ///
-/// The CPU plugin infers shapes layer by layer as it runs, and passes over layers whose inputs have the shapes of their
-/// last run. Where one layer refuses, those before it are left with shapes that no run has finished: the same stream
-/// then refuses the right shapes too, from any request, until others come along. So shapes are tried on the model that
-/// was read, which is kept for this.
+/// The CPU plugin infers shapes layer by layer as it runs, and passes over layers whose inputs have the shapes (and
+/// patterns) of their last run. Where one layer refuses, those before it, and it itself, are left with shapes that no
+/// run has finished: the same stream then refuses the right shapes too, or answers with the values of an earlier run,
+/// from any infer request. So the shapes that callers bring are tried on the model that is kept, and where an inference
+/// fails all the same, the model is compiled again.
 final class OpenVINOShapes: Sendable {
     private let model: OpenVINOHandle
+    /// The shapes that the model was compiled with, by the index of the input.
+    private let compiled: [Int: Shape]
     /// Held while shapes are tried: the model has the shapes of one try at a time.
     private let trying = Mutex(())
 
-    /// - Parameter model: as it was compiled; nothing else uses it any more.
-    init(_ model: OpenVINOHandle) {
+    private let compile: @Sendable (OpenVINOHandle) throws(EngineError) -> OpenVINONetwork
+
+    /// - Parameters:
+    ///   - model: as it was compiled; nothing else uses it any more.
+    ///   - inputs: its inputs, as it was compiled.
+    ///   - compile: compiles it. Blocks.
+    init(
+        _ model: OpenVINOHandle, inputs: [TensorPort],
+        compile: @escaping @Sendable (OpenVINOHandle) throws(EngineError) -> OpenVINONetwork
+    ) {
         self.model = model
+        self.compile = compile
+        compiled = Dictionary(uniqueKeysWithValues: inputs.enumerated().map { ($0, $1.shape) })
+    }
+
+    /// Compiles the model again, as it was compiled before. Blocks for as long, and for tries that are under way.
+    func compileAgain() throws(EngineError) -> OpenVINONetwork {
+        let result: Result<OpenVINONetwork, EngineError> = trying.withLock { _ in
+            Result { () throws(EngineError) in
+                try Self.reshape(model, to: compiled)
+                return try compile(model)
+            }
+        }
+        return try result.get()
     }
 
     /// Takes milliseconds, and waits for those who came before.

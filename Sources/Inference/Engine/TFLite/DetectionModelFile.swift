@@ -95,6 +95,7 @@ private final class DetectionRequest: InferRequest {
         try base.start(completion: completion)
     }
     func cancel() { base.cancel() }
+    var isFit: Bool { base.isFit }
     func profile() throws(EngineError) -> [LayerProfile] { try base.profile() }
 
     func finish() throws(EngineError) {

@@ -21,8 +21,6 @@ final class BatchVariant: Sendable {
             .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "runtime.batch", reason: reason)])
         }
         var options = configuration.compile
-        // Items differ in number only.
-        options.checksShapes = false
         for input in plan.inputs {
             var shape = input.description.shape
             guard shape.isStatic, shape.dimensions.first == 1, input.description.elementType != .string else {
@@ -49,13 +47,11 @@ final class BatchVariant: Sendable {
             }
         }
         self.limit = limit
-        var made: [any InferRequest] = []
         do throws(EngineError) {
-            for _ in 0..<max(1, instances) { made.append(try compiled.makeRequest()) }
+            requests = try RequestPool(compiled, count: instances, waiters: 65_536)
         } catch {
             throw .engine(error)
         }
-        requests = RequestPool(made, waiters: 65_536)
     }
 }
 

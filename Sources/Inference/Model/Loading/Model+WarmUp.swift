@@ -12,11 +12,7 @@ extension Model {
         // All are taken before the first is released: the pool hands out first what came back last.
         var taken: [RequestPool.PooledRequest] = []
         defer { for pooled in taken { pooled.release() } }
-        do throws(AdmissionError) {
-            for _ in 0..<requests.count { taken.append(try await requests.acquire(deadline: nil)) }
-        } catch {
-            throw .cancelled(stage: .queue)
-        }
+        for _ in 0..<requests.count { taken.append(try await requests.acquire(deadline: nil)) }
         do throws(EngineError) {
             let filled = try tensors.take()
             for tensor in filled.tensors { tensor.zero() }
@@ -29,7 +25,7 @@ extension Model {
                 for pooled in taken {
                     try setInputs(of: pooled.request, to: filled.tensors)
                     for run in 0..<warmUp.runs {
-                        try await pooled.request.runAnything()
+                        try await pooled.runAnything()
                         load.withLock {
                             $0.firstPrediction = $0.firstPrediction ?? MonotonicInstant.now.nanoseconds(since: start)
                         }
@@ -63,15 +59,11 @@ extension Model {
         }
         var taken: [RequestPool.PooledRequest] = []
         defer { for pooled in taken { pooled.release() } }
-        do throws(AdmissionError) {
-            for _ in 0..<batch.requests.count { taken.append(try await batch.requests.acquire(deadline: nil)) }
-        } catch {
-            throw .cancelled(stage: .queue)
-        }
+        for _ in 0..<batch.requests.count { taken.append(try await batch.requests.acquire(deadline: nil)) }
         do throws(EngineError) {
             for pooled in taken {
                 try setInputs(of: pooled.request, to: wholes)
-                try await pooled.request.runAnything()
+                try await pooled.runAnything()
                 let last = BatchItemOutputs(request: pooled.request, item: batch.limit - 1, count: batch.limit)
                 for output in plan.outputs { try last.withOutput(output.index) { _, _ in } }
             }

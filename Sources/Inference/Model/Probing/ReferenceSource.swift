@@ -18,7 +18,7 @@ struct ReferenceSource: Sendable {
         options.streams = 1
         // Compiled as it is in the file: what is wrong with the cache must not be wrong with the reference.
         options.cacheDirectory = nil
-        options.checksShapes = false
+        options.keepsModel = false
         options.inputShapes = plan.inputShapes
         self.engine = engine
         self.source = source

@@ -1,64 +1,142 @@
 internal import FlowControl
+internal import Synchronization
 internal import SystemSupport
 
-/// The infer requests of a model: a prediction waits until one is free.
+/// The infer requests of a model: a prediction waits until one is free. One whose inference has failed is never used
+/// again: a new one takes its place when it is needed.
 package final class RequestPool: Sendable {
     private let turns: InFlightLimiter
-    private let idle: Guarded<[any InferRequest]>
+    private let idle: Guarded<Idle>
+    private let compiled: any CompiledModel
     let count: Int
     /// The engine's threads, where these are for single-stream predictions; nil for all others.
     let singleStreamThreads: Int?
 
+    /// An infer request, and whether an inference on it has failed.
+    fileprivate final class Entry: Sendable {
+        let request: any InferRequest
+        let hasFailed = Atomic(false)
+        var isFit: Bool { !hasFailed.load(ordering: .relaxed) && request.isFit }
+
+        init(_ request: any InferRequest) { self.request = request }
+    }
+
+    /// Entries and vacancies are together as many as there are free turns.
+    fileprivate struct Idle {
+        var entries: [Entry]
+        /// Requests that are still to be made.
+        var vacancies = 0
+    }
+
     /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
     private static let mostOfPipelines = 65_536
 
-    package init(_ requests: [any InferRequest], waiters: Int, singleStreamThreads: Int? = nil) {
-        count = requests.count
+    /// Makes infer requests of a compiled model.
+    package init(
+        _ compiled: any CompiledModel, count: Int, waiters: Int, singleStreamThreads: Int? = nil
+    ) throws(EngineError) {
+        self.compiled = compiled
+        self.count = max(1, count)
         self.singleStreamThreads = singleStreamThreads
-        idle = Guarded(requests)
+        var entries: [Entry] = []
+        for _ in 0..<self.count { entries.append(Entry(try compiled.makeRequest())) }
+        idle = Guarded(Idle(entries: entries))
         // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this
         // queue never refuses.
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
-                limit: requests.count, queueCapacity: max(waiters, 1) + Self.mostOfPipelines, maxWait: .seconds(86_400),
+                limit: self.count, queueCapacity: max(waiters, 1) + Self.mostOfPipelines, maxWait: .seconds(86_400),
                 policy: .defer))
     }
 
     /// A request for one inference; release it with ``PooledRequest/release()``.
-    /// - Throws: when the task is cancelled or the deadline passes meanwhile.
-    func acquire(deadline: MonotonicInstant?) async throws(AdmissionError) -> PooledRequest {
-        let slot = try await turns.acquire(deadline: deadline)
-        guard let request = idle.withLock({ $0.popLast() }) else {
-            // Slots and idle requests are equal in number; the slot's end is all that is needed if they ever were not.
-            slot.release()
-            throw .cancelled
+    /// - Throws: when the task is cancelled or the deadline passes meanwhile, or if one has to be made and cannot be.
+    func acquire(deadline: MonotonicInstant?) async throws(InferenceError) -> PooledRequest {
+        let slot: Slot
+        do throws(AdmissionError) {
+            slot = try await turns.acquire(deadline: deadline)
+        } catch {
+            throw InferenceError(ofQueue: error)
         }
-        return PooledRequest(request: request, slot: slot, pool: self)
+        if let entry = take() { return PooledRequest(entry: entry, slot: slot, pool: self) }
+        // Takes microseconds, or as long as compiling the model where a failure has left that unfit.
+        let made = await LoaderThread.run { [compiled] in
+            Result { () throws(EngineError) in try compiled.makeRequest() }
+        }
+        do throws(EngineError) {
+            return PooledRequest(entry: Entry(try made.get()), slot: slot, pool: self)
+        } catch {
+            idle.withLock { $0.vacancies += 1 }
+            slot.release()
+            throw .engine(error)
+        }
     }
 
-    /// A request if one is free, without waiting.
+    /// A request if one is free and need not be made, without waiting.
     package func tryAcquire() -> PooledRequest? {
         guard let slot = turns.tryAcquire() else { return nil }
-        guard let request = idle.withLock({ $0.popLast() }) else {
-            // As above.
+        guard let entry = take() else {
+            idle.withLock { $0.vacancies += 1 }
             slot.release()
             return nil
         }
-        return PooledRequest(request: request, slot: slot, pool: self)
+        return PooledRequest(entry: entry, slot: slot, pool: self)
+    }
+
+    /// True if a free request is to be made before it can be used.
+    var hasVacancies: Bool { idle.withLock { $0.vacancies > 0 } }
+
+    /// A fit request; nil where the holder of a turn has to make one.
+    private func take() -> Entry? {
+        let (entry, unfit) = idle.withLock { idle -> (Entry?, [Entry]) in
+            var unfit: [Entry] = []
+            while let last = idle.entries.popLast() {
+                if last.isFit { return (last, unfit) }
+                unfit.append(last)
+                idle.vacancies += 1
+            }
+            idle.vacancies -= 1
+            return (nil, unfit)
+        }
+        // Not under the lock: an engine takes its time to release them.
+        withExtendedLifetime(unfit) {}
+        return entry
+    }
+
+    private func giveBack(_ entry: Entry) {
+        let isFit = entry.isFit
+        idle.withLock { if isFit { $0.entries.append(entry) } else { $0.vacancies += 1 } }
     }
 
     /// A request that belongs to its holder until it is released.
     package struct PooledRequest: Sendable {
-        let request: any InferRequest
+        fileprivate let entry: Entry
         fileprivate let slot: Slot
         fileprivate let pool: RequestPool
+
+        var request: any InferRequest { entry.request }
 
         /// The engine's threads of a single-stream prediction; nil for all others.
         var singleStreamThreads: Int? { pool.singleStreamThreads }
 
+        /// Runs an inference (``InferRequest/run(deadline:)``).
+        func run(deadline: MonotonicInstant?) async throws(EngineError) {
+            do throws(EngineError) { try await request.run(deadline: deadline) } catch { throw noted(error) }
+        }
+
+        /// Runs the model on made-up values (``InferRequest/runAnything()``).
+        func runAnything() async throws(EngineError) {
+            do throws(EngineError) { try await request.runAnything() } catch { throw noted(error) }
+        }
+
+        private func noted(_ error: EngineError) -> EngineError {
+            if error.kind != .cancelled { entry.hasFailed.store(true, ordering: .relaxed) }
+            return error
+        }
+
         /// Gives the request back.
         package func release() {
-            pool.idle.withLock { $0.append(request) }
+            pool.giveBack(entry)
             slot.release()
         }
     }

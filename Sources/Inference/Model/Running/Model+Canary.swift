@@ -15,14 +15,19 @@ extension Model {
         guard hasZeros else { return nil }
         var taken: [RequestPool.PooledRequest] = []
         defer { for pooled in taken { pooled.release() } }
-        do throws(AdmissionError) { taken.append(try await requests.acquire(deadline: nil)) } catch { return nil }
+        do throws(InferenceError) {
+            taken.append(try await requests.acquire(deadline: nil))
+        } catch {
+            if case .engine = error { throw error }
+            return nil
+        }
         do throws(EngineError) {
             guard let reference = reference.withLock({ $0 }) else {
                 let filled = try tensors.take()
                 defer { tensors.giveBack(filled) }
                 for tensor in filled.tensors { tensor.zero() }
                 try setInputs(of: taken[0].request, to: filled.tensors)
-                try await taken[0].request.runAnything()
+                try await taken[0].runAnything()
                 return nil
             }
             while let pooled = requests.tryAcquire() { taken.append(pooled) }

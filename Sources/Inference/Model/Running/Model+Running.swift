@@ -66,13 +66,10 @@ extension Model {
         // The engine has released them by then: whatever became of the task, the inference was waited for.
         defer { if run.batch == nil { tensors.giveBack(inputs) } }
         if let answer = try await fill(inputs.tensors, &run) { return answer }
-        let pooled = try await takeRequest(for: run, until: options.deadline)
+        let pooled = try await infer(&run, on: inputs.tensors, options)
         defer { pooled.release() }
-        let occupancy = PredictionsUnderWay.number
-        run.begins(beside: occupancy)
-        try await infer(pooled.request, on: inputs.tensors, options)
         run.ends(singleStreamThreads: pooled.singleStreamThreads)
-        if run.batch == nil { considerSingleStream(run.times, alone: occupancy == 1) }
+        if run.batch == nil { considerSingleStream(run.times, alone: run.times.occupancy == 1) }
         return try read(pooled.request, &run)
     }
 
@@ -155,23 +152,32 @@ extension Model {
     private func takeRequest(
         for run: borrowing InferenceRun, until deadline: MonotonicInstant?
     ) async throws(InferenceError) -> RequestPool.PooledRequest {
-        do throws(AdmissionError) {
-            if let batch = run.batch { return try await batch.requests.acquire(deadline: deadline) }
-            return try await takeRequest(until: deadline)
-        } catch {
-            throw InferenceError(ofQueue: error)
-        }
+        if let batch = run.batch { return try await batch.requests.acquire(deadline: deadline) }
+        return try await takeRequest(until: deadline)
     }
 
+    /// The most times that an inference is run whose answer is doubtful because others fail.
+    private static let mostAttempts = 4
+
+    /// Runs the engine.
+    /// - Returns: the infer request with the answer.
     private func infer(
-        _ request: any InferRequest, on tensors: [any EngineTensor], _ options: PredictionOptions
-    ) async throws(InferenceError) {
-        do throws(EngineError) {
-            try setInputs(of: request, to: tensors)
-            request.setDetectionThresholds(options.detectionThresholds)
-            try await request.run(deadline: options.deadline)
-        } catch {
-            throw InferenceError(ofRun: error)
+        _ run: inout InferenceRun, on tensors: [any EngineTensor], _ options: PredictionOptions
+    ) async throws(InferenceError) -> RequestPool.PooledRequest {
+        var attempt = 1
+        while true {
+            let pooled = try await takeRequest(for: run, until: options.deadline)
+            run.begins(beside: PredictionsUnderWay.number)
+            do throws(EngineError) {
+                try setInputs(of: pooled.request, to: tensors)
+                pooled.request.setDetectionThresholds(options.detectionThresholds)
+                try await pooled.run(deadline: options.deadline)
+                return pooled
+            } catch {
+                pooled.release()
+                guard error.kind == .doubtful, attempt < Self.mostAttempts else { throw InferenceError(ofRun: error) }
+                attempt += 1
+            }
         }
     }
 

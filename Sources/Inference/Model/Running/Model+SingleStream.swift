@@ -16,7 +16,7 @@ extension Model {
 
     /// An infer request: the variant's where nothing else is under way, or the next of the pool. A prediction that
     /// others join keeps the variant's threads for the rest of its inference.
-    func takeRequest(until deadline: MonotonicInstant?) async throws(AdmissionError) -> RequestPool.PooledRequest {
+    func takeRequest(until deadline: MonotonicInstant?) async throws(InferenceError) -> RequestPool.PooledRequest {
         if PredictionsUnderWay.isOne, let pooled = singleStream.takeRequest() { return pooled }
         return try await requests.acquire(deadline: deadline)
     }
@@ -74,7 +74,7 @@ extension Model {
             defer { tensors.giveBack(filled) }
             for tensor in filled.tensors { tensor.zero() }
             try setInputs(of: pooled.request, to: filled.tensors)
-            try await pooled.request.runAnything()
+            try await pooled.runAnything()
             return compiled
         } catch {
             return .failure(error)

@@ -129,14 +129,12 @@ public final class Model: Sendable {
             configuration: LimiterConfiguration(
                 limit: slots, queueCapacity: configuration.queueCapacity, maxWait: configuration.maxWait,
                 policy: configuration.overloadPolicy, overloadTarget: configuration.overloadTarget))
-        var made: [any InferRequest] = []
         do throws(EngineError) {
-            for _ in 0..<max(1, instances) { made.append(try compiled.makeRequest()) }
+            // One more than there are slots: the canary waits here without holding one.
+            requests = try RequestPool(compiled, count: instances, waiters: slots + 1)
         } catch {
             throw .engine(error)
         }
-        // One more than there are slots: the canary waits here without holding one.
-        requests = RequestPool(made, waiters: slots + 1)
         tensors = InputTensorPool(compiled: compiled, plans: plan.inputs, capacity: slots)
         shapeChecks = ShapeChecks(waiters: slots) { shapes in
             Result { () throws(EngineError) in try compiled.check(shapes) }

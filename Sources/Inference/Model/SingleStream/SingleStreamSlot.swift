@@ -51,7 +51,12 @@ final class SingleStreamSlot: Sendable {
             guard let variant = state.variant, !worth.mustWin || state.choice.next() else { return (nil, false) }
             return (variant, state.choice.variantWins)
         }
-        guard let pooled = variant?.requests.tryAcquire() else { return nil }
+        guard let variant else { return nil }
+        guard let pooled = variant.requests.tryAcquire() else {
+            // An inference on it has failed: it is compiled again when single-stream predictions come.
+            if variant.requests.hasVacancies { drop(variant) }
+            return nil
+        }
         predictions.wrappingAdd(1, ordering: .relaxed)
         if wins { lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed) }
         return pooled
@@ -113,9 +118,16 @@ final class SingleStreamSlot: Sendable {
         guard let unused = worth.unused, let variant = state.withLock({ $0.variant }),
             now.nanoseconds > lastUse.load(ordering: .relaxed) &+ unused
         else { return }
+        drop(variant) { state in
+            if !state.choice.variantWins { state.notBefore = now.nanoseconds &+ Self.respite }
+        }
+    }
+
+    private func drop(_ variant: SingleStreamVariant, _ note: (inout State) -> Void = { _ in }) {
         inARow.store(0, ordering: .relaxed)
         change { state in
-            if !state.choice.variantWins { state.notBefore = now.nanoseconds &+ Self.respite }
+            guard state.variant?.requests === variant.requests else { return }
+            note(&state)
             state.choice = SingleStreamChoice()
             state.variant = nil
             state.report.state = .notCompiled

@@ -35,8 +35,8 @@ struct SingleStreamVariant: Sendable {
             options.hint = .latency
             options.threads = wanted
             options.streams = 1
-            // Checked already, by the model that it is a variant of.
-            options.checksShapes = false
+            // Shapes are checked already, by the model that it is a variant of.
+            options.keepsModel = false
             self.options = options
         }
     }
@@ -52,7 +52,7 @@ struct SingleStreamVariant: Sendable {
         guard threads > recipe.threadsPerStream else {
             throw failure("the engine has \(threads) threads for it, as for every other request")
         }
-        requests = RequestPool([try compiled.makeRequest()], waiters: 1, singleStreamThreads: threads)
+        requests = try RequestPool(compiled, count: 1, waiters: 1, singleStreamThreads: threads)
     }
 }
 

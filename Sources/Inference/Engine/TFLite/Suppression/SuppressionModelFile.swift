@@ -124,6 +124,8 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         self.back = back
     }
 
+    var isFit: Bool { front.isFit && back?.isFit ?? true }
+
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
         tensors[index] = tensor
         try front.setInput(index, to: tensor)

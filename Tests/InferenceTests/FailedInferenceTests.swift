@@ -1,0 +1,161 @@
+import FlowControl
+import Foundation
+import Inference
+import Synchronization
+import TestSupport
+import Testing
+
+/// Inferences that fail in the engine: neither the same input nor another one is answered from what they left behind.
+@Suite struct FailedInferenceTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func load(_ file: ONNXFile, on engine: EnginePreference) async throws -> Model {
+        let path = folder.url.appendingPathComponent("model.onnx")
+        try file.bytes.write(to: path)
+        var configuration = ModelConfiguration()
+        configuration.engineRequest.preference = engine
+        configuration.compile.streams = 2
+        configuration.compile.threads = 2
+        let model = try await Model.load(contentsOf: path.path, configuration: configuration)
+        #expect(model.loadReport.engine?.name == engine.rawValue)
+        return model
+    }
+
+    /// The output's numbers; nil if the engine failed.
+    private func answer(_ model: Model, _ inputs: [(String, [Float])]) async throws -> [Double]? {
+        let features = DictionaryFeatureProvider(
+            try inputs.map { ($0, .multiArray(try MultiArray(shape: [$1.count], floats: $1))) })
+        do throws(InferenceError) {
+            let prediction = try await model.prediction(from: features)
+            guard case .multiArray(let array)? = prediction.featureValue(for: "y") else { return [] }
+            return array.doubles
+        } catch {
+            switch error {
+            case .engine, .invalidInput: return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// The shape is a value of the request's: no shape of an input is open, and none can be checked beforehand. A load
+    /// tries the model on zeros, which stand for [1, 8].
+    private static let reshape = ONNXFile(
+        [
+            .init("Add", ["s", "offset"], ["sum"]), .init("Cast", ["sum"], ["pattern"], integers: [("to", [7])]),
+            .init("Relu", ["x"], ["r"]), .init("Reshape", ["r", "pattern"], ["y"]),
+        ], inputs: [("x", [8]), ("s", [2])], outputs: [("y", [-1, -1])], constants: [("offset", [1, 8])])
+
+    @Test("an input that a layer refuses is refused every time, by every engine", arguments: EnginesTests.engines)
+    func aRefusedInputIsRefusedEveryTime(engine: EnginePreference) async throws {
+        let model = try await load(Self.reshape, on: engine)
+        let x = (0..<8).map { Float($0) }
+        func answer(_ rows: Float, _ columns: Float) async throws -> [Double]? {
+            try await self.answer(model, [("x", x), ("s", [rows - 1, columns - 8])])
+        }
+        for round in 0..<3 {
+            for (rows, columns) in [(2, 4), (4, 2), (8, 1)] as [(Float, Float)] {
+                #expect(try await answer(rows, columns) == x.map(Double.init), "\(round): \(rows), \(columns)")
+            }
+            for (rows, columns) in [(3, 4), (3, 4), (3, 4), (3, 4), (5, 2), (5, 2), (5, 2)] as [(Float, Float)] {
+                #expect(try await answer(rows, columns) == nil, "\(round): \(rows), \(columns)")
+            }
+        }
+    }
+
+    /// The indices of the values other than zero and two more, in two rows.
+    private static let indices = ONNXFile(
+        [
+            .init("Concat", ["x", "ones"], ["values"], integers: [("axis", [0])]),
+            .init("NonZero", ["values"], ["found"]), .init("Cast", ["found"], ["numbers"], integers: [("to", [1])]),
+            .init("Relu", ["numbers"], ["r"]), .init("Constant", [], ["rows"], integers: [("value_ints", [2, -1])]),
+            .init("Reshape", ["r", "rows"], ["y"]),
+        ], inputs: [("x", [8])], outputs: [("y", [2, -1])], constants: [("ones", [1, 1])])
+
+    private static func input(_ count: Int) -> [Float] { (0..<8).map { Float($0 < count ? 1 : 0) } }
+
+    private static func expected(_ count: Int) -> [Double]? {
+        count % 2 == 0 ? (0..<count).map(Double.init) + [8, 9] : nil
+    }
+
+    @Test("an input that a layer refuses costs the inputs after it nothing", arguments: EnginesTests.engines)
+    func theInputsAfterItAreAnswered(engine: EnginePreference) async throws {
+        let model = try await load(Self.indices, on: engine)
+        let seed = SplitMix.seed(for: "theInputsAfterItAreAnswered")
+        var random = SplitMix(seed: seed)
+        for round in 0..<60 {
+            let count = Int(random.next() % 9), answer = try await answer(model, [("x", Self.input(count))])
+            #expect(answer == Self.expected(count), "round \(round), seed \(seed): \(count)")
+        }
+        // Side by side no answer is another's, or of what a failure has left.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<60 {
+                let count = [2, 4, 6, 8, 3][index % 5]
+                group.addTask {
+                    guard let answer = try await answer(model, [("x", Self.input(count))]) else { return }
+                    #expect(answer == Self.expected(count), "\(index): \(count)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        for count in [2, 4, 6, 8, 2] {
+            #expect(try await answer(model, [("x", Self.input(count))]) == Self.expected(count))
+        }
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    private func model(_ engine: FakeEngine) async throws -> Model {
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        return try await Model.load(
+            contentsOf: try folder.write(["m.onnx": ""]) + "/m.onnx", configuration: configuration)
+    }
+
+    private func predict(_ model: Model) async throws {
+        _ = try await model.prediction(
+            from: ["x": .multiArray(try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0]))] as DictionaryFeatureProvider)
+    }
+
+    @Test("the infer request of a failed inference is never used again, and the pool keeps its size")
+    func aFailedRequestIsReplaced() async throws {
+        let engine = FakeEngine(requestCount: 2)
+        let model = try await model(engine)
+        engine.state.withLock { $0.failures = 3 }
+        for _ in 0..<3 {
+            await #expect(throws: InferenceError.self) { try await predict(model) }
+        }
+        for _ in 0..<20 { _ = try await predict(model) }
+        let (failed, usedAgain) = engine.state.withLock { ($0.failed.count, $0.usedAgain) }
+        #expect(failed == 3 && usedAgain == 0)
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test("if no new infer request can be made, predictions fail with the engine's reason until one can")
+    func aRequestThatCannotBeMadeIsTriedAgain() async throws {
+        let engine = FakeEngine(requestCount: 1)
+        let model = try await model(engine)
+        engine.state.withLock { ($0.failures, $0.makesRequests) = (1, false) }
+        for _ in 0..<3 {
+            await #expect(throws: InferenceError.self) { try await predict(model) }
+        }
+        engine.state.withLock { $0.makesRequests = true }
+        try await predict(model)
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test("an answer that may be of another inference's failure is computed again")
+    func aDoubtfulAnswerIsComputedAgain() async throws {
+        let engine = FakeEngine(requestCount: 2)
+        let model = try await model(engine)
+        let before = engine.started
+        engine.state.withLock { $0.doubts = 1 }
+        try await predict(model)
+        #expect(engine.started == before + 2)
+        // Not without end.
+        engine.state.withLock { $0.doubts = 1_000 }
+        await #expect(throws: InferenceError.self) { try await predict(model) }
+        #expect(engine.started < before + 20)
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+}
