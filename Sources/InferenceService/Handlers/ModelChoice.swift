@@ -22,6 +22,28 @@ struct ModelChoice: Sendable {
     var taught: TaughtModels?
     /// Its part in the model's rollout; nil if it has none.
     var route: RolloutRoute?
+    /// The model that computes the answer, where that is settled.
+    private(set) var settledOn: Settled?
+
+    /// A model with its files as they were loaded and all stages of a pipeline; and of a taught one its state.
+    struct Settled: Sendable {
+        let model: Model
+        var taught: TaughtRun?
+    }
+
+    /// The same choice, settled on what computes the answer whatever serves meanwhile; nil if that is not known yet: of
+    /// a model that is to be loaded first, and of an earlier version of a taught one.
+    func settled() -> ModelChoice? {
+        var choice = self
+        if let taught {
+            guard version == nil, let run = taught.readyRun(name) else { return nil }
+            choice.settledOn = Settled(model: run.embedder, taught: run)
+        } else {
+            guard let ready else { return nil }
+            choice.settledOn = Settled(model: ready)
+        }
+        return choice
+    }
 
     /// The same for the version that serves, where the candidate was chosen.
     var serving: ModelChoice {
@@ -65,7 +87,7 @@ struct ModelChoice: Sendable {
     /// The model of then, or the one that has its name now; waits for one that is being loaded.
     /// - Parameter deadline: until when.
     func model(in repository: ModelRepository, deadline: MonotonicInstant?) async throws(ServiceError) -> Model {
-        if let ready { return ready }
+        if let model = settledOn?.model ?? ready { return model }
         do throws(InferenceError) {
             return try await repository.model(named: name, version: version, deadline: deadline)
         } catch {

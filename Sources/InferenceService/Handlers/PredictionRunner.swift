@@ -88,7 +88,10 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         _ query: Job.Query, _ choice: ModelChoice, until deadline: MonotonicInstant?
     ) async throws(ServiceError) -> Chosen {
         if let taught = choice.taught {
-            let run = try await taught.run(choice.name, version: choice.version, deadline: deadline)
+            let run =
+                if let settled = choice.settledOn?.taught { settled } else {
+                    try await taught.run(choice.name, version: choice.version, deadline: deadline)
+                }
             return Chosen(model: run.embedder, name: run.name, taught: run)
         }
         let (model, name) = try await choice.model(in: repository, deadline: deadline, fits: { Job.fits($0, query) }) {

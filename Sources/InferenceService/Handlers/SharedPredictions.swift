@@ -6,7 +6,6 @@ internal import Inference
 internal import JSON
 internal import Settings
 internal import SystemSupport
-internal import Teaching
 
 /// Answers to predictions that are known already: requests that are equal, at the same time or within
 /// `answer_cache_age`, of one client (API.md, "Answers that are known already").
@@ -84,10 +83,10 @@ final class SharedPredictions: Sendable {
             to request: inout HTTPRequest, by choice: ModelChoice, compute: @escaping ModelChoice.Work
         ) async throws(ServiceError) -> HTTPResponse {
             let isExplained = readsQuery && (request.head.target.query?.contains("explain") ?? false)
-            guard !isExplained, !Self.isRefused(request.head), let identity = Identity(choice) else {
+            guard !isExplained, !Self.isRefused(request.head), let settled = choice.settled() else {
                 return shared.marked(try await compute(request, choice))
             }
-            return try await shared.answer(to: &request, by: choice, identity, self, compute: compute)
+            return try await shared.answer(to: &request, by: settled, self, compute: compute)
         }
 
         /// True if the client wants an answer of its own (RFC 9111 section 5.2.1).
@@ -101,66 +100,24 @@ final class SharedPredictions: Sendable {
         }
     }
 
-    /// The model that answers: its files as they were loaded, with all stages of a pipeline; and of a taught one, what
-    /// it learned.
-    private struct Identity: Equatable, Sendable {
-        /// 0 where the model is loaded first: whoever waits with it gets the same.
-        let model: UInt64
-        /// 0 for models that are not taught, which have nothing of what follows.
-        var taught: UInt64 = 0
-        var version = 0
-        var method = ""
-        var threshold: Float?
-        var digest = ""
-
-        /// Nil where that is not known before the answer is: of a taught model whose embedder is loaded first, and of
-        /// an earlier version of one.
-        init?(_ choice: ModelChoice) {
-            model = choice.ready?.number ?? 0
-            guard let models = choice.taught else { return }
-            guard model != 0, choice.version == nil, let found = models.model(choice.name) else { return nil }
-            let view = found.view
-            guard let head = view.head else { return nil }
-            taught = found.number
-            version = view.state.serving
-            method = head.method.rawValue
-            threshold = head.threshold
-            digest = view.state.embedder.digest
-        }
-
-        func add(to hash: inout SipHash) {
-            hash.update(model)
-            hash.update(taught)
-            guard taught != 0 else { return }
-            hash.update(UInt64(bitPattern: Int64(version)))
-            hash.update(method)
-            hash.update(threshold.map { UInt64($0.bitPattern) } ?? .max)
-            hash.update(digest)
-        }
-    }
-
     private func answer(
-        to request: inout HTTPRequest, by choice: ModelChoice, _ identity: Identity, _ scope: Scope,
-        compute: @escaping ModelChoice.Work
+        to request: inout HTTPRequest, by choice: ModelChoice, _ scope: Scope, compute: @escaping ModelChoice.Work
     ) async throws(ServiceError) -> HTTPResponse {
         let keeps = sharing.keeps
-        var hash = beginning(of: request, choice, identity, scope, whole: keeps)
+        var hash = beginning(of: request, choice, scope, whole: keeps)
         if keeps {
             try await Self.add(request.body, of: choice, to: &hash)
         } else {
             Self.addSample(of: request.body, to: &hash)
         }
-        // A key of some of the bytes finds nothing that is kept, and neither does that of a model to come.
-        let mayKeep = keeps && identity.model != 0
         let asked = request
         let reply = await sharing.answer(
             hash.finish(), Content(body: request.body), deadline: Self.deadline(of: request, scope), Self.failures
         ) { content in
             do throws(ServiceError) {
                 let response = try await compute(asked.holding(content.body), choice)
-                // What was replaced meanwhile may have answered it.
-                guard Identity(choice) == identity else { return .success(Sharing.Product(response, use: .own)) }
-                return .success(Self.product(response, mayKeep: mayKeep))
+                // A key of some of the bytes finds nothing that is kept.
+                return .success(Self.product(response, by: choice, mayKeep: keeps))
             } catch {
                 return .failure(error)
             }
@@ -226,13 +183,14 @@ final class SharedPredictions: Sendable {
     /// All of a key but the body.
     /// - Parameter whole: whether the key stands for the whole body; otherwise equal keys are compared by their bodies.
     private func beginning(
-        of request: HTTPRequest, _ choice: ModelChoice, _ identity: Identity, _ scope: Scope, whole: Bool
+        of request: HTTPRequest, _ choice: ModelChoice, _ scope: Scope, whole: Bool
     ) -> SipHash {
         var hash = SipHash(key: key)
         hash.update(whole ? 1 : 0)
         hash.update(scope.client.sender)
         hash.update(scope.settingsNumber)
-        identity.add(to: &hash)
+        hash.update(choice.settledOn?.model.number ?? 0)
+        hash.update(choice.settledOn?.taught?.generation ?? 0)
         hash.update(choice.name)
         hash.update(choice.version ?? "")
         hash.update(request.head.method.rawValue)
@@ -295,7 +253,7 @@ final class SharedPredictions: Sendable {
 
     /// An answer, and its use beside the request that it was computed for. The others' is without what is that
     /// request's own: the work that begins when it was sent.
-    private static func product(_ response: HTTPResponse, mayKeep: Bool) -> Sharing.Product {
+    private static func product(_ response: HTTPResponse, by choice: ModelChoice, mayKeep: Bool) -> Sharing.Product {
         guard response.status == .ok, !response.closeConnection else {
             return Sharing.Product(response, use: .own)
         }
@@ -303,7 +261,8 @@ final class SharedPredictions: Sendable {
             let isOwn = response.note is UnsharedNote
             return Sharing.Product(response, use: isOwn ? .own : useByOthers(of: response, blanks: 0, mayKeep: mayKeep))
         }
-        guard note.isWhole else { return Sharing.Product(response, use: .own) }
+        // Where the model did not do what the route is for, another one did.
+        guard note.isWhole, note.model == choice.name else { return Sharing.Product(response, use: .own) }
         let use = useByOthers(of: response, blanks: note.blanks.count, mayKeep: mayKeep)
         guard note.afterwards != nil else { return Sharing.Product(response, use: use) }
         var others = response

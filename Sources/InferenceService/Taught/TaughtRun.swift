@@ -8,9 +8,22 @@ struct TaughtRun: Sendable {
     let name: String
     let version: String
     let head: TaughtHead
+    /// The number of what it has learned: no other state of this or another taught model has the same.
+    let generation: UInt64
     /// The model that makes the embedding, under the name that it is served by.
     let embedder: Model
     let embedderName: String
+
+    /// Nil without examples.
+    fileprivate init?(_ name: String, _ view: TaughtView, _ embedder: Model) {
+        guard let head = view.head else { return nil }
+        self.name = name
+        self.head = head
+        self.embedder = embedder
+        version = String(view.state.serving)
+        generation = view.generation
+        embedderName = view.state.embedder.model
+    }
 }
 
 extension TaughtModels {
@@ -34,11 +47,19 @@ extension TaughtModels {
             guard let other = await older.view(of: model, version: number) else { throw Self.missing(version, name) }
             view = other
         }
-        guard let head = view.head else { throw Self.empty(name) }
-        let embedder = view.state.embedder
-        return TaughtRun(
-            name: name, version: String(view.state.serving), head: head,
-            embedder: try await self.embedder(of: name, embedder, deadline: deadline), embedderName: embedder.model)
+        guard view.head != nil else { throw Self.empty(name) }
+        let embedder = try await self.embedder(of: name, view.state.embedder, deadline: deadline)
+        guard let run = TaughtRun(name, view, embedder) else { throw Self.empty(name) }
+        return run
+    }
+
+    /// The head of the version that serves, if its embedder is loaded; nil where ``run(_:version:deadline:)`` waits or
+    /// throws.
+    func readyRun(_ name: String) -> TaughtRun? {
+        guard store.problems[name] == nil, let view = store.model(name)?.view,
+            let embedder = readyEmbedder(view.state.embedder)
+        else { return nil }
+        return TaughtRun(name, view, embedder)
     }
 
     private static func empty(_ name: String) -> ServiceError {

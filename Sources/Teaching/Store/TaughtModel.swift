@@ -5,9 +5,6 @@ internal import SystemSupport
 /// only threads that may block call what changes it.
 package final class TaughtModel: Sendable {
     package let name: String
-    /// No other taught model of this process has the same number, whatever its name.
-    package let number = TaughtModel.numbers.add(1, ordering: .relaxed).newValue
-    private static let numbers = Atomic<UInt64>(0)
     private let folder: String
     private let total: ByteTotal
     private let limits: Guarded<TeachingLimits>

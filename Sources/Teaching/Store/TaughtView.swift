@@ -1,5 +1,11 @@
+internal import Synchronization
+
 /// A taught model at one moment: what answers show, and what serves.
 package struct TaughtView: Sendable {
+    /// No other view of this process has the same number: answers by one are not those by another, even if the same
+    /// version serves in both.
+    package let generation = TaughtView.generations.add(1, ordering: .relaxed).newValue
+    private static let generations = Atomic<UInt64>(0)
     package let state: TaughtState
     /// The head that answers; nil without examples. Its threshold is that of its own evaluation, and before that one
     /// ends that of the newest of the same method. Distances with one class, from which no centre is taken, say nothing

@@ -2,10 +2,12 @@ import FlowControl
 import Foundation
 import HTTPServer
 import HTTPWire
+import ImagePipeline
 import Inference
 import InferenceService
 import Settings
 import SystemSupport
+import Teaching
 import TestSupport
 import Testing
 
@@ -297,5 +299,69 @@ import Testing
         #expect(try await Self.count(world, "collapsed") == 0)
         for slot in slots { slot.release() }
         for request in requests { #expect(try await request.value.status == 200) }
+    }
+
+    // MARK: Versions that are switched
+
+    private static func square(_ pixel: [UInt8]) throws -> [UInt8] {
+        try Array(repeatElement(pixel, count: 64).joined()).withUnsafeBytes {
+            try PNGEncoder.encode(width: 8, height: 8, channels: 3, pixels: $0)
+        }
+    }
+
+    /// A version serves for a moment while the key of a long body is made: no request that comes when the version
+    /// before serves again gets an answer by it.
+    @Test("an answer by a version of a taught model is never that of another version, joined or kept")
+    func switchedVersions() async throws {
+        let world = try await World {
+            $0.answerCache = 64 << 20
+        } models: { folder in
+            try FileManager.default.copyItem(
+                at: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations/embedder"),
+                to: folder.appendingPathComponent("embedder"))
+        }
+        let store = try TaughtStore(folder: world.folder.path + "-taught")
+        defer { try? FileManager.default.removeItem(atPath: world.folder.path + "-taught") }
+        var settings = Settings()
+        settings.answerCache = 64 << 20
+        settings.repositoryControl = .all
+        let log = try Log(level: .error, format: .text, descriptor: 2)
+        let service = Service(
+            repository: world.repository,
+            taught: TaughtModels(store: store, repository: world.repository, metrics: world.metrics, log: log),
+            settings: LiveSettings(settings: settings, access: .open), metrics: world.metrics, log: log)
+        func change(_ line: String, _ body: [UInt8]) async throws {
+            let reply = try await Self.ask(service, line, body, client: "127.0.0.1:1")
+            #expect((200...201).contains(reply.status), "\(line): \(reply.status) \(reply.text)")
+        }
+        try await change(
+            "PUT /v1/taught/parts", Array(#"{"embedder": "embedder", "method": "nearest_mean"}"#.utf8))
+        let red = try Self.square([250, 20, 30])
+        try await change("POST /v1/taught/parts/examples?label=red", red)
+        try await change("POST /v1/taught/parts/examples?label=blue", try Self.square([10, 20, 240]))
+        let model = try #require(store.model("parts"))
+        let embedder = try await world.repository.model(named: "embedder")
+        let line = "POST /v1/models/parts/classify"
+        let seed = SplitMix.seed(for: "switchedVersions")
+        var random = SplitMix(seed: seed)
+        for round in 0..<LongTests.times(20, long: 300) {
+            try model.serve(2)
+            let slots = try await Self.slots(world, "embedder")
+            // What is behind a picture is not read.
+            let body = red + [UInt8](repeating: UInt8(truncatingIfNeeded: round), count: (1 << 20) + round)
+            let first = Task { try await Self.ask(service, line, body) }
+            try await Task.sleep(for: .microseconds(Int64.random(in: 0..<20_000, using: &random)))
+            try model.serve(1)
+            try await until { embedder.limiter.snapshot.waiting == 1 }
+            try model.serve(2)
+            let second = Task { try await Self.ask(service, line, body) }
+            try await until { service.waitingForAnswers == 2 }
+            for slot in slots { slot.release() }
+            #expect(try await first.value.status == 200)
+            for reply in [try await second.value, try await Self.ask(service, line, body)] {
+                let version = reply.json["version"] as? String
+                #expect(version == "2", "round \(round), seed \(seed): \(reply["Cache-Status"] ?? "")")
+            }
+        }
     }
 }
