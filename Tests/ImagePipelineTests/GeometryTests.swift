@@ -65,6 +65,58 @@ import Testing
         #expect(mapping.y.offset == 0 && mapping.y.scale == 0.5)
     }
 
+    /// The red of a picture of (37x + 11y, ...) mod 256, by crop_resize_ocv of OpenVINO Model API 0.4.7 with OpenCV
+    /// 4.13.
+    @Test(
+        "with centering floor the middle is cut at whole pixels and then scaled, as in Model API",
+        arguments: [
+            (
+                13, 10, 8,
+                [
+                    43, 89, 135, 182, 196, 18, 64, 111, 57, 103, 149, 195, 210, 32, 78, 124, 70, 117, 163, 209, 223, 46,
+                    92, 138, 84, 130, 177, 223, 41, 59, 106, 152, 98, 144, 190, 237, 27, 73, 119, 166, 112, 158, 204,
+                    166,
+                    41, 87, 133, 179, 125, 172, 218, 40, 54, 101, 147, 193, 139, 185, 232, 54, 68, 114, 161, 207,
+                ]
+            ),
+            (
+                10, 13, 8,
+                [
+                    17, 63, 109, 156, 202, 152, 38, 85, 31, 77, 123, 169, 216, 166, 52, 98, 44, 91, 137, 183, 209, 80,
+                    66,
+                    112, 58, 104, 151, 197, 211, 33, 80, 126, 72, 118, 164, 211, 197, 47, 93, 140, 86, 132, 178, 224,
+                    15,
+                    61, 107, 153, 99, 146, 192, 238, 28, 75, 121, 167, 113, 159, 206, 56, 42, 88, 135, 181,
+                ]
+            ),
+            // Enlarged: the pixels beside the part do not count.
+            (5, 2, 4, [37, 46, 65, 74, 40, 49, 67, 77, 45, 54, 73, 82, 48, 57, 76, 85]),
+            (7, 4, 4, [37, 74, 111, 148, 48, 85, 122, 159, 59, 96, 133, 170, 70, 107, 144, 181]),
+        ] as [(Int, Int, Int, [UInt8])])
+    func theMiddleInWholePixels(width: Int, height: Int, side: Int, red: [UInt8]) throws {
+        var pixels: [UInt8] = []
+        for y in 0..<height {
+            for x in 0..<width {
+                for channel in [37 * x + 11 * y, 5 * x + 53 * y, x * x + 29 * y] {
+                    pixels.append(UInt8(truncatingIfNeeded: channel))
+                }
+            }
+        }
+        let png = try pixels.withUnsafeBytes {
+            try PNGEncoder.encode(width: width, height: height, channels: 3, pixels: $0)
+        }
+        var spec = ImageTensorSpec(width: side, height: side, resampler: .linear)
+        spec.centering = .floor
+        let pipeline = try ImagePipeline(spec: spec)
+        var tensor = [UInt8](repeating: 0, count: side * side * 3)
+        _ = try png.withUnsafeBytes { png in
+            try tensor.withUnsafeMutableBytes { try pipeline.prepare(png, into: $0) }
+        }
+        // OpenCV rounds sums of weights of 11 bits.
+        let found = stride(from: 0, to: tensor.count, by: 3).map { tensor[$0] }
+        #expect(zip(found, red).allSatisfy { abs(Int($0) - Int($1)) <= 1 }, "\(found)")
+    }
+
     // MARK: Decoding at a part of the size
 
     private func decoding(_ file: String, _ spec: ImageTensorSpec) throws -> [String: PreprocessingValue] {

@@ -12,9 +12,13 @@ struct AxisFraming: Hashable {
     var outputs: Range<Int>
     /// The place of the first of them in the tensor.
     var destination: Int
+    /// True if the part is cut out before it is scaled: no pixel beside it counts. Its ends fall between two pixels.
+    var isCutFirst = false
 
     /// Takes a part of a longer axis for the whole that this was made for, whose length is the part's, rounded.
     mutating func place(on part: Range<Double>, of length: Int) {
+        // Of a part of the picture, whose ends need not fall between two pixels.
+        isCutFirst = false
         let scale = (part.upperBound - part.lowerBound) / Double(wholeLength)
         source =
             max(
@@ -48,8 +52,8 @@ struct Framing: Hashable {
                 y = Self.cut(height, scaledTo: size.height, to: spec.height, spec)
             } else {
                 let size = Self.largestSize(width: width, height: height, ofShapeOf: spec)
-                x = Self.middle(size.width, of: width, to: spec.width)
-                y = Self.middle(size.height, of: height, to: spec.height)
+                x = Self.middle(size.width, of: width, to: spec.width, spec.centering)
+                y = Self.middle(size.height, of: height, to: spec.height, spec.centering)
             }
         }
     }
@@ -91,8 +95,18 @@ struct Framing: Hashable {
         x.outputs.count < spec.width || y.outputs.count < spec.height
     }
 
-    /// The middle part of an axis. Its start is not rounded: half a pixel to one side is what a model can tell.
-    private static func middle(_ part: Double, of length: Int, to target: Int) -> AxisFraming {
+    /// The middle part of an axis. Its start is not rounded, as in Pillow's ImageOps.fit: half a pixel to one side is
+    /// what a model can tell. With `floor`, whole pixels are cut out, as in Model API's crop_resize_ocv and YOLOv5's
+    /// CenterCrop.
+    private static func middle(
+        _ part: Double, of length: Int, to target: Int, _ centering: Centering
+    ) -> AxisFraming {
+        if centering == .floor {
+            let size = max(1, min(length, Int(part))), start = (length - size) / 2
+            return AxisFraming(
+                wholeLength: length, source: Double(start)..<Double(start + size), scaledLength: target,
+                outputs: 0..<target, destination: 0, isCutFirst: true)
+        }
         let start = max(0, (Double(length) - part) / 2)
         return AxisFraming(
             wholeLength: length, source: start..<min(Double(length), start + part), scaledLength: target,

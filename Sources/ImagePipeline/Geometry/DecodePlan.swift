@@ -96,9 +96,13 @@ struct DecodePlan {
         // Pillow's boxes are of single precision.
         let start = Float(axis.source.lowerBound)
         let length = Double(Float(axis.source.upperBound) - start)
+        // At a smaller scale the part's ends fall anywhere.
+        let isCut = axis.isCutFirst && scale == 8
         var weights = ResampleWeights(
-            box: (Double(start) * factor + offset, length * factor), sourceLength: decoded,
-            scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler, enlarges: enlarges)
+            box: (isCut ? 0 : Double(start) * factor + offset, length * factor),
+            sourceLength: isCut ? Int(length) : decoded, scaledLength: axis.scaledLength, outputs: axis.outputs,
+            resampler: resampler, enlarges: enlarges)
+        if isCut { weights.rebase(by: Int(start)) }
         if flips { weights.mirror(sourceLength: decoded) }
         return weights
     }

@@ -127,7 +127,7 @@ extension FactPlanner {
                 ImageSize(width: size.width, height: size.height), covers: covers)
         case .shortest(let side): image.resizeShorterSide = side
         case .none: image.keepsSize = true
-        case .largest: image.centering = .halfEven
+        case .largest: break
         case .letterbox(let size, let topLeft):
             // Exporters write the size of training; a file of another size was made so on purpose, and says so by its
             // shape.
