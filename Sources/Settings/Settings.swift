@@ -26,6 +26,7 @@ package struct Settings: Sendable, Hashable {
     package var instances: Int?
     package var cacheDirectory = "auto"
     package var cacheSize = 1 << 30
+    package var shapeCache = 32 << 20
     package var idleUnload = 0.0
     package var maxLoads = 1
     package var externalLinks = false

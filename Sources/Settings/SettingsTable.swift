@@ -140,6 +140,11 @@ package enum SettingsTable {
                 "cache_size", \.cacheSize, 0...(1 << 40),
                 "Maximum size of cache_dir. At start and after each reload the least recently used compiled "
                     + "models are removed until the rest fits."),
+            .bytes(
+                "shape_cache", \.shapeCache, 0...(1 << 40),
+                "Memory that OpenVINO may keep, for each model whose shapes are open, of what it prepares for each size of inputs: "
+                    + "sizes that come again are computed faster. It is taken from max_total_decode. 0: nothing is kept."
+            ),
             .duration(
                 "idle_unload", \.idleUnload, 0...31_536_000,
                 "Unload a lazy model after this time without requests. 0: never."

@@ -103,6 +103,7 @@ ORT_RELEASE(157, arena_cfg, ort_arena_cfg)
 // Options of a session.
 ORT_1(10, create_session_options, ORT_OUT(ort_session_options))
 ORT_2(14, enable_profiling, ort_session_options *, const char *)
+ORT_1(17, disable_mem_pattern, ort_session_options *)
 ORT_2(23, set_optimization_level, ort_session_options *, int32_t)
 ORT_2(24, set_intra_op_threads, ort_session_options *, int32_t)
 ORT_3(130, add_session_config, ort_session_options *, const char *, const char *)

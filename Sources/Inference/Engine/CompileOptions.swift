@@ -17,6 +17,9 @@ public struct CompileOptions: Sendable, Hashable {
     /// True if an engine that has to check the shapes that callers bring to open axes, or to compile the model again
     /// when an inference has failed, keeps the model for that.
     public var keepsModel = true
+    /// Bytes that the engine may keep of what it prepares for each size of inputs, where shapes are known only when the
+    /// model runs.
+    public var shapeMemory = 32 << 20
     /// True if the engine measures each layer.
     public var profiling = false
     /// New shapes by index of the input; their axes may be dynamic. Inputs that are not listed keep their shapes.

@@ -16,6 +16,10 @@ public protocol CompiledModel: Sendable {
     /// Remarks for its user: devices that were tried in vain.
     var remarks: [String] { get }
 
+    /// Bytes that it may keep of what it prepares for each size of inputs; 0 where all shapes are fixed, or nothing is
+    /// kept.
+    var shapeMemory: Int { get }
+
     /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for
     /// milliseconds.
     /// - Parameter shapes: by the index of the input; every axis fixed.
@@ -32,6 +36,9 @@ public protocol CompiledModel: Sendable {
 extension CompiledModel {
     /// An engine need not report it.
     public var execution: ExecutionProperties { ExecutionProperties() }
+
+    /// An engine may keep nothing.
+    public var shapeMemory: Int { 0 }
 
     /// Most have none.
     public var remarks: [String] { [] }

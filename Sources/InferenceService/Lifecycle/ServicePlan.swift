@@ -167,6 +167,7 @@ package struct ServicePlan {
         configuration.compile.streams = settings.streams ?? (settings.hint == .latency ? nil : sizing.streams.value)
         configuration.compile.streamsOfOneThread = sizing.streamsOfOneThread
         configuration.compile.cacheDirectory = cacheDirectory
+        configuration.compile.shapeMemory = settings.shapeCache
         configuration.instances = settings.instances
         configuration.idleUnload = .seconds(settings.idleUnload)
         configuration.maxInFlight = settings.maxInFlight

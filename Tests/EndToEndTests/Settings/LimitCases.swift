@@ -153,6 +153,29 @@ extension SettingsCase {
             }
         ])
 
+    /// The memory that is kept for sizes of inputs is not pictures'.
+    static let shapes = SettingsCase(
+        title: "the memory for sizes of inputs", settings: ["shape_cache": "5MiB"],
+        also: ["models": "{}/models", "max_total_decode": "100MiB"],
+        prepare: { folder in
+            let models = folder.appendingPathComponent("models")
+            try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(
+                at: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/own-size/models/identity"),
+                to: models.appendingPathComponent("identity"))
+        },
+        checks: [
+            "shape_cache": { running in
+                // After a reload the model that was there before is released in its own time.
+                var limit = 0.0
+                try eventually(within: 10) {
+                    limit = try running.metric("ocelli_decode_bytes_limit")
+                    return limit == 95 * 1_048_576
+                }
+                return unless(limit == 95 * 1_048_576, "\(limit)")
+            }
+        ])
+
     static let totals = SettingsCase(
         title: "all bodies and all answers together, and a body's time",
         settings: ["max_total_body": "64KiB", "max_total_answers": "128KiB", "body_timeout": "1s"],

@@ -9,6 +9,7 @@ import Testing
 struct EverySettingTests {
     static let cases: [SettingsCase] = [
         .answers, .sharing, .pipelines, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals, .decoding,
+        .shapes,
         .queue,
         .length,
         .clients,

@@ -32,6 +32,8 @@ struct CoreMLStepsModel: CompiledModel {
         return properties
     }
 
+    var shapeMemory: Int { graphs.reduce(0) { $0 + $1.compiled.shapeMemory } }
+
     func makeRequest() throws(EngineError) -> any InferRequest {
         var requests: [any InferRequest] = []
         for graph in graphs { requests.append(try graph.compiled.makeRequest()) }

@@ -65,6 +65,8 @@ enum ORTProvider: Hashable {
         // Threads that spin for work take processors from everything else.
         try set("session.intra_op.allow_spinning", "0")
         try set("session.inter_op.allow_spinning", "0")
+        // A plan of the memory for each size of inputs, which is kept for good and saves nothing here.
+        try library.check("configure its memory", ort_disable_mem_pattern(api, options.pointer))
         // One bounded arena for all sessions, in place of one each that never shrinks.
         try set("session.use_env_allocators", "1")
         if let profile { try library.check("measure its layers", ort_enable_profiling(api, options.pointer, profile)) }

@@ -12,14 +12,17 @@ final class OpenVINOCompiledModel: CompiledModel {
     let loadedFromCache: Bool
     let executionDevices: String
     let execution: ExecutionProperties
+    let shapeMemory: Int
 
     /// - Parameters:
+    ///   - shapeMemory: bytes that may be kept of what is prepared for each size of inputs.
     ///   - shapes: the model that it was compiled from; nil if it is not kept.
     ///   - wasImported: whether it was compiled before, and exported.
     init(
-        _ network: OpenVINONetwork, inputs: [TensorPort], outputs: [TensorPort], shapes: OpenVINOShapes? = nil,
-        wasImported: Bool = false
+        _ network: OpenVINONetwork, inputs: [TensorPort], outputs: [TensorPort], shapeMemory: Int = 0,
+        shapes: OpenVINOShapes? = nil, wasImported: Bool = false
     ) {
+        self.shapeMemory = network.isDynamic ? shapeMemory : 0
         self.network = Mutex(network)
         self.shapes = shapes
         self.inputs = inputs

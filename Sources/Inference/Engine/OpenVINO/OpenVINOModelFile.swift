@@ -111,19 +111,22 @@ final class OpenVINOModelFile: ModelFile {
         let network = try Self.network(of: model, core: core, options)
         let inputs = try Self.inputs(of: model), outputs = try Self.outputs(of: model)
         guard network.isDynamic, options.keepsModel else {
-            return OpenVINOCompiledModel(network, inputs: inputs, outputs: outputs)
+            return OpenVINOCompiledModel(network, inputs: inputs, outputs: outputs, shapeMemory: options.shapeMemory)
         }
         let shapes = OpenVINOShapes(model, inputs: inputs) { [core] (model) throws(EngineError) in
             try Self.network(of: model, core: core, options)
         }
-        return OpenVINOCompiledModel(network, inputs: inputs, outputs: outputs, shapes: shapes)
+        return OpenVINOCompiledModel(
+            network, inputs: inputs, outputs: outputs, shapeMemory: options.shapeMemory, shapes: shapes)
     }
 
     private static func network(
         of model: OpenVINOHandle, core: OpenVINOHandle, _ options: CompileOptions
     ) throws(EngineError) -> OpenVINONetwork {
         let threads = try OpenVINOThreads(for: options)
+        let isDynamic = ov_model_is_dynamic(model.pointer)
         var properties = core.properties(options)
+        if isDynamic, options.device == "CPU" { properties.append(OpenVINOHandle.shapeCache(options)) }
         if let directory = options.cacheDirectory { properties.append(("CACHE_DIR", directory)) }
         let compiled = try OpenVINOHandle.make(
             "compile the model for \(options.device)", kind: .invalidModel, memory: model.memory,
@@ -135,7 +138,7 @@ final class OpenVINOModelFile: ModelFile {
             }
         }
         threads.started()
-        return OpenVINONetwork(compiled, isDynamic: ov_model_is_dynamic(model.pointer), threads: threads)
+        return OpenVINONetwork(compiled, isDynamic: isDynamic, threads: threads)
     }
 
     private static func inputs(of model: OpenVINOHandle) throws(EngineError) -> [TensorPort] {

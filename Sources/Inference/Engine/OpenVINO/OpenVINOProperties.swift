@@ -13,6 +13,14 @@ extension OpenVINOHandle {
         return properties
     }
 
+    /// The number of layers that each stream keeps prepared for sizes of inputs, those that were used last. Without a
+    /// bound there are 5000.
+    static func shapeCache(_ options: CompileOptions) -> (String, String) {
+        // Measured: 40 to 85 KiB for a convolution.
+        let bytesOfLayer = 96 << 10
+        return ("CPU_RUNTIME_CACHE_CAPACITY", String(options.shapeMemory / bytesOfLayer / max(1, options.streams ?? 1)))
+    }
+
     private func precision(_ options: CompileOptions) -> String? {
         switch options.precision.onDevice(with: capabilities(of: options.device)) {
         case .float32: "f32"

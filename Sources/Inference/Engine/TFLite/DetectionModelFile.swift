@@ -65,6 +65,7 @@ private struct DetectionModel: CompiledModel {
     var loadedFromCache: Bool { base.loadedFromCache }
     var executionDevices: String { base.executionDevices }
     var execution: ExecutionProperties { base.execution }
+    var shapeMemory: Int { base.shapeMemory }
 
     func check(_ shapes: [Int: Shape]) throws(EngineError) { try base.check(shapes) }
     func makeRequest() throws(EngineError) -> any InferRequest {

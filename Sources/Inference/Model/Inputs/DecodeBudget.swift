@@ -39,6 +39,12 @@ package final class DecodeBudget: Sendable {
         /// The number of the next waiter.
         var next: UInt64 = 0
 
+        /// The budget as it was set, and the part of it that models have.
+        var limit = Int.max, reserved = 0
+
+        /// At least a quarter is left for pictures.
+        mutating func settle() { usage.total = limit == .max ? limit : max(1, limit / 4, limit - min(reserved, limit)) }
+
         private func hasRoom(_ bytes: Int) -> Bool {
             usage.used == 0 || bytes <= usage.total - min(usage.used, usage.total)
         }
@@ -111,7 +117,34 @@ package final class DecodeBudget: Sendable {
 
     /// The bound from now on. What is taken stays taken.
     package func use(total: Int) {
-        finish { $0.usage.total = max(1, total) }
+        finish {
+            $0.limit = max(1, total)
+            $0.settle()
+        }
+    }
+
+    /// A part of the budget that pictures do not get while the object is there.
+    package final class Reservation: Sendable {
+        private let bytes: Int
+        private let budget: DecodeBudget
+
+        fileprivate init(_ bytes: Int, _ budget: DecodeBudget) {
+            self.bytes = bytes
+            self.budget = budget
+            budget.reserve(bytes)
+        }
+
+        deinit { budget.reserve(-bytes) }
+    }
+
+    /// Keeps memory for something else that grows with what clients send.
+    package func reservation(_ bytes: Int) -> Reservation { Reservation(max(0, bytes), self) }
+
+    private func reserve(_ bytes: Int) {
+        finish {
+            $0.reserved += bytes
+            $0.settle()
+        }
     }
 
     /// The current usage.

@@ -63,6 +63,8 @@ public final class Model: Sendable {
     /// The model once more, for several items in one inference; nil if the bundle does not ask for that.
     let batch: BatchVariant?
     let tensors: InputTensorPool
+    /// The memory that the engine may keep for sizes of inputs; nil of a pipeline, whose models have their own.
+    private let shapeMemory: DecodeBudget.Reservation?
     /// The model once more, for predictions that nothing else runs beside.
     let singleStream: SingleStreamSlot
     /// Reports scores that are not confidences.
@@ -136,6 +138,7 @@ public final class Model: Sendable {
             throw .engine(error)
         }
         tensors = InputTensorPool(compiled: compiled, plans: plan.inputs, capacity: slots)
+        shapeMemory = DecodeBudget.shared.reservation(compiled.shapeMemory + (batch?.compiled.shapeMemory ?? 0))
         shapeChecks = ShapeChecks(waiters: slots) { shapes in
             Result { () throws(EngineError) in try compiled.check(shapes) }
         }
@@ -172,6 +175,7 @@ public final class Model: Sendable {
         limiter = detector.limiter
         requests = detector.requests
         tensors = detector.tensors
+        shapeMemory = nil
         shapeChecks = detector.shapeChecks
     }
 

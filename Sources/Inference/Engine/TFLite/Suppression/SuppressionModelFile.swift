@@ -87,6 +87,7 @@ private struct SuppressionModel: CompiledModel {
     var loadedFromCache: Bool { front.loadedFromCache }
     var executionDevices: String { front.executionDevices }
     var execution: ExecutionProperties { front.execution }
+    var shapeMemory: Int { front.shapeMemory + (back?.shapeMemory ?? 0) }
 
     func check(_ shapes: [Int: Shape]) throws(EngineError) { try front.check(shapes) }
     func makeRequest() throws(EngineError) -> any InferRequest {

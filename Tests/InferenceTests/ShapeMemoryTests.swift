@@ -1,0 +1,96 @@
+import FlowControl
+import Foundation
+import Inference
+import TestSupport
+import Testing
+
+/// The memory that engines keep for each size of inputs: bounded, however many sizes come.
+@Suite(.serialized) struct ShapeMemoryTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Convolutions of 3 x 3 over a picture of any size, and their means.
+    private static let network: ONNXFile = {
+        var nodes: [ONNXFile.Node] = [], constants: [(String, [Float])] = [], channels = 3, last = "image"
+        for index in 0..<6 {
+            constants.append(("w\(index)", (0..<16 * channels * 9).map { Float($0 % 7) / 50 }))
+            nodes += [
+                .init("Constant", [], ["shape\(index)"], integers: [("value_ints", [16, channels, 3, 3])]),
+                .init("Reshape", ["w\(index)", "shape\(index)"], ["weights\(index)"]),
+                .init("Conv", [last, "weights\(index)"], ["conv\(index)"], integers: [("pads", [1, 1, 1, 1])]),
+                .init("Relu", ["conv\(index)"], ["relu\(index)"]),
+            ]
+            (last, channels) = ("relu\(index)", 16)
+        }
+        nodes.append(.init("GlobalAveragePool", [last], ["mean"]))
+        return ONNXFile(
+            nodes, inputs: [("image", [1, 3, -1, -1])], outputs: [("mean", [1, 16, 1, 1])], constants: constants)
+    }()
+
+    private func load(_ engine: EnginePreference, keeping bytes: Int) async throws -> Model {
+        let path = folder.url.appendingPathComponent("model.onnx")
+        try Self.network.bytes.write(to: path)
+        var configuration = ModelConfiguration()
+        configuration.engineRequest.preference = engine
+        (configuration.compile.streams, configuration.compile.threads) = (1, 1)
+        configuration.compile.shapeMemory = bytes
+        return try await Model.load(contentsOf: path.path, configuration: configuration)
+    }
+
+    /// KiB of the process's own memory.
+    private static var memory: Int {
+        let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
+        return Int(line.split { !$0.isNumber }.first ?? "") ?? 0
+    }
+
+    /// The growth over pictures of 700 sizes, each of which comes once, after 300 others: by then malloc holds what it
+    /// needs for whatever is made and released.
+    private func growth(of model: Model) async throws -> Int {
+        func predict(_ height: Int, _ width: Int) async throws {
+            let floats = [Float](repeating: 0.5, count: 3 * height * width)
+            let picture = FeatureValue.multiArray(try MultiArray(shape: [1, 3, height, width], floats: floats))
+            _ = try await model.prediction(from: ["image": picture] as DictionaryFeatureProvider)
+        }
+        var before = 0
+        for index in 0..<1_000 {
+            if index == 300 { before = Self.memory }
+            try await predict(39 - index % 32, 39 - index / 32)
+        }
+        return Self.memory - before
+    }
+
+    @Test("OpenVINO keeps no more for sizes of inputs than it may")
+    func sizesAreBounded() async throws {
+        // The bounded one first: memory that the other gives back would hide its growth.
+        let bounded = try await growth(of: try await load(.openvino, keeping: 1 << 20))
+        let unbounded = try await growth(of: try await load(.openvino, keeping: 1 << 40))
+        print("700 sizes: \(bounded) KiB with a bound of 1 MiB, \(unbounded) KiB without")
+        #expect(bounded * 2 < unbounded, "\(bounded) KiB with a bound, \(unbounded) without")
+    }
+
+    @Test(
+        "ONNX Runtime keeps nothing for sizes of inputs",
+        .enabled(if: EnginesTests.engines.contains(.onnxruntime), "needs ONNX Runtime"))
+    func onnxRuntimeKeepsNothing() async throws {
+        let found = try await growth(of: try await load(.onnxruntime, keeping: 1 << 20))
+        #expect(found < 24 << 10, "\(found) KiB")
+    }
+
+    @Test("what a model may keep for sizes is not given to pictures, until the model is released")
+    func theBudgetCountsIt() async throws {
+        let budget = DecodeBudget()
+        budget.use(total: 1_000)
+        var reservation: DecodeBudget.Reservation? = budget.reservation(300)
+        #expect(budget.usage.total == 700)
+        var other: DecodeBudget.Reservation? = budget.reservation(900)
+        // A quarter is left.
+        #expect(budget.usage.total == 250)
+        budget.use(total: 10_000)
+        #expect(budget.usage.total == 8_800)
+        withExtendedLifetime((reservation, other)) {}
+        (reservation, other) = (nil, nil)
+        #expect(budget.usage.total == 10_000 && budget.usage.used == 0)
+    }
+}
