@@ -2,6 +2,8 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 internal import JSON
+internal import Settings
+internal import SystemSupport
 
 /// The batch of `ocelli train`: a file with an item a line, `{input: value}`, as the tensors of the graph's inputs.
 struct TrainingBatch: Sendable {
@@ -20,7 +22,7 @@ struct TrainingBatch: Sendable {
         do throws(StartupError) { bytes = try InputFile.read(path, most: Self.mostBytes) } catch {
             throw StartupError("\(path) \(error)")
         }
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        let folder = FilePath.folder(of: path)
         var values = [[Double]](repeating: [], count: bundle.inputs.count)
         var files = [[String]](repeating: [], count: bundle.inputs.count)
         var (number, items, total) = (0, 0, 0)
@@ -93,17 +95,49 @@ struct TrainingBatch: Sendable {
     private static func picture(
         _ value: JSONValue, _ input: TrainingBundle.Input, _ folder: String, _ most: Int
     ) throws(StartupError) -> [UInt8] {
-        guard case .string(let name) = value else {
-            throw StartupError("input \"\(input.name)\": expected the name of a picture file, found \(value.kind)")
-        }
-        let bytes: [UInt8]
-        do throws(StartupError) {
-            bytes = try InputFile.read(name.hasPrefix("/") ? name : folder + name, most: most)
-        } catch {
-            throw StartupError("input \"\(input.name)\": \(name) \(error)")
+        let bytes: [UInt8], name: String
+        switch value {
+        case .string(let file):
+            name = file
+            do throws(StartupError) {
+                bytes = try InputFile.read(file.hasPrefix("/") ? file : folder + file, most: most)
+            } catch {
+                throw StartupError("input \"\(input.name)\": \(file) \(error)")
+            }
+        case .object(let members):
+            name = "\"b64\""
+            let expected = "input \"\(input.name)\": expected a picture as {\"b64\": \"...\"}"
+            guard members.count == 1, case .string(let text)? = members["b64"] else {
+                throw StartupError("\(expected), found an object with other members")
+            }
+            bytes = try base64(text, expected)
+            guard bytes.count <= most else {
+                throw StartupError(
+                    "input \"\(input.name)\": \(name) has \(Units.bytes(bytes.count)), more than max_body allows "
+                        + "(\(Units.bytes(most)))")
+            }
+        default:
+            throw StartupError(
+                "input \"\(input.name)\": expected the name of a picture file, or {\"b64\": \"...\"}, found \(value.kind)"
+            )
         }
         do throws(InferenceError) { return try input.tensor(of: bytes) } catch {
             throw StartupError("input \"\(input.name)\": \(name): \(error.message)")
+        }
+    }
+
+    private static func base64(_ text: String, _ expected: String) throws(StartupError) -> [UInt8] {
+        var quoted: [UInt8] = []
+        JSONText.appendString(text, to: &quoted)
+        do throws(JSONError) {
+            return try quoted.withUnsafeBytes { raw -> Result<[UInt8], JSONError> in
+                Result { () throws(JSONError) in
+                    var scanner = JSONScanner(raw)
+                    return try scanner.base64 { .value("found \($0)") }
+                }
+            }.get()
+        } catch {
+            throw StartupError("\(expected), \(error.message)")
         }
     }
 

@@ -17,8 +17,8 @@ enum TrainCommand: Command {
         the outputs (the loss), and writes a bundle with the trained variables. BUNDLE is never changed.
 
         A line of BATCH.jsonl is one item, {"image": "cat.jpg", "labels": 0}. Pictures are files, relative to BATCH.jsonl,
-        and are prepared as the bundle describes. A graph is a program: it runs in a process of its own, within the limits
-        below and, where the kernel allows it, without a network. Train only what you would run.
+        or {"b64": "..."}, and are prepared as the bundle describes. A graph is a program: it runs in a process of its own,
+        within the limits below and, where the kernel allows it, without a network. Train only what you would run.
 
         Only this command needs Python, with TensorFlow:
           python3 -m venv ~/.local/share/ocelli/tensorflow
