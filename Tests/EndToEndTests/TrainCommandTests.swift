@@ -183,7 +183,7 @@ struct TrainCommandTests {
             ("{\"image\": \"none.png\", \"labels\": 0}", "line 1: input \"image\": none.png cannot be read"),
             (
                 "{\"image\": 7, \"labels\": 0}",
-                "expected the name of a picture file, or {\"b64\": \"...\"}, found a number"
+                "expected the name of a picture file, or {\"b64\": \"...\"}, found the number 7"
             ),
             ("{\"image\": {\"b64\": \"?\"}, \"labels\": 0}", "found a string that is not base64"),
             ("{\"image\": {\"b46\": \"\"}, \"labels\": 0}", "found an object with other members"),

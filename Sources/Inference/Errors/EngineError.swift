@@ -8,8 +8,8 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case cancelled
         /// The values of an input are invalid: the client's mistake. The operation is the input's name.
         case invalidInput
-        /// The inference ended, but another one of the same model has failed before it or at the same time, and its answer may be
-        /// made of leftover values: run it again, on another infer request.
+        /// The inference ended, but another one of the same model has failed before it or at the same time, and its
+        /// answer may be made of leftover values: run it again, on another infer request.
         case doubtful
         /// No more threads or processes can be started: other models have them.
         case noThreads

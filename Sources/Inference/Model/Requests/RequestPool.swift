@@ -2,8 +2,8 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// The infer requests of a model: a prediction waits until one is free. A request is never used after its inference failed
-/// again: a new one takes its place when it is needed.
+/// The infer requests of a model: a prediction waits until one is free. A request is never used after its inference
+/// failed again: a new one takes its place when it is needed.
 package final class RequestPool: Sendable {
     private let turns: InFlightLimiter
     private let idle: Guarded<Idle>
