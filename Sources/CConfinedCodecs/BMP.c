@@ -43,7 +43,7 @@ static bool read_size(uint32_t header, struct ccodec_statement *statement) {
     return true;
 }
 
-/// Reads the palette, whose first byte is at `offset`, and finds the pixels that follow it: programs that write no offset of the pixels
+/// Reads the palette, which begins at `offset`, and finds the pixels that follow it: programs that write no offset of the pixels
 /// (0), or that of the palette, let the pixels begin at the palette's end.
 static void read_palette(size_t offset, uint32_t header) {
     size_t entry = header == 12 ? 3 : 4, used = header >= 40 ? little(46, 4) : 0;

@@ -42,8 +42,8 @@ extension EventLoop {
             return false
         }
         for turn in 0..<max(256, context.configuration.backlog) {
-            // All that wait, as a rule: where the kernel's backlog is full, it drops the handshakes of others, whose
-            // clients try again after a second.
+            // All that wait, as a rule: where the kernel's backlog is full, it drops the handshakes of others, and
+            // their clients try again after a second.
             if turn >= 256, turn % 16 == 0, csys_monotonic() &- now >= Self.acceptingTime { return true }
             var address = csys_address()
             let descriptor = csys_accept(listener.descriptor, &address)
@@ -102,7 +102,7 @@ extension EventLoop {
     /// The number of connections in ordinary places.
     var ordinaryCount: Int { openCount - reserved.count }
 
-    /// Closes a connection in an ordinary place for another; false if there is none that can be.
+    /// Closes a connection in an ordinary place for another; false if all must stay.
     private func makeRoom() -> Bool {
         // It looks at many connections: once in a turn, if in vain.
         guard noRoomAt != now else { return false }
@@ -249,7 +249,7 @@ extension EventLoop {
 
     private static let placesInterval: UInt64 = 50_000_000
 
-    /// Closes the connection in a reserved place that goes first; false if there is none.
+    /// Closes the connection in a reserved place that goes first; false if no reserved place is taken.
     private func evictReserved() -> Bool {
         guard let id = reserved.first, let connection = connections[Int(id)] else { return false }
         if reserved.isWaiting(id) { refuseWaiting(connection) }

@@ -6,9 +6,9 @@
 /// The places are never full: the connection that is closed for a new one is, in this order, the first that has been
 /// answered, the first that waits, the first that has not sent a request.
 package struct ReservedPlaces: Sendable {
-    /// Connections whose request is not known yet, in the order in which they came.
+    /// Connections without a complete request head, the oldest first.
     private var newcomers = IndexQueue()
-    /// Connections whose request waits for an ordinary place, in the order in which they began to.
+    /// Connections with a request that waits for an ordinary place, the longest wait first.
     private var waiting = IndexQueue()
     /// Connections that were answered and are about to be closed.
     private var answered = IndexQueue()
@@ -22,7 +22,7 @@ package struct ReservedPlaces: Sendable {
     /// The number of connections in them.
     package var count: Int { newcomers.count + waiting.count + answered.count }
 
-    /// The connection that is closed for a new one if all places are taken; nil if there is none.
+    /// The connection that is closed for a new one if all places are taken, or nil.
     package var first: Int32? { answered.first ?? waiting.first ?? newcomers.first }
 
     /// The connection that gets the next ordinary place; nil if none waits.

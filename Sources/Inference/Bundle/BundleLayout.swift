@@ -6,7 +6,7 @@ struct BundleLayout: Sendable {
     let model: String
     /// Names of the folder that are read for facts.
     let config: Bool, metadata: Bool, environment: Bool
-    /// True if sentence-transformers' folder with ``poolingFile`` is there.
+    /// True if sentence-transformers' folder with ``poolingFile`` exists.
     let pooling: Bool
     /// The file that says how pictures are prepared; transformers 5 writes one for pictures and text together.
     let preprocessor: String?

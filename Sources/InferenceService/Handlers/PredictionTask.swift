@@ -45,7 +45,7 @@ protocol PredictionTask: Sendable {
     /// Predicts for some items, several in one inference. Gives as many results.
     func predict(_ items: [Item], in slot: Slot) async -> [Result<Output, InferenceError>]
 
-    /// Nanoseconds that writing an output will take, roughly; 0 for what is short.
+    /// Nanoseconds that writing an output will take, roughly; 0 for short ones.
     func writingTime(of output: Output) -> UInt64
     /// Writes the members of an output's object that is open, while the slot is held.
     /// - Parameter isCancelled: true once the client has left.

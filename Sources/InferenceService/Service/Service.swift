@@ -85,7 +85,7 @@ package final class Service: HTTPResponder {
         var place = Place()
         do throws(ServiceError) {
             let (match, method) = try route(of: head, live, listener: source.listener, &place)
-            // Before anything depends on what the daemon has: a refused request does not tell whether a name is known.
+            // Before anything depends on the daemon's models: a refused request does not tell whether a name is known.
             let token = try live.access.check(head, method.access)
             try Self.checkOrigin(
                 RequestOrigin(head: head, remote: source.remote, isProxied: source.isProxied), of: method, live)

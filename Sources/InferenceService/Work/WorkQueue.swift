@@ -99,7 +99,7 @@ package final class WorkQueue: Sendable {
         return try result.get()
     }
 
-    // MARK: What is short
+    // MARK: Limits of short work
 
     /// The longest text that is read at once: the worst of this length (small objects in a member that is passed over)
     /// takes 0.3 ms.

@@ -3,7 +3,7 @@ internal import FileFormats
 /// Names by the numbers of their classes: the one rule for all files that have both.
 enum NumberedLabels {
     /// The names in the order of classes. Numbers count from 0, and a class that has no name gets its number for one;
-    /// or from 1, if each up to the greatest is there.
+    /// or from 1, if each up to the greatest exists.
     /// - Parameter startsAtOne: false for a source that always counts from 0.
     static func names(
         _ pairs: [(number: Int, name: String)], startsAtOne: Bool = true

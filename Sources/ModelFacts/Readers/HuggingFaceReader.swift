@@ -67,8 +67,8 @@ package enum HuggingFaceReader {
         return nil
     }
 
-    /// Models whose `pooler_output` is the first token of `last_hidden_state`, or, of ViT and its kin, whose classifier
-    /// reads that token.
+    /// Models with the first token of `last_hidden_state` as `pooler_output`, or as the input of their classifier (ViT
+    /// and its kin).
     private static let firstToken = [
         "Dinov2Model", "Dinov2WithRegistersModel", "DINOv3ViTModel", "ViTModel", "DeiTModel", "ViTMSNModel",
     ]

@@ -39,7 +39,7 @@ import Testing
         #expect(!places.isWaiting(1) && places.contains(1) && places.firstWaiting == 2)
         places.remove(2)
         #expect(!places.contains(2) && places.firstWaiting == 3)
-        // What has no reserved place is not put into one.
+        // A connection without a reserved place is not put into one.
         places.wait(7)
         places.answer(8)
         #expect(!places.contains(7) && !places.contains(8) && places.count == 2)

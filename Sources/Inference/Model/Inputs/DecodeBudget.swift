@@ -124,7 +124,7 @@ package final class DecodeBudget: Sendable {
         }
     }
 
-    /// A part of the budget that pictures do not get while the object is there.
+    /// A part of the budget that is kept from pictures during the object's life.
     package final class Reservation: Sendable {
         private let bytes: Int
         private let budget: DecodeBudget
@@ -138,7 +138,7 @@ package final class DecodeBudget: Sendable {
         deinit { budget.reserve(-bytes) }
     }
 
-    /// Keeps memory for something else that grows with what clients send.
+    /// Keeps memory for other uses that grow with clients' inputs.
     package func reservation(_ bytes: Int) -> Reservation { Reservation(max(0, bytes), self) }
 
     private func reserve(_ bytes: Int) {

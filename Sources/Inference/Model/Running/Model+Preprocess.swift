@@ -41,7 +41,7 @@ extension Model {
         try preprocess(image, of: input, options: options) { Task.isCancelled }
     }
 
-    /// The same in a thread of its own that gives way to others: whoever asks for it asks seldom.
+    /// Preprocesses on a separate thread of low priority, since it is rarely requested.
     package func preprocess(
         givingWay image: EncodedImage, of input: String? = nil, options: PredictionOptions
     ) async throws(InferenceError) -> PreprocessedImage {

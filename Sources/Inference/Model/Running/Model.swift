@@ -63,7 +63,7 @@ public final class Model: Sendable {
     /// The model once more, for several items in one inference; nil if the bundle does not ask for that.
     let batch: BatchVariant?
     let tensors: InputTensorPool
-    /// The memory that the engine may keep for sizes of inputs; nil of a pipeline, whose models have their own.
+    /// The memory that the engine may keep for sizes of inputs; nil of a pipeline: its models have their own.
     private let shapeMemory: DecodeBudget.Reservation?
     /// The model once more, for predictions that nothing else runs beside.
     let singleStream: SingleStreamSlot
