@@ -83,12 +83,13 @@ extension EventLoop {
         min(ReservedPlaces.count(beyond: context.connectionLimit.perLoop), max(1, Int(Self.ceiling / 8)))
     }
 
-    /// True if there is an ordinary place for a connection. Some descriptors are left for the reserved places.
+    /// True if there is an ordinary place for a connection. Some descriptors are left for the reserved places, except
+    /// by the first connection: a process that may open few files serves at least one client.
     /// - Parameter descriptor: the lowest that is free, or was when the connection was accepted: all below it are in
     ///   use.
     private func hasRoom(_ descriptor: @autoclosure () -> Int32) -> Bool {
         guard ordinaryCount < context.connectionLimit.perLoop else { return false }
-        return descriptor() < Self.ceiling - Int32(reservedPlaces)
+        return descriptor() < Self.ceiling - (ordinaryCount > 0 ? Int32(reservedPlaces) : 0)
     }
 
     /// The lowest descriptor that is free now.

@@ -71,7 +71,7 @@ import Testing
             let line = "GET \(path)"
             let head = try Requests.head("\(line) HTTP/1.1\nHost: x")
             // On the event loop.
-            if case .answer = closed.service.admit(head, requestID: "r", client: "127.0.0.1:1", listener: 0) {
+            if case .answer = closed.service.admit(head, requestID: "r", from: RequestSource(remote: "127.0.0.1:1")) {
                 continue
             }
             let count = closed.queue.snapshot.waiting
