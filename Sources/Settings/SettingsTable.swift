@@ -340,8 +340,8 @@ package enum SettingsTable {
                 "max_connections", \.maxConnections, 1...1_000_000,
                 "Maximum number of connections, shared equally between event_loops. At the limit connections "
                     + "are closed for new ones: idle ones first, then those that make the slowest progress. Where none can be closed, an "
-                    + "eighth more (64 to 256 for each event loop) is accepted: probes of health are answered there, other requests "
-                    + "wait there, and the oldest of them gets 503 for a new one."),
+                    + "eighth more (256 to 1024 for each event loop) is accepted: probes of health are answered there, other "
+                    + "requests wait there, and the oldest of them gets 503 for a new one."),
             .integer(
                 "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
                 "Close a connection after this many requests, so that load balancers can redistribute "

@@ -41,7 +41,10 @@ extension EventLoop {
             listenerFailed(listener, EIO)
             return false
         }
+        let before = reserved.accepted
         for turn in 0..<max(256, context.configuration.backlog) {
+            // A request that follows its connection is read before that could be closed for a newer one.
+            if reserved.accepted &- before >= reservedPlaces { return true }
             // All that wait, as a rule: where the kernel's backlog is full, it drops the handshakes of others, and
             // their clients try again after a second.
             if turn >= 256, turn % 16 == 0, csys_monotonic() &- now >= Self.acceptingTime { return true }

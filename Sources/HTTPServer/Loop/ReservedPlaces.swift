@@ -17,7 +17,7 @@ package struct ReservedPlaces: Sendable {
     package init() {}
 
     /// The number of places beyond a limit.
-    package static func count(beyond limit: Int) -> Int { min(256, max(64, limit / 8)) }
+    package static func count(beyond limit: Int) -> Int { min(1024, max(256, limit / 8)) }
 
     /// The number of connections in them.
     package var count: Int { newcomers.count + waiting.count + answered.count }
@@ -37,8 +37,14 @@ package struct ReservedPlaces: Sendable {
     /// True if the request of `id` waits for an ordinary place.
     package func isWaiting(_ id: Int32) -> Bool { waiting.contains(id) }
 
+    /// The number of connections accepted so far.
+    package private(set) var accepted = 0
+
     /// `id` was accepted.
-    package mutating func accept(_ id: Int32) { newcomers.append(id) }
+    package mutating func accept(_ id: Int32) {
+        accepted &+= 1
+        newcomers.append(id)
+    }
 
     /// The request of `id` is not a probe, and there is no ordinary place for it.
     package mutating func wait(_ id: Int32) {
