@@ -210,6 +210,35 @@ import Testing
         #expect(asked == 4)
     }
 
+    /// The estimate is made before a request has a slot; 20 MB would be millions of segments, or one endless gap.
+    @Test("a header of more than 16,384 segments or chunks, or 256 KiB between segments, is estimated as the largest")
+    func longHeadersAreNotReadForAnEstimate() throws {
+        let pipeline = try ImagePipeline(spec: spec)
+        let jpeg = try Fixtures.bytes("scene-420.jpg")
+        func demand(_ bytes: [UInt8]) -> DecodeDemand { bytes.withUnsafeBytes { pipeline.demand($0) } }
+        // After the first segment.
+        let place = 4 + Int(jpeg[4]) << 8 + Int(jpeg[5])
+        func padded(_ bytes: [UInt8]) -> [UInt8] { Array(jpeg[..<place]) + bytes + Array(jpeg[place...]) }
+        let comment: [UInt8] = [0xFF, 0xFE, 0, 2], usual = demand(jpeg)
+        #expect(usual.memory < 1 << 20 && usual.time > 0)
+        #expect(demand(padded((0..<16_000).flatMap { _ in comment })) == usual)
+        #expect(demand(padded([UInt8](repeating: 0, count: 190 << 10))) == usual)
+        #expect(demand(Array(jpeg.dropLast(2))) == usual, "without an end marker")
+        let whole = try pipeline.tensor(jpeg)
+        for long in [
+            padded((0..<17_000).flatMap { _ in comment }), padded([UInt8](repeating: 0, count: 257 << 10)),
+            padded([UInt8](repeating: 0xFF, count: 257 << 10)),
+        ] {
+            let most = demand(long)
+            #expect(most.memory == pipeline.limits.maxPixels * 6 && most.time > 100_000_000, "\(most)")
+            #expect(try pipeline.tensor(long) == whole, "it is decoded as ever")
+        }
+        let header: [UInt8] = Array("RIFF".utf8) + [0, 0, 0, 4] + Array("WEBP".utf8)
+        let chunks = header + (0..<17_000).flatMap { _ in Array("noNe".utf8) + [0, 0, 0, 0] }
+        #expect(demand(chunks).memory == pipeline.limits.maxPixels * 8)
+        #expect(demand(Array(chunks.prefix(1000))) == .none)
+    }
+
     /// The crop is the middle quarter of 900 x 600 pixels: 187 rows are passed over, and 225 are read, 8 at a time.
     @Test("skipping the rows above a crop checks for cancellation too", arguments: [false, true])
     func passingOverRowsLooksAtTheCancellation(_ decodesAllPixels: Bool) throws {

@@ -1,8 +1,9 @@
 /// Walks a JPEG's marker segments up to the first scan.
 enum JPEGHeader {
     /// - Parameters:
-    ///   - countsScans: whether the scans are counted, for which the whole file is looked through.
-    ///   - isCancelled: asked between batches of segments.
+    ///   - countsScans: false if the header is enough: scans are not counted, for which the whole file is read, and the
+    ///     end marker is not looked for.
+    ///   - isCancelled: asked between batches of segments, and of bytes between them.
     static func read(
         _ reader: ByteReader, countsScans: Bool = true, isCancelled: () -> Bool
     ) throws(ImageError) -> PictureHeader {
@@ -14,7 +15,7 @@ enum JPEGHeader {
         while true {
             segments += 1
             if segments.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
-            let marker = try nextMarker(reader, &offset)
+            let marker = try nextMarker(reader, &offset, isCancelled: isCancelled)
             switch marker {
             case 0xD8, 0x01, 0xD0...0xD7:
                 continue  // no length follows
@@ -40,7 +41,8 @@ enum JPEGHeader {
                 let info = ImageInfo(
                     format: .jpeg, width: frame.width, height: frame.height,
                     orientation: orientation(exif) ?? xmp.flatMap(XMP.orientation) ?? 1)
-                var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
+                let truncation = countsScans ? missingEnd(reader, scan: offset) : nil
+                var header = PictureHeader(info: info, truncation: truncation)
                 header.chromaUnevenness = frame.chromaUnevenness
                 header.pixels = offset
                 let together = reader.byte(offset + 2).map(Int.init) ?? 0
@@ -105,10 +107,16 @@ enum JPEGHeader {
     }
 
     /// The code after the next 0xFF; leaves the offset behind it.
-    private static func nextMarker(_ reader: ByteReader, _ offset: inout Int) throws(ImageError) -> UInt8 {
+    private static func nextMarker(
+        _ reader: ByteReader, _ offset: inout Int, isCancelled: () -> Bool
+    ) throws(ImageError) -> UInt8 {
         // Bytes between segments are passed over, as libjpeg does; fill bytes are legal.
-        while let byte = reader.byte(offset), byte != 0xFF { offset += 1 }
-        while let byte = reader.byte(offset), byte == 0xFF { offset += 1 }
+        for isFill in [false, true] {
+            while let byte = reader.byte(offset), (byte == 0xFF) == isFill {
+                offset += 1
+                if offset.isMultiple(of: PictureHeader.batchOfBytes), isCancelled() { throw .cancelled }
+            }
+        }
         guard let marker = reader.byte(offset) else { throw truncated(reader, "in its header") }
         offset += 1
         return marker

@@ -30,6 +30,8 @@ struct PictureHeader {
 
     /// Segments or chunks that are read between two looks at the cancellation: some microseconds' worth.
     static let batch = 4096
+    /// The same of bytes between segments.
+    static let batchOfBytes = 1 << 16
 
     /// Sniffs and reads.
     ///
