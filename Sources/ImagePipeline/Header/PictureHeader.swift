@@ -30,7 +30,7 @@ struct PictureHeader {
 
     /// Segments or chunks that are read between two looks at the cancellation: some microseconds' worth.
     static let batch = 4096
-    /// The same of bytes between segments.
+    /// Bytes between segments that are read between two looks at the cancellation.
     static let batchOfBytes = 1 << 16
 
     /// Sniffs and reads.
