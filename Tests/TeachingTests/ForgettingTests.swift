@@ -106,4 +106,26 @@ import Testing
         try model.forget(label: "a")
         #expect(folder.contents.range(of: Data("kept picture".utf8)) == nil)
     }
+
+    @Test(
+        "a picture that could not be deleted is deleted by the next request, though its example is forgotten",
+        arguments: [false, true])
+    func aPictureThatStayedIsDeletedLater(byLabel: Bool) throws {
+        let folder = TemporaryFolder()
+        let store = try TaughtStore(folder: folder.path)
+        let model = try store.create("parts", .test, dimension: 1, .auto).model
+        let example = TaughtModel.NewExample("kept picture", "a", [1], keep: true)
+        _ = try model.teach([example], time: 1)
+        func forget() throws {
+            if byLabel { try model.forget(label: "a") } else { try model.forget(example.id) }
+        }
+        // As if it had stayed: the disk failed between the journal and the picture.
+        let picture = "\(folder.path)/parts/pictures/\(example.id)", files = FileManager.default
+        try files.copyItem(atPath: picture, toPath: folder.path + "/aside")
+        try forget()
+        try files.createDirectory(atPath: folder.path + "/parts/pictures", withIntermediateDirectories: true)
+        try files.moveItem(atPath: folder.path + "/aside", toPath: picture)
+        #expect(throws: TeachingError.self) { try forget() }
+        #expect(!files.fileExists(atPath: picture))
+    }
 }

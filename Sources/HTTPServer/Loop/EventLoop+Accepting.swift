@@ -75,7 +75,7 @@ extension EventLoop {
         if isFull, !evictReserved() { return refuse(descriptor) }
         admit(descriptor, address, listener, isReserved: true)
         // Its request has often arrived: a probe does not wait for the events of others.
-        guard let connection = connections[Int(descriptor)] else { return }
+        guard Int(descriptor) < connections.count, let connection = connections[Int(descriptor)] else { return }
         connection.readable = true
         advance(connection)
         synchronize(connection)

@@ -93,7 +93,8 @@ final class ReservedRoom: Sendable {
         let isLimited = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
         let most = isLimited ? Int(clamping: limit.rlim_cur) : .max
         guard bytes > state.held, most > state.held else { return }
-        let file = try Descriptor(path, O_WRONLY | O_CREAT | O_CLOEXEC)
+        // Readable too: where the file system cannot reserve blocks, posix_fallocate(3) reads before it writes.
+        let file = try Descriptor(path, O_RDWR | O_CREAT | O_CLOEXEC)
         let (steps, _) = bytes.addingReportingOverflow(Self.step - 1 - (bytes - 1) % Self.step)
         for length in [max(bytes, steps), bytes] {
             do throws(TeachingError) {

@@ -121,6 +121,8 @@ package final class TaughtModel: Sendable {
     package func forget(_ id: ExampleID) throws(TeachingError) {
         try writing { files throws(TeachingError) in
             guard view.state.example(id) != nil else {
+                // An earlier request may have failed to remove the picture.
+                try KeptPictures.remove([id], in: folder)
                 try removeCutEnds()
                 throw .unknown("\(name) has no example with the id \(id)")
             }
@@ -133,6 +135,7 @@ package final class TaughtModel: Sendable {
         try writing { files throws(TeachingError) in
             let ids = Set(view.state.examples.filter { $0.label == label }.map(\.id))
             guard !ids.isEmpty else {
+                try KeptPictures.clean(view.state, in: folder)
                 try removeCutEnds()
                 throw .unknown("\(name) has no class \"\(label.prefix(256))\"")
             }
