@@ -258,7 +258,9 @@ extension EventLoop {
         guard let id = reserved.first, let connection = connections[Int(id)] else { return false }
         if reserved.isWaiting(id) { refuseWaiting(connection) }
         guard connection.machine.phase != .closed else { return true }
-        // Its answer is on its way, and nothing else: the kernel brings it to its client.
+        // Nothing stays in the kernel, where a client that does not read would leave it. Bytes that have reached the
+        // client's kernel are read before the reset is seen.
+        csys_set_abortive_close(id)
         evict(connection, connection.machine.answeredRequests > 0 ? .finished : .evicted)
         return true
     }
