@@ -146,7 +146,7 @@ static inline int csys_shutdown_write(int fd) { return shutdown(fd, SHUT_WR) < 0
 /// close(2). Never repeated: on Linux the descriptor is closed even after EINTR.
 static inline int csys_close(int fd) { return close(fd) < 0 ? -errno : 0; }
 
-/// How a listening socket shares its address (SO_REUSEPORT) with others of this process. The first one fails to bind if any other
+/// The way in which a listening socket shares its address (SO_REUSEPORT) with others of this process. The first one fails to bind if any other
 /// socket, shared or not, listens there.
 enum csys_sharing { CSYS_SHARING_NONE, CSYS_SHARING_FIRST, CSYS_SHARING_NEXT };
 

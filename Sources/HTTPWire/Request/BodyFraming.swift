@@ -1,4 +1,4 @@
-/// How to find the end of a request's body (RFC 9112 section 6.3).
+/// The rule that finds the end of a request's body (RFC 9112 section 6.3).
 public enum BodyFraming: Sendable, Hashable, BitwiseCopyable {
     /// No body: neither Content-Length nor Transfer-Encoding was sent.
     case none

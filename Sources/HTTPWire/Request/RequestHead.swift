@@ -18,7 +18,7 @@ public struct RequestHead: Sendable {
     /// The target; valid, and free of dot segments, encoded slashes and control characters.
     public var target: RequestTarget { RequestTarget(block: block) }
 
-    /// How to find the end of the body.
+    /// The rule that finds the end of the body.
     public var framing: BodyFraming { block.record.framing }
 
     /// True if the connection may carry another request, by version and Connection (RFC 9112 section 9.3).
