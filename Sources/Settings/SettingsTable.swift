@@ -339,9 +339,9 @@ package enum SettingsTable {
             .integer(
                 "max_connections", \.maxConnections, 1...1_000_000,
                 "Maximum number of connections, shared equally between event_loops. At the limit connections "
-                    + "are closed for new ones: idle ones first, then those that make the slowest progress. Where none can be closed, an "
-                    + "eighth more (256 to 1024 for each event loop) is accepted: probes of health are answered there, other "
-                    + "requests wait there, and the oldest of them gets 503 for a new one."),
+                    + "are closed for new ones: idle ones first, then those that make the slowest progress. Where none can be closed, "
+                    + "4096 more are accepted for each event loop (fewer if the process may open few files): probes of health are "
+                    + "answered there, other requests wait there, and the oldest of them gets 503 for a new one."),
             .integer(
                 "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
                 "Close a connection after this many requests, so that load balancers can redistribute "

@@ -34,6 +34,7 @@ enum ProbeSettings {
             case "maxBody": configuration.maxBodyBytes = number
             case "maxTotalBody": configuration.maxTotalBodyBytes = number
             case "maxConnections": configuration.maxConnections = number
+            case "reservedConnections": configuration.reservedConnections = number
             case "maxRequests": configuration.maxRequestsPerConnection = number
             case "headerTimeout": configuration.headerTimeout = time
             case "idleTimeout": configuration.idleTimeout = time

@@ -2,6 +2,7 @@ import FlowControl
 import Foundation
 import Inference
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 
@@ -112,9 +113,10 @@ import Testing
             contentsOf: try folder.write(["m.onnx": ""]) + "/m.onnx", configuration: configuration)
     }
 
-    private func predict(_ model: Model) async throws {
+    private func predict(_ model: Model, _ options: PredictionOptions = PredictionOptions()) async throws {
         _ = try await model.prediction(
-            from: ["x": .multiArray(try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0]))] as DictionaryFeatureProvider)
+            from: ["x": .multiArray(try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0]))] as DictionaryFeatureProvider,
+            options: options)
     }
 
     @Test("the infer request of a failed inference is never used again, and the pool keeps its size")
@@ -142,6 +144,75 @@ import Testing
         engine.state.withLock { $0.makesRequests = true }
         try await predict(model)
         #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test("predictions that wait for a new infer request keep their deadlines, and share one that is being made")
+    func deadlinesHoldWhileARequestIsMade() async throws {
+        let isBlocked = Atomic(false), made = Atomic(0), gate = DispatchSemaphore(value: 0)
+        let engine = FakeEngine(
+            requestCount: 1,
+            onMakeRequest: {
+                made.add(1, ordering: .relaxed)
+                if isBlocked.load(ordering: .acquiring) { gate.wait() }
+            })
+        let model = try await model(engine)
+        engine.state.withLock { $0.failures = 1 }
+        await #expect(throws: InferenceError.self) { try await predict(model) }
+        let before = made.load(ordering: .relaxed)
+        isBlocked.store(true, ordering: .releasing)
+        var options = PredictionOptions()
+        for _ in 0..<3 {
+            options.deadline = .now + .milliseconds(20)
+            await #expect {
+                try await predict(model, options)
+            } throws: { error in
+                guard case .deadlineExceeded = error as? InferenceError else { return false }
+                return true
+            }
+        }
+        let cancelled = Task { try await predict(model) }
+        cancelled.cancel()
+        await #expect(throws: InferenceError.self) { try await cancelled.value }
+        #expect(made.load(ordering: .relaxed) == before + 1)
+        isBlocked.store(false, ordering: .releasing)
+        gate.signal()
+        for _ in 0..<3 { try await predict(model) }
+        #expect(made.load(ordering: .relaxed) == before + 1)
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test("an inference that succeeds after another one failed, and whose status is read first, is doubtful")
+    func aSuccessAfterAFailureIsDoubtful() throws {
+        let path = folder.url.appendingPathComponent("model.onnx")
+        try Self.indices.bytes.write(to: path)
+        var options = CompileOptions()
+        (options.streams, options.threads) = (1, 1)
+        let compiled = try OpenVINOEngine.shared().read(ModelSource(path: path.path)).compile(options)
+        func start(_ count: Int) throws -> (any InferRequest, DispatchSemaphore) {
+            let request = try compiled.makeRequest(), ended = DispatchSemaphore(value: 0)
+            let tensor = try compiled.makeTensor(elementType: .float32, shape: [8])
+            tensor.bytes.withMemoryRebound(to: Float.self) { floats in
+                for (index, value) in Self.input(count).enumerated() { floats[index] = value }
+            }
+            try request.setInput(0, to: tensor)
+            try request.start { ended.signal() }
+            return (request, ended)
+        }
+        // On one stream: the second one runs after the first one has failed.
+        let (failing, failed) = try start(3), (good, ended) = try start(4)
+        failed.wait()
+        ended.wait()
+        #expect {
+            try good.finish()
+        } throws: { ($0 as? EngineError)?.kind == .doubtful }
+        #expect {
+            try failing.finish()
+        } throws: { ($0 as? EngineError)?.kind == .failure }
+        #expect(!good.isFit && !failing.isFit)
+        let (next, done) = try start(4)
+        done.wait()
+        try next.finish()
+        #expect(next.isFit)
     }
 
     @Test("an answer that may be of another inference's failure is computed again")

@@ -17,12 +17,16 @@ final class FakeEngine: Engine {
     let threads: Int?
     /// Models that are loaded at a time; one more finds no threads.
     let mostModels: Int
+    /// Bytes that each compiled model may keep for sizes of inputs.
+    let shapeMemory: Int
     /// The answer of an infer request, by the streams of its model, its own number in it, how often it has run, and its
     /// items; nil gives `answer`.
     let answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])?
     var comparesStreams: Bool { answers != nil }
     /// Called when an input is handed to an infer request.
     let onSetInput: @Sendable () -> Void
+    /// Called while an infer request is made.
+    let onMakeRequest: @Sendable () -> Void
     /// Called while a model file is read.
     let onRead: @Sendable () -> Void
     /// Called when a compiled model is released, by the thread that does so.
@@ -63,9 +67,10 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        mostItems: Int = .max, threads: Int? = nil, mostModels: Int = .max,
+        mostItems: Int = .max, threads: Int? = nil, mostModels: Int = .max, shapeMemory: Int = 0,
         answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])? = nil,
         onSetInput: @escaping @Sendable () -> Void = {},
+        onMakeRequest: @escaping @Sendable () -> Void = {},
         onRead: @escaping @Sendable () -> Void = {},
         onFree: @escaping @Sendable () -> Void = {},
         onCheck: @escaping @Sendable ([Int: Shape]) -> String? = { _ in nil }
@@ -78,8 +83,10 @@ final class FakeEngine: Engine {
         self.mostItems = mostItems
         self.threads = threads
         self.mostModels = mostModels
+        self.shapeMemory = shapeMemory
         self.answers = answers
         self.onSetInput = onSetInput
+        self.onMakeRequest = onMakeRequest
         self.onRead = onRead
         self.onFree = onFree
         self.onCheck = onCheck
@@ -134,6 +141,7 @@ private final class FakeModel: CompiledModel {
     let engine: FakeEngine
     let execution: ExecutionProperties
     private let requests = Atomic<Int>(0)
+    var shapeMemory: Int { engine.shapeMemory }
     init(engine: FakeEngine, options: CompileOptions) {
         self.engine = engine
         var execution = ExecutionProperties()
@@ -158,6 +166,7 @@ private final class FakeModel: CompiledModel {
         guard engine.state.withLock({ $0.makesRequests }) else {
             throw EngineError(kind: .failure, operation: "make an infer request", detail: "no memory")
         }
+        engine.onMakeRequest()
         let number = requests.wrappingAdd(1, ordering: .relaxed).oldValue
         return FakeRequest(engine: engine, streams: execution.streams ?? 1, number: number)
     }

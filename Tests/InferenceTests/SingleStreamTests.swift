@@ -52,6 +52,22 @@ import Testing
         #expect(engine.state.withLock { $0.loads } == 2, "it is compiled once")
     }
 
+    @Test("the memory that the single-stream variant may take for sizes of inputs is counted while it exists")
+    func theVariantsMemoryForSizesIsCounted() async throws {
+        // So much that the models of other tests do not matter.
+        let bytes = 1 << 44
+        func counted() -> Int { DecodeBudget.shared.reserved / bytes }
+        let engine = FakeEngine(threads: 4, shapeMemory: bytes), folder = try TemporaryFolder()
+        var model: Model? = try await load(engine, singleStream: .always(threads: 4), folder)
+        #expect(counted() == 1)
+        _ = try await predict(try #require(model))
+        #expect(try await settled(try #require(model)) == .ready)
+        #expect(counted() == 2)
+        model = nil
+        for _ in 0..<2_000 where counted() > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(counted() == 0)
+    }
+
     @Test("a prediction that joins another runs on the usual threads, not on the single-stream variant")
     func predictionsThatRunSideBySideHaveTheUsualThreads() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()

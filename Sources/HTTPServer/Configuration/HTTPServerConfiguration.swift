@@ -66,6 +66,9 @@ public struct HTTPServerConfiguration: Sendable {
     /// new connections get reserved places (``ReservedPlaces``): probes are answered in them, other requests wait in
     /// them.
     public var maxConnections = 4096
+    /// The number of reserved places of each event loop; fewer where the process may open few files. So many requests
+    /// wait for an ordinary place before the oldest of them is refused (503) for a new connection.
+    public var reservedConnections = 4096
     /// Requests answered on one connection before it is closed.
     public var maxRequestsPerConnection = 100_000
 

@@ -83,7 +83,9 @@ extension EventLoop {
 
     /// The number of reserved places: fewer where there are few descriptors.
     private var reservedPlaces: Int {
-        min(ReservedPlaces.count(beyond: context.connectionLimit.perLoop), max(1, Int(Self.ceiling / 8)))
+        // Ordinary connections keep their descriptors, and the process 256 for its own files.
+        let spare = Int(Self.ceiling) - context.connectionLimit.perLoop - 256
+        return min(context.configuration.reservedConnections, max(1, Int(Self.ceiling / 8), spare))
     }
 
     /// True if there is an ordinary place for a connection. Some descriptors are left for the reserved places, except

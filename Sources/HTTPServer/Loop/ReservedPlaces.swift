@@ -16,9 +16,6 @@ package struct ReservedPlaces: Sendable {
     /// All places are free.
     package init() {}
 
-    /// The number of places beyond a limit.
-    package static func count(beyond limit: Int) -> Int { min(1024, max(256, limit / 8)) }
-
     /// The number of connections in them.
     package var count: Int { newcomers.count + waiting.count + answered.count }
 

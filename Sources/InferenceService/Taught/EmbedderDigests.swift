@@ -11,6 +11,8 @@ final class EmbedderDigests: Sendable {
     }
 
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+    /// Reads of files of models that are not loaded, by the name of the model, while they last.
+    private let reads = Mutex<[String: Task<Void, Never>]>([:])
 
     /// The digest, if it has been computed.
     func known(_ model: Model) -> String? {
@@ -44,5 +46,20 @@ final class EmbedderDigests: Sendable {
             entries[ObjectIdentifier(model)]?.value = .some(value)
         }
         return value
+    }
+
+    /// Runs `work`, which reads the files of a model that is not loaded, on a thread of low priority that may block.
+    /// Callers that come while it runs for this name wait for it instead of running their own.
+    func read(_ name: String, _ work: @escaping @Sendable () -> Void) async {
+        let task = reads.withLock { reads -> Task<Void, Never> in
+            if let task = reads[name] { return task }
+            let task = Task {
+                await LoaderThread.run(givingWay: true, work)
+                _ = self.reads.withLock { $0.removeValue(forKey: name) }
+            }
+            reads[name] = task
+            return task
+        }
+        await task.value
     }
 }

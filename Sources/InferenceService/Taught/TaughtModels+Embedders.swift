@@ -71,7 +71,7 @@ extension TaughtModels {
             let digest = await digests.digest(of: serving)
             return condition(of: model) { _ in .some(digest) }
         }
-        await LoaderThread.run { [repository] in repository.readServingDigest(of: name) }
+        await digests.read(name) { [repository] in repository.readServingDigest(of: name) }
         return knownCondition(of: model)
     }
 

@@ -3,7 +3,7 @@ internal import SystemSupport
 
 /// Disk space that is reserved for requests that forget: a file with blocks that become those of the file that such a
 /// request writes when the disk is full. It is as large as the largest journal can be when it is rewritten. Blocks.
-final class ReservedRoom: Sendable {
+package final class ReservedRoom: Sendable {
     /// No taught model can have this name.
     private static let name = ".reserve"
     /// The reserve grows by multiples of this.
@@ -14,19 +14,23 @@ final class ReservedRoom: Sendable {
         var held = 0
         /// The required bytes.
         var wanted = 0
+        /// Calls of ``ReservedRoom/hold(_:)`` so far.
+        var holds = 0
     }
 
     private let path: String
     /// Held while the file is changed: nothing that must not block takes it.
     private let state = Guarded(State())
 
-    init(folder: String) { path = folder + "/" + Self.name }
+    /// The reserve of the taught models in a folder.
+    package init(folder: String) { path = folder + "/" + Self.name }
 
     /// Reserves at least so many bytes.
     /// - Throws: ``TeachingError/full(_:)`` where there are not so many: what was reserved before is still.
-    func hold(_ bytes: Int) throws(TeachingError) {
+    package func hold(_ bytes: Int) throws(TeachingError) {
         try changing { state throws(TeachingError) in
             let before = state.wanted
+            state.holds &+= 1
             state.wanted = max(before, bytes)
             do throws(TeachingError) {
                 try grow(&state, to: state.wanted)
@@ -37,10 +41,16 @@ final class ReservedRoom: Sendable {
         }
     }
 
+    /// Calls of ``hold(_:)`` so far.
+    package var holds: Int { state.withLock { $0.holds } }
+
     /// Reserves so many bytes, and no more: for none there is no file.
-    func set(_ bytes: Int) throws(TeachingError) {
+    /// - Parameter holds: ``holds`` from before `bytes` was computed. If more was reserved since, perhaps for a model
+    ///   whose length `bytes` does not include, nothing changes.
+    package func set(_ bytes: Int, since holds: Int) throws(TeachingError) {
         try changing { state throws(TeachingError) in
-            state = State(wanted: bytes)
+            guard state.holds == holds else { return }
+            state = State(wanted: bytes, holds: holds)
             guard bytes > 0 else {
                 unlink(path)
                 return

@@ -42,7 +42,7 @@ package final class TaughtStore: Sendable {
         }
         for model in found.values { model.compactIfOvergrown() }
         do throws(TeachingError) {
-            try room.set(found.values.map(\.mostLength).max() ?? 0)
+            try room.set(found.values.map(\.mostLength).max() ?? 0, since: room.holds)
         } catch {
             notices.append("no room is reserved for requests that forget: \(error.message)")
         }
@@ -191,6 +191,7 @@ package final class TaughtStore: Sendable {
         try Folders.remove(unfinished)
         try Folders.sync(folder)
         total.change(by: -bytes)
-        try? room.set(all.map(\.mostLength).max() ?? 0)
+        let holds = room.holds
+        try? room.set(all.map(\.mostLength).max() ?? 0, since: holds)
     }
 }

@@ -151,7 +151,7 @@ struct TimeoutTests {
 
     @Test("bodies beyond the budget wait for their turn, and all are served")
     func budget() throws {
-        let probe = try Probe("maxBody=1000000", "maxTotalBody=2000000")
+        let probe = try Probe("maxBody=1000000", "maxTotalBody=2000000", "bodyPatience=600000")
         let clients = try (0..<8).map { _ in try RawClient(port: probe.port) }
         let half = [UInt8](repeating: 1, count: 500_000)
         for client in clients { try client.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n") }

@@ -3,14 +3,6 @@ import Testing
 
 /// The places beyond the limit of connections.
 @Suite struct ReservedPlacesTests {
-    @Test("the number of places grows with the limit, within bounds")
-    func number() {
-        #expect(ReservedPlaces.count(beyond: 1) == 256)
-        #expect(ReservedPlaces.count(beyond: 200) == 256)
-        #expect(ReservedPlaces.count(beyond: 4096) == 512)
-        #expect(ReservedPlaces.count(beyond: 1_000_000) == 1024)
-    }
-
     @Test("connections are closed in this order: answered ones, waiting ones, those without a request; each by age")
     func order() {
         var places = ReservedPlaces()

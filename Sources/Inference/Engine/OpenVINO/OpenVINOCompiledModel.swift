@@ -76,29 +76,3 @@ final class OpenVINOCompiledModel: CompiledModel {
         try OpenVINOTensor(elementType: elementType, shape: shape)
     }
 }
-
-/// The engine's compiled model, with its threads.
-final class OpenVINONetwork: Sendable {
-    let handle: OpenVINOHandle
-    /// True if the shape of anything within the model is known only when it runs.
-    let isDynamic: Bool
-    private let hasFailed = Atomic(false)
-    /// Last: given back when the rest is.
-    private let threads: OpenVINOThreads
-
-    init(_ handle: OpenVINOHandle, isDynamic: Bool, threads: OpenVINOThreads) {
-        self.handle = handle
-        self.isDynamic = isDynamic
-        self.threads = threads
-    }
-
-    /// False from when an inference has failed that may have left shapes behind (``OpenVINOShapes``).
-    var isFit: Bool { !hasFailed.load(ordering: .acquiring) }
-
-    /// An inference has failed.
-    /// - Returns: false if another one has failed before, which may be why.
-    func noteFailure() -> Bool {
-        guard isDynamic else { return true }
-        return !hasFailed.exchange(true, ordering: .acquiringAndReleasing)
-    }
-}

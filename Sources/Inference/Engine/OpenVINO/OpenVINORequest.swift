@@ -9,7 +9,7 @@ internal import Synchronization
 final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private let network: OpenVINONetwork
     private let handle: OpenVINOHandle
-    private let callback = CallbackBox()
+    private let callback: OpenVINOCallback
     private let function: UnsafeMutablePointer<ov_callback_t>
 
     /// False where shapes are known only when the model runs: an inference that the CPU plugin stops between two layers
@@ -26,13 +26,15 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
             "create an infer request", memory: network.handle.memory, free: ov_infer_request_free
         ) { ov_compiled_model_create_infer_request(network.handle.pointer, &$0) }
         self.handle = handle
+        let callback = OpenVINOCallback(network.isDynamic ? network : nil, handle)
+        self.callback = callback
         // OpenVINO keeps the address of the structure, not a copy of it: it must live as long as the request.
         function = .allocate(capacity: 1)
         function.initialize(
             to: ov_callback_t(
                 callback_func: { argument in
                     guard let argument else { return }
-                    Unmanaged<CallbackBox>.fromOpaque(argument).takeUnretainedValue().fire()
+                    Unmanaged<OpenVINOCallback>.fromOpaque(argument).takeUnretainedValue().fire()
                 },
                 args: Unmanaged.passUnretained(callback).toOpaque()))
         try checked("set a callback") { ov_infer_request_set_callback(handle.pointer, function) }
@@ -79,17 +81,11 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
         // is started again in between would lose its next callback. Waiting here (for the few microseconds that its
         // thread needs to return from the callback) closes that gap, and gives the status, which the callback does not
         // have.
-        do throws(EngineError) {
-            try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
-        } catch {
-            throw network.noteFailure() ? error : Self.doubtful
+        guard network.isDynamic else {
+            return try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
         }
-        guard network.isFit else { throw Self.doubtful }
+        try network.outcome(of: callback).get()
     }
-
-    private static let doubtful = EngineError(
-        kind: .doubtful, operation: "run the inference",
-        detail: "another inference of the model has failed meanwhile, and may have changed its answer")
 
     var isFit: Bool { network.isFit }
 
@@ -126,32 +122,5 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
                 execution: info.exec_type.map { String(cString: $0) } ?? "",
                 microseconds: info.real_time)
         }
-    }
-}
-
-/// The action of the engine's thread when an inference ends.
-private final class CallbackBox: Sendable {
-    /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is
-    /// taken.
-    private struct Armed {
-        var action: (@Sendable () -> Void)?
-    }
-
-    private let armed = Mutex(Armed())
-
-    func arm(_ action: @escaping @Sendable () -> Void) {
-        armed.withLock { $0.action = action }
-    }
-
-    func disarm() {
-        armed.withLock { $0.action = nil }
-    }
-
-    func fire() {
-        let action = armed.withLock { armed in
-            defer { armed.action = nil }
-            return armed.action
-        }
-        action?()
     }
 }

@@ -148,6 +148,9 @@ package final class DecodeBudget: Sendable {
         }
     }
 
+    /// The bytes that are kept for other uses.
+    package var reserved: Int { state.withLock { $0.reserved } }
+
     /// The current usage.
     package var usage: Usage { state.withLock { $0.usage } }
 

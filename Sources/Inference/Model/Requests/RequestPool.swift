@@ -21,11 +21,13 @@ package final class RequestPool: Sendable {
         init(_ request: any InferRequest) { self.request = request }
     }
 
-    /// Entries and vacancies are together as many as there are free turns.
+    /// Entries, vacancies and lent requests are together ``RequestPool/count``.
     fileprivate struct Idle {
         var entries: [Entry]
-        /// Requests that are still to be made.
+        /// Requests that must be made before they are used.
         var vacancies = 0
+        /// The end of making one, while one is made.
+        var making: PendingLoad<EngineError?>?
     }
 
     /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
@@ -58,17 +60,42 @@ package final class RequestPool: Sendable {
         } catch {
             throw InferenceError(ofQueue: error)
         }
-        if let entry = take() { return PooledRequest(entry: entry, slot: slot, pool: self) }
-        // Takes microseconds, or as long as compiling the model where a failure has left that unfit.
-        let made = await LoaderThread.run { [compiled] in
-            Result { () throws(EngineError) in try compiled.makeRequest() }
-        }
-        do throws(EngineError) {
-            return PooledRequest(entry: Entry(try made.get()), slot: slot, pool: self)
+        do throws(InferenceError) {
+            while true {
+                if let entry = take() { return PooledRequest(entry: entry, slot: slot, pool: self) }
+                try await fillVacancy(until: deadline)
+            }
         } catch {
-            idle.withLock { $0.vacancies += 1 }
             slot.release()
-            throw .engine(error)
+            throw error
+        }
+    }
+
+    /// Makes a request for the pool: takes microseconds, or as long as compiling the model where a failure has left
+    /// that unfit. Callers that come meanwhile wait for it too. If all stop waiting, the request is made all the same.
+    private func fillVacancy(until deadline: MonotonicInstant?) async throws(InferenceError) {
+        let (pending, isNew) = idle.withLock { idle in
+            if let making = idle.making { return (making, false) }
+            let making = PendingLoad<EngineError?>()
+            idle.making = making
+            return (making, true)
+        }
+        if isNew { LoaderThread.start { [self] in pending.fulfil(makeOne()) } }
+        if let error = try await pending.value(until: deadline) { throw .engine(error) }
+    }
+
+    private func makeOne() -> EngineError? {
+        let made = Result { () throws(EngineError) in Entry(try compiled.makeRequest()) }
+        return idle.withLock { idle in
+            idle.making = nil
+            switch made {
+            case .success(let entry):
+                guard idle.vacancies > 0 else { return nil }
+                idle.vacancies -= 1
+                idle.entries.append(entry)
+                return nil
+            case .failure(let error): return error
+            }
         }
     }
 
@@ -76,7 +103,6 @@ package final class RequestPool: Sendable {
     package func tryAcquire() -> PooledRequest? {
         guard let slot = turns.tryAcquire() else { return nil }
         guard let entry = take() else {
-            idle.withLock { $0.vacancies += 1 }
             slot.release()
             return nil
         }
@@ -86,7 +112,7 @@ package final class RequestPool: Sendable {
     /// True if a free request must be made before it can be used.
     var hasVacancies: Bool { idle.withLock { $0.vacancies > 0 } }
 
-    /// A fit request; nil where the holder of a turn has to make one.
+    /// A fit request for the holder of a turn; nil if all that are idle must be made first.
     private func take() -> Entry? {
         let (entry, unfit) = idle.withLock { idle -> (Entry?, [Entry]) in
             var unfit: [Entry] = []
@@ -95,11 +121,9 @@ package final class RequestPool: Sendable {
                 unfit.append(last)
                 idle.vacancies += 1
             }
-            idle.vacancies -= 1
             return (nil, unfit)
         }
-        // Not under the lock: an engine takes its time to release them.
-        withExtendedLifetime(unfit) {}
+        if !unfit.isEmpty { LoaderThread.release(unfit) }
         return entry
     }
 

@@ -7,6 +7,8 @@ struct SingleStreamVariant: Sendable {
     let requests: RequestPool
     /// Worker threads of the engine.
     let threads: Int
+    /// The part of the memory for decoding that it may take for sizes of inputs.
+    private let shapeMemory: DecodeBudget.Reservation
 
     /// The parts that a variant is compiled from.
     struct Recipe: Sendable {
@@ -52,6 +54,7 @@ struct SingleStreamVariant: Sendable {
         guard threads > recipe.threadsPerStream else {
             throw failure("the engine has \(threads) threads for it, as for every other request")
         }
+        shapeMemory = DecodeBudget.shared.reservation(compiled.shapeMemory)
         requests = try RequestPool(compiled, count: 1, waiters: 1, singleStreamThreads: threads)
     }
 }

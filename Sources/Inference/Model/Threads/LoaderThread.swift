@@ -100,7 +100,8 @@ package enum LoaderThread {
         let isThere = DispatchSemaphore(value: 0)
     }
 
-    private static func start(givingWay: Bool = false, _ body: @escaping @Sendable () -> Void) {
+    /// Does the work, which nobody waits for.
+    static func start(givingWay: Bool = false, _ body: @escaping @Sendable () -> Void) {
         do throws(SystemError) {
             try SystemThread.start("load") {
                 if givingWay { SystemThread.giveWay() }
@@ -120,6 +121,12 @@ package enum LoaderThread {
     ) async -> Value? {
         let loan = Loan(value)
         return await run { loan.take().flatMap(work) }
+    }
+
+    /// Releases objects of the engine, which may take milliseconds.
+    static func release(_ value: consuming some Sendable) {
+        let loan = Loan(value)
+        start { _ = loan.take() }
     }
 
     private final class Loan<Value: Sendable>: Sendable {
