@@ -15,7 +15,7 @@ final class ClientLimits: Sendable {
         func leave() { limits.counts.withLock { $0.leave(client) } }
     }
 
-    /// Counts an arriving request, whose head has been read, and refuses it over a limit.
+    /// Counts a request when its head has arrived, and refuses it over a limit.
     /// - Parameters:
     ///   - rate: the limit in requests a second; 0 for none.
     ///   - most: the limit of requests in flight; 0 for none.

@@ -9,7 +9,7 @@ package struct ListenerRoutes: Sendable {
     /// All routes on every listener.
     package static let all = ListenerRoutes(classes: [])
 
-    /// Refuses a request whose listener does not serve its route and method.
+    /// Refuses a request if its listener does not serve the route and method.
     /// - Parameters:
     ///   - wanted: the classes that a listener must serve; evaluated only if the listener is restricted.
     ///   - listener: the listener's index in the setting `listen`.

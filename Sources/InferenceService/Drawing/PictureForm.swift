@@ -38,7 +38,7 @@ package struct PictureForm: Sendable {
         return nil
     }
 
-    /// The request for the finds to draw; for all finds if some are to be covered.
+    /// The request for the finds to draw; for all finds if some must be covered.
     package func request(_ request: ObservationRequest) -> ObservationRequest {
         var request = request
         request.keepsPicture = true

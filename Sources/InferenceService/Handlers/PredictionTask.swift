@@ -60,8 +60,8 @@ protocol PredictionTask: Sendable {
     /// An output in ``form``; nil if it does not have this form.
     func bytes(of output: Output, isCancelled: @escaping () -> Bool) throws(ImageError) -> [UInt8]?
 
-    /// The same question for another version of the model, to compare its answer with an output; nil if they cannot be
-    /// compared.
+    /// The item as a question to another version of the model, to compare its answer with an output; nil if they cannot
+    /// be compared.
     func shadow(of item: Item, _ output: Output) -> ShadowWork?
     /// True if this answer can hold only one picture.
     var takesOneOnly: Bool { get }
@@ -101,7 +101,7 @@ extension PredictionTask {
     func count(_ output: Output, in metrics: ServiceMetrics) {}
 }
 
-/// Defaults of tasks whose items are pictures.
+/// Defaults of tasks on pictures.
 extension PredictionTask where Item == EncodedImage {
     static var itemKind: ItemKind { .picture }
     func item(_ image: EncodedImage, found: String) -> EncodedImage { image }

@@ -85,7 +85,7 @@ extension RunRequest {
         work.map { RequestNote(model: name, times: times, recv: receiving, encode: 0, afterwards: afterwards($0)) }
     }
 
-    /// The comparison to begin after the answer is sent; nil if there is none.
+    /// The comparison to begin after the answer is sent; nil for none.
     private func afterwards(_ work: ShadowWork?) -> (@Sendable () -> Void)? {
         guard let work, let route else { return nil }
         let isCandidates = model.description.version == route.candidate

@@ -11,7 +11,7 @@ enum LeftOut {
         if let sentence = sentence(repository) { log.info(sentence) }
     }
 
-    /// The sentence about the ignored entries; nil if there are none. Reads the folders: blocks.
+    /// The sentence about the ignored entries; nil without any. Reads the folders: blocks.
     static func sentence(_ repository: ModelRepository) -> String? {
         let entries = repository.leftOut
         guard !entries.isEmpty else { return nil }

@@ -27,7 +27,7 @@ package struct LimitsReport: Sendable {
                 name: name, value: text, reason: value < configured ? derived.reason : "as configured",
                 isLowered: value < configured)
         }
-        /// A setting whose default is `auto`.
+        /// A setting with the default `auto`.
         func automatic(_ name: String, _ given: Int?, _ derived: Derived<Int>, _ reason: String? = nil) -> Row {
             if let given { return Row(name: name, value: "\(given)", reason: "as configured", isLowered: false) }
             return Row(name: name, value: "\(derived.value)", reason: reason ?? derived.reason, isLowered: false)

@@ -5,9 +5,9 @@ internal import Settings
 /// The addresses on which the daemon listens, and their routes: those of `listen`, or the sockets that a service
 /// manager passed.
 ///
-/// Passed sockets replace `listen` unless `listen` itself names them. An administrator who uses socket activation sets
-/// the address in the socket unit, and the daemon could not bind it a second time. Thus the packaged configuration
-/// works with and without ocelli.socket.
+/// Passed sockets replace `listen` unless `listen` itself names them. With socket activation the socket unit has the
+/// address, and the daemon could not bind it a second time. Thus the packaged configuration works with and without
+/// ocelli.socket.
 package struct ListenPlan: Sendable, Hashable {
     /// The addresses and sockets to listen on.
     package let listeners: [ListenerConfiguration]

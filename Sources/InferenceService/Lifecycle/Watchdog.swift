@@ -5,10 +5,11 @@ internal import Synchronization
 /// Feeds the service manager's watchdog, each time only after a successful prediction: a process that accepts
 /// connections and answers /healthz while its engine hangs is not alive.
 ///
-/// A model whose streams differ is reloaded with one stream: a restart would help no more, and would end all requests.
+/// A model with different answers of its streams is reloaded with one stream: a restart would help no more, and would
+/// end all requests.
 ///
-/// A model whose answer to one of its goldens differs is taken out of service and loaded again. Only if that fails, or
-/// the answer differs again, is the watchdog not fed (``GoldenWatch``); in the latter case never again.
+/// A model that differs from one of its goldens is taken out of service and loaded again. Only if that fails, or the
+/// answer differs again, is the watchdog not fed (``GoldenWatch``); in the latter case never again.
 ///
 /// The canary runs on zeros and bypasses the model's limiter: a daemon that is only busy is not restarted.
 package struct Watchdog: Sendable {

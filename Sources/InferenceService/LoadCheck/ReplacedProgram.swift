@@ -29,8 +29,7 @@ package enum ReplacedProgram {
     /// The maximum number of bytes to read of the map; some hundred lines are usual.
     private static let most = 4 << 20
 
-    /// The first mapped file of code that is no longer in its folder, in the form of proc_pid_maps(5); nil if there is
-    /// none.
+    /// The first mapped file of code that is no longer in its folder, in the form of proc_pid_maps(5); nil without one.
     package static func replaced(in maps: String) -> String? {
         let end = " (deleted)"
         for line in maps.split(separator: "\n") where line.hasSuffix(end) {

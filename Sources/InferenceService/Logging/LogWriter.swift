@@ -7,7 +7,7 @@ internal import SystemSupport
 
 /// Writes log lines to a descriptor on its own thread, so that threads that log never wait for the reader. Thread-safe.
 ///
-/// Otherwise a full pipe, whose reader is slow or gone, would stop the event loop, and with it the daemon.
+/// Otherwise a full pipe with a slow or missing reader would stop the event loop, and with it the daemon.
 package final class LogWriter: Sendable {
     /// The maximum number of bytes that wait to be written; as many may be in the current batch. This is a second or
     /// two of a busy daemon.

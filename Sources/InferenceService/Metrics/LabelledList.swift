@@ -6,8 +6,8 @@ internal import Synchronization
 /// reasons), so that walking the list is faster than any table. Beyond `most` entries every new label counts as
 /// `other`, as a safeguard against errors elsewhere.
 ///
-/// A walk writes nothing, not even reference counts, whose cache lines all processors would share: nodes are neither
-/// removed nor freed before the list is.
+/// A walk writes nothing, not even reference counts, which would make all processors share a cache line: nodes are
+/// neither removed nor freed before the list is.
 package final class LabelledList<Metric: Sendable>: Sendable {
     private final class Node: Sendable {
         let label: String

@@ -2,7 +2,7 @@
 struct TaughtUsage: Sendable {
     var models = 0
     var examples = 0
-    /// Models whose embedder has changed, or is not served.
+    /// Models with an embedder that has changed, or is not served.
     var stale = 0
     /// The bytes of all files.
     var bytes = 0

@@ -39,7 +39,7 @@ struct InferAnswer: Sendable {
         outputs.allSatisfy { $0.output.classes == 0 && ($0.output.isBinary ?? isBinary) }
     }
 
-    /// The answer for outputs whose memory is valid during the call.
+    /// The answer for outputs; their memory is valid during the call only.
     func response(_ views: [TensorView]) -> HTTPResponse {
         var data: [[UInt8]?] = []
         var writer = JSONWriter(capacity: 1024)

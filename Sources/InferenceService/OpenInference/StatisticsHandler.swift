@@ -39,7 +39,7 @@ struct StatisticsHandler: Sendable {
             writer.integer(Self.milliseconds(of: statistics.lastEnded))
             writer.key("inference_count")
             writer.integer(statistics.success.count)
-            // It is smaller than the former if several items ran in one inference.
+            // It is smaller than inference_count if several items ran in one inference.
             writer.key("execution_count")
             writer.integer(statistics.executions)
             writer.key("inference_stats")
