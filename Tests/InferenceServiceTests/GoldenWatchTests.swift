@@ -1,7 +1,7 @@
 import InferenceService
 import Testing
 
-/// Goldens that differ while a version serves: it is loaded again once; after that the watchdog is not fed.
+/// Goldens that differ while a version serves: the version is loaded again once; after that the watchdog is not fed.
 @Suite struct GoldenWatchTests {
     private static let cats = GoldenWatch.Version(name: "cats", version: "2")
     private static let dogs = GoldenWatch.Version(name: "dogs", version: "1")
