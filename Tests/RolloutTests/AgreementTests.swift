@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Matching works in both directions, one to one: it fails for a missing box, and for a box claimed by two.
-    @Test("every box needs a partner of its own in the other answer")
+    @Test("every box needs its own partner in the other answer")
     func eachBoxHasItsOwn() {
         let one = box("a", 0, 0, 30, 30), other = box("a", 1, 0, 30, 30)
         #expect(!agree(.boxes([one], side: 99), .boxes([one, other], side: 99)))
