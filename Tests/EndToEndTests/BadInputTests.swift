@@ -43,7 +43,7 @@ struct BadInputTests {
         #expect(good.status == 200 && good.topLabel == "7", sourceLocation: sourceLocation)
     }
 
-    @Test("each kind of bad request gets an error that says what is wrong, and the daemon still classifies")
+    @Test("each kind of bad request gets an error with the mistake, and the daemon still classifies")
     func badInput_ofEveryKind_isRefusedAndTheDaemonServes() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"

@@ -20,7 +20,7 @@ struct BundleCommandsTests {
         return folder
     }
 
-    @Test("`ocelli check` calls a good bundle good, and tells its input size and number of labels")
+    @Test("`ocelli check` calls a good bundle good, and prints its input size and number of labels")
     func aGoodBundleIsDescribed() throws {
         let result = try ocelli(["check", digits.path])
         #expect(result.status == 0, "\(result.errors)")
@@ -55,7 +55,7 @@ struct BundleCommandsTests {
                 && daemon.log.contains(remark), "\(daemon.log)")
     }
 
-    @Test("a bundle whose files have Windows line ends has the same ten labels")
+    @Test("a bundle with Windows line ends has the same ten labels")
     func labelsFromWindowsAreLabels() throws {
         let folder = try copy { $0.replacingOccurrences(of: "\n", with: "\r\n") }
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -206,7 +206,7 @@ struct BundleCommandsTests {
     }
 
     /// Every kind of model file.
-    @Test("a draft of `ocelli init` for each kind of model loads, and `check` lists what is still to decide")
+    @Test("a draft of `ocelli init` for each kind of model loads, and `check` lists the undecided values")
     func draftsOfEveryKindPassTheCheck() throws {
         let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tensorio")
         for (bundle, file, decisions) in [
@@ -269,7 +269,7 @@ struct BundleCommandsTests {
         }
     }
 
-    @Test("`ocelli init` refuses folders, missing files and files that are no models, and says why")
+    @Test("`ocelli init` refuses folders, missing files and files that are not models, with the reason")
     func filesThatAreNotModelsAreRefusedWithAReason() throws {
         try withFolder { folder in
             try IdentityModel.write("f32", named: "net", into: folder)

@@ -60,7 +60,7 @@ struct CancellationTests {
         return (daemon, holders)
     }
 
-    @Test("a hundred clients that leave while they wait in the queue cause no inference")
+    @Test("a hundred clients that disconnect while they wait in the queue cause no inference")
     func aHundredUploadsAbortedWhileQueuedCauseNoInference() throws {
         let (daemon, holders) = try busyDaemon()
         let files = daemon.openFiles

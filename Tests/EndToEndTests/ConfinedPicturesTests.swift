@@ -199,7 +199,7 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("BMP pictures wait for each other where max_total_decode has room for one, and all are answered")
+    @Test("BMP pictures wait for each other if max_total_decode has room for one, and all are answered")
     func decodingWaitsForMemory() throws {
         let daemon = try Daemon(["--max-total-decode", "64MiB"])
         let picture = Self.largeBitmap

@@ -94,7 +94,7 @@ struct CoreMLTests {
         #expect(try classify("colors_logits", ["--json"]).text.contains("\"scores\":\"logits\""))
     }
 
-    @Test("an ML program in an .mlpackage classifies as the same network in an .mlmodel does")
+    @Test("an ML program in an .mlpackage classifies like the same network in an .mlmodel")
     func anMLProgramInAPackageIsTheSameClassifier() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("program.mlpackage")])
         let daemon = try Daemon(["--models", folder.url.path])

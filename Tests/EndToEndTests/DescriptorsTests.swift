@@ -90,7 +90,7 @@ struct DescriptorsTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("with any limit of open files from 3 to 64 the daemon starts, or ends with one line that says why")
+    @Test("with any limit of open files from 3 to 64 the daemon starts, or ends with the reason in one line")
     func theStartWorksOrSaysWhyNot() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)

@@ -20,7 +20,7 @@ struct EngineBatchTests {
         return folder
     }
 
-    @Test("pictures batched in the engine have the scores of single ones; a bad picture fails alone")
+    @Test("pictures batched in the engine have the scores of single ones; only a bad picture fails")
     func aBatchHasTheScoresOfSinglesAndOneBadPictureIsItsOwn() throws {
         let folder = try folder(runtime: "{ \"batch\": 4, \"warmup\": { \"runs\": 2 } }")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -89,7 +89,7 @@ final class GraphicsProcessorTests {
         #expect(try Curl.run(daemon.url + "/readyz").status == 503)
     }
 
-    @Test("devices gpu:0 and cpu in a list: without a driver the model runs on the CPU, and the log says why")
+    @Test("devices gpu:0 and cpu in a list: without a driver the model runs on the CPU, and the log has the reason")
     func aListNamesWhatIsTakenInstead() throws {
         let daemon = try daemon("[\"gpu:0\", \"cpu\"]", mode: "no-driver")
         defer { daemon.stop() }
@@ -107,7 +107,7 @@ final class GraphicsProcessorTests {
         #expect(reason.contains("it is version 1.17.3, and 1.18 or a newer 1.x is needed"), "\(reason)")
     }
 
-    @Test("`ocelli devices` lists ONNX Runtime on the processor, and a GPU only where one can be used")
+    @Test("`ocelli devices` lists ONNX Runtime on the processor, and a GPU only if one can be used")
     func devicesAreThoseThatCanBeUsed() throws {
         func devices(_ flags: [String] = [], mode: String) throws -> Shell.Result {
             try Shell.run(Daemon.binary.path, ["devices"] + flags, environment: environment(mode))
@@ -157,7 +157,7 @@ final class GraphicsProcessorTests {
     }
 
     /// The library that is installed with Ocelli has no CUDA, and OpenVINO has no such device.
-    @Test("a model for a GPU fails with the reason where no engine has CUDA", arguments: ["auto", "openvino"])
+    @Test("a model for a GPU fails with the reason if no engine has CUDA", arguments: ["auto", "openvino"])
     func withoutCUDAItIsSaid(engine: String) throws {
         let daemon = try daemon("\"gpu:0\"", mode: "works", arguments: ["--onnxruntime-path", "", "--engine", engine])
         defer { daemon.stop() }

@@ -61,7 +61,7 @@ struct IntegerWeightsTests {
         return weights
     }
 
-    @Test("convolutions with 8-bit weights run in integers by default where the CPU has VNNI")
+    @Test("convolutions with 8-bit weights run in integers by default if the CPU has VNNI")
     func convolutionsRunInIntegersByDefault() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -55,7 +55,7 @@ struct JSONBodyTests {
 
     /// The model's only slot is taken, and no request may wait: a body that is not JSON is refused for that reason,
     /// unread.
-    @Test("a JSON body is refused with 503, unread, where the model has no free slot")
+    @Test("a JSON body is refused with 503, unread, if the model has no free slot")
     func aBodyIsReadInASlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

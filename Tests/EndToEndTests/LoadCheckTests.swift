@@ -179,7 +179,7 @@ struct LoadCheckTests {
     }
 
     /// After a new installation over a running daemon, the process of a load check finds no libraries, or others.
-    @Test("a new model fails with advice to restart where the daemon's libraries were removed")
+    @Test("a new model fails with advice to restart if the daemon's libraries were removed")
     func aDaemonWhoseFilesWereReplacedSaysThatItNeedsARestart() throws {
         let folder = try Folder()
         let program = folder.url.path + "/.program"

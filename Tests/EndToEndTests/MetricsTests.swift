@@ -149,7 +149,7 @@ struct MetricsTests {
         #expect(text.matches(of: /\n\| `(Ocelli\w+)` \|/).map { $0.output.1 }.sorted() == alerts.sorted())
     }
 
-    @Test("clients that leave in a head or body count as cancelled or truncated at that stage")
+    @Test("clients that disconnect in a head or body count as cancelled or truncated at that stage")
     func clientsThatGoAreCountedByTheStageTheyWereIn() throws {
         let daemon = try Daemon()
         let port = try #require(daemon.url.split(separator: ":").last)

@@ -8,7 +8,7 @@ import Testing
 struct PageTests {
     static let chromium: String? = ["chromium", "chromium-browser", "google-chrome"].first { MetricsTests.hasTool($0) }
 
-    @Test("the page is a single file with a new nonce each time, and loads nothing from elsewhere")
+    @Test("the page is a single file with a new nonce each time, and loads nothing from other hosts")
     func itIsOneFileThatBringsNothingFromElsewhere() throws {
         let daemon = try Daemon()
         let first = try Curl.run(daemon.url + "/"), second = try Curl.run(daemon.url + "/")

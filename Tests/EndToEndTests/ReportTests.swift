@@ -45,7 +45,7 @@ struct ReportTests {
     }
 
     /// The reported precision is the one of the computation, not the requested one.
-    @Test("`ocelli report --precision bf16` reports f32 where the processor has no BF16")
+    @Test("`ocelli report --precision bf16` reports f32 if the processor has no BF16")
     func thePrecisionIsTheOneThatIsComputed() throws {
         let result = try report("digits", "--json", "--precision", "bf16")
         let hasBFloat16 = try Shell.run(Daemon.binary.path, ["devices"]).text.contains("BF16")

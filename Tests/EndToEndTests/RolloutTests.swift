@@ -172,7 +172,7 @@ struct RolloutTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("a new version folder loads beside the serving version; a changed rollout.json switches")
+    @Test("a new version folder is loaded while another version serves; a changed rollout.json switches")
     func aNewVersionLoadsBeside() throws {
         let models = try Models(["1"])
         try Data("{serve: '1'} // by hand\n".utf8).write(to: models.file)

@@ -127,7 +127,7 @@ struct SharedAnswersTests {
     /// A picture that takes a tenth of a second to decode, requested by many clients at once.
     private static let slow = CancellationPicture.png(width: 60_000, height: 1_000)
 
-    @Test("clients that abort shared requests cancel nothing for the one that stays")
+    @Test("clients that abort shared requests do not cancel the remaining one")
     func tenThousandAbortsCancelNothingForAnother() throws {
         var random = SplitMix(seed: SplitMix.seed(for: "SharedAnswersTests.aborts"))
         let daemon = try Daemon([

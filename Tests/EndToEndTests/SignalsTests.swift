@@ -48,7 +48,7 @@ struct SignalsTests {
 
     /// Default model and settings are those at the arrival of the head, even if a reload changes them before the body
     /// arrives.
-    @Test("a request whose body comes after a reload keeps the model and settings of its head")
+    @Test("a request whose body arrives after a reload keeps the model and settings of its head")
     func aRequestSeesOneConfiguration() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -20,7 +20,7 @@ struct SingleStreamRequestsTests {
         return classes.compactMap { $0["confidence"] as? Double }
     }
 
-    @Test("a request that runs alone uses the variant with more threads, and has the same confidences")
+    @Test("a single-stream request uses the variant with more threads, and has the same confidences")
     func theVariantSaysThatItRanAndAnswersTheSame() throws {
         let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
         defer { daemon.stop() }

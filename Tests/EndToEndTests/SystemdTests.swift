@@ -31,7 +31,7 @@ struct SystemdTests {
     }
 
     /// A service manager that does not read its messages costs moments only: the daemon answers, and ends when asked.
-    @Test("a notify socket that nobody reads does not stop the daemon from answering and ending")
+    @Test("an unread notify socket does not stop the daemon from answering and ending")
     func nobodyReadsTheMessages() throws {
         let listener = try NotifySocket()
         listener.fill()

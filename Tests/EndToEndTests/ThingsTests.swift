@@ -363,7 +363,7 @@ struct ThingsTests {
     // MARK: The rest of the contract
 
     /// A route without a name uses the model of the setting, if that has the task.
-    @Test("a route without a name is answered by default_model where that model has the task")
+    @Test("a route without a name is answered by default_model if that model has the task")
     func theDefaultModelAnswersRoutesWithoutAName() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/end2end", "synthetic/embedding"])
         defer { cases.remove() }

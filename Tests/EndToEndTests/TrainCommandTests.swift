@@ -147,7 +147,7 @@ struct TrainCommandTests {
         #expect(!FileManager.default.fileExists(atPath: output.path))
     }
 
-    @Test("`ocelli train` takes pictures as base64 too, with the same tensors as of the files")
+    @Test("`ocelli train` takes pictures as base64 too, with the same tensors as from files")
     func picturesInTheBatchAreThoseOfTheFiles() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let batch = work.appendingPathComponent("batch.jsonl"), tensors = work.appendingPathComponent("tensors")

@@ -139,7 +139,7 @@ struct UpdateCommandTests {
 
     /// The inputs follow a model.json, with comments or without: the pictures are scaled differently, and so are the
     /// losses.
-    @Test("`ocelli update` scales pictures as a model.json says, in JSON and in JSON5")
+    @Test("`ocelli update` scales pictures as in a model.json, in JSON and in JSON5")
     func overridesOfAModelJSONCount() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let name = "convolution-classifier", data = try data(name)

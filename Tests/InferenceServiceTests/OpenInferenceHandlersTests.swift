@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Metadata of the server and its models
 
-    @Test("GET /v2 lists the extensions, with model_repository only where models may be controlled")
+    @Test("GET /v2 lists the extensions, with model_repository only if models may be loaded and unloaded")
     func theServerNamesItsExtensions() async throws {
         let all = ["binary_tensor_data", "classification", "statistics"]
         for (control, names) in [(Settings.RepositoryControl.local, all + ["model_repository"]), (.none, all)] {
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Predictions
 
-    @Test("binary and JSON tensors are returned as sent, in the form that each output asks for")
+    @Test("binary and JSON tensors are returned as sent, in the form requested for each output")
     func tensorsGoThereAndBack() async throws {
         let world = try await World()
         let more = ", \"id\": \"seven\", \"parameters\": {\"timeout\": 0, \"binary_data_output\": true}"

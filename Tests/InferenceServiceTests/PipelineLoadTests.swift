@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Fairness
 
-    @Test("crops count as their client's work where the model's slots are shared")
+    @Test("crops count as their client's work when clients share the model's slots")
     func crops_countAsTheClientsWork() async throws {
         let world = try await PipelineTests.world(names: Self.names)
         let pipeline = try await world.repository.model(named: "all")

@@ -55,7 +55,7 @@ import Testing
 
     // MARK: Answers
 
-    @Test("each detection has the answers of its stages by name, and none of stages for other classes")
+    @Test("each detection has the answers of its stages by name, and no stages for other classes")
     func answer_ofAPipeline_hasItsStages() async throws {
         let world = try await Self.world()
         let reply = try await world.answer("POST /v1/models/looks/detect", Self.png(200, 120))
@@ -450,7 +450,7 @@ import Testing
         #expect(again.status == 200, "\(again.text.prefix(300))")
     }
 
-    @Test("a pipeline that does not fit its changed models goes on with the earlier models")
+    @Test("a pipeline that does not fit its changed models keeps the earlier models")
     func pipeline_thatNoLongerFits_keepsItsModels() async throws {
         let world = try await Self.world()
         let file = world.folder.appendingPathComponent("spots/labels.txt")

@@ -86,7 +86,7 @@ import Testing
 
     private func outputs(_ reply: Reply) -> NSDictionary { reply.json["outputs"] as? NSDictionary ?? [:] }
 
-    @Test("a form gives each input by name, with the same outputs as the JSON request")
+    @Test("a form with each input by name gives the same outputs as the JSON request")
     func aForm_givesEachInputByName() async throws {
         let world = try await Self.world()
         let reply = try await send(world, "mixed", Self.parts())
@@ -114,7 +114,7 @@ import Testing
         #expect(try await world.repository.model(named: "mixed").limiter.snapshot.inFlight == 0)
     }
 
-    @Test("a form part may be a file, text, JSON or base64, and the outputs are the same")
+    @Test("a form part may be a file, text, JSON or base64, with the same outputs")
     func aPart_mayBeAnyFormOfItsValue() async throws {
         let world = try await Self.world()
         let whole = outputs(try await send(world, "mixed", Self.parts()))

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("every element type comes back from :predict with exact values")
+    @Test("every element type is returned by :predict with exact values")
     func everyType_isWrittenAsItIs() async throws {
         let types = [
             ("boolean", "true,false,true"), ("u8", "0,7,255"), ("i8", "-128,0,127"), ("i16", "-32768,7,32767"),

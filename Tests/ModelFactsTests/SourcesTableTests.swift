@@ -45,7 +45,7 @@ import Testing
         return keys
     }
 
-    @Test("every metadata key that a reader asks for is in the table of docs/model-json.md")
+    @Test("every metadata key that a reader uses is in the table of docs/model-json.md")
     func everyKeyThatIsReadIsInTheTable() throws {
         let words = try Set(
             Self.table().split(separator: "\n").flatMap { row in

@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Three tokens of two numbers; a map of two numbers on two rows of two; the map with channels last.
-    @Test("the pooled vector of tokens and of maps is the first one or the mean, whatever the order of the axes")
+    @Test("the pooled vector of tokens and of maps is the first one or the mean, for any order of the axes")
     func pooling() throws {
         let tokens: [Float] = [1, 2, 3, 4, 8, 0], map: [Float] = [1, 2, 3, 6, 10, 20, 30, 0]
         for (pooling, channels, shape, values, expected) in [

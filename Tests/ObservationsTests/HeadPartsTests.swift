@@ -100,7 +100,7 @@ import Testing
         #expect(found.first?.box == Box(left: -1, top: 7, right: 1, bottom: 9))
     }
 
-    @Test("tensors that do not fit a head are refused with their name and what was expected")
+    @Test("tensors that do not fit a head are refused with their name and the expected shape")
     func whatDoesNotFitIsRefusedByName() {
         let head = Self.head()
         #expect(

@@ -98,7 +98,7 @@ import Testing
     }
 
     /// Compared with all permutations, for small numbers of boxes.
-    @Test("box matching succeeds exactly where a search of all pairings does")
+    @Test("box matching succeeds exactly if a search of all pairings does")
     func theMostPairsAreFound() {
         var random = SplitMix(seed: 7)
         func boxes() -> [Answer.FoundBox] {

@@ -107,7 +107,7 @@ struct TaughtRoutesTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test("the list of examples comes in pages, and a wrong page is refused with what is expected")
+    @Test("the list of examples has pages, and a wrong page is refused with the expected form")
     func examplesComeInPages() throws {
         let server = try TaughtDaemon()
         try server.create()

@@ -244,7 +244,7 @@ struct UpdateRouteTests {
     }
 
     /// An update of many examples keeps others out; when its client disconnects, nothing of it is left.
-    @Test("a second update gets 503 while an update runs, and a client that leaves keeps no version")
+    @Test("a second update gets 503 while one runs, and an update of a disconnected client keeps no version")
     func oneUpdateAtATimeAndItsClientMayLeave() throws {
         defer { clean() }
         let name = "dense-regressor"

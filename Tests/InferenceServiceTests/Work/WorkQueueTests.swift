@@ -84,7 +84,7 @@ import Testing
         await Self.expectRest(queue)
     }
 
-    @Test("work of a disconnected client does not run if it waits, and is told if it runs")
+    @Test("work of a disconnected client does not start if it waits, and is cancelled if it runs")
     func cancellation() async throws {
         let queue = WorkQueue(atOnce: 1), notes = Notes()
         let running = Task {
