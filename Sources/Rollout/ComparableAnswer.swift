@@ -6,8 +6,8 @@ package enum ComparableAnswer: Sendable, Hashable {
     case boxes([FoundBox], side: Double)
     /// The classes of a mask, each with its pixels.
     case segments([Segment])
-    /// The points of one set, in pixels of the displayed picture, whose longer side is `side`. Missing points have no
-    /// position.
+    /// The points of one set, in pixels of the displayed picture; `side` is the picture's longer side. Missing points
+    /// have no position.
     case points([NamedPoint], side: Double)
     case embedding([Float])
     /// The outputs of a prediction, by name.

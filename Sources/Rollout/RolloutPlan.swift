@@ -17,8 +17,8 @@ package struct RolloutPlan: Sendable, Hashable {
         package var share = 0.0
         /// The share of requests that it also runs after they were answered, without effect on the answer, 0 to 1.
         package var shadow = 0.0
-        /// The header field whose value selects the requests that it answers; nil for the token or, without a token,
-        /// the client's address.
+        /// The header field that selects the requests by its value; nil for the token or, without a token, the client's
+        /// address.
         package var sticky: String?
 
         package init(version: String) { self.version = version }

@@ -33,8 +33,8 @@ package enum ManualPage {
         }
     }
 
-    /// - Parameter commands: the subcommands, in order. Of `serve`, whose settings have their own section, only the
-    ///   summary is used.
+    /// - Parameter commands: the subcommands, in order. Of `serve`, only the summary is used: its settings have their
+    ///   own section.
     package static func roff(commands: [Command]) -> String {
         head(commands) + description(of: commands) + settings + tail
     }

@@ -3,7 +3,6 @@ package enum OtherNames {
     /// The equivalent of another server's setting; nil if no server has that name.
     /// - Parameter name: a flag, a variable without its prefix, or a key, in any case: `--http-port`, `PORT`,
     ///   `model_store`.
-    ///   `model_store`.
     package static func setting(for name: String) -> Setting? {
         let name = name.lowercased().drop { $0 == "-" }.map { $0 == "-" ? "_" : String($0) }.joined()
         return names.first { $0.elsewhere.contains(name) }.flatMap { SettingsTable.setting(named: $0.here) }

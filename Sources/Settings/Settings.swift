@@ -146,7 +146,7 @@ package enum PictureFormat: String, Sendable, CaseIterable {
     case jpeg, png, webp, heic, avif, tiff, gif, bmp, jxl
 }
 
-/// The APIs of other servers, whose clients can use Ocelli unchanged.
+/// The APIs of other servers; their clients can use Ocelli unchanged.
 package enum Dialect: String, Sendable, CaseIterable {
     case tensorFlowServing = "tfserving"
     case sageMaker = "sagemaker"

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The line of a request, as an operator reads it.
+/// The access log's line of a request.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct AccessLogTests {
-    /// Asks what succeeds and what fails, each with an identifier of its own.
+    /// Sends requests that succeed and that fail, each with its own identifier.
     private func ask(_ daemon: Daemon) throws {
         let classify = daemon.url + "/v1/classify"
         let license = SharedData.packageRoot.appendingPathComponent("LICENSE")
@@ -62,7 +62,7 @@ struct AccessLogTests {
         #expect(get["error"] as? String == "method_not_allowed" && get["reason"] == nil)
         let good = try fields("good")
         #expect(good["error"] == nil && good["top"] as? String == "7")
-        // What there is, is documented.
+        // Every field is documented.
         let document = try String(
             contentsOf: SharedData.packageRoot.appendingPathComponent("docs/monitoring.md"), encoding: .utf8)
         for name in Set(text.keys).union(get.keys).union(good.keys) {

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Bad input is normal input: each gets an error that says what is wrong, and the daemon continues.
+/// Bad input is normal input: each request gets an error with its mistake, and the daemon continues.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct BadInputTests {
     static let photo = SharedData.packageRoot.appendingPathComponent("examples/nine-photo.jpg")
     static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
-    /// As many pictures as `max_batch` says are taken, also where that is more than its default.
+    /// A limit above the default must be in effect too.
     @Test("with max_batch 70, a form of 70 pictures is answered and a form of 71 is refused with 400")
     func moreThanTheUsualBatch() throws {
         let daemon = try Daemon(["--max-batch", "70"])
@@ -27,7 +27,7 @@ struct BadInputTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// Every error has the one form, and the daemon still classifies afterwards.
+    /// Checks the error's form, and that the daemon still classifies.
     private func expect(
         _ answer: Answer, _ status: Int, _ code: String, mentions words: [String], from daemon: Daemon,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -43,7 +43,7 @@ struct BadInputTests {
         #expect(good.status == 200 && good.topLabel == "7", sourceLocation: sourceLocation)
     }
 
-    @Test("each kind of bad request gets an error that says what is wrong, and the daemon still classifies")
+    @Test("each kind of bad request gets an error with the mistake, and the daemon still classifies")
     func badInput_ofEveryKind_isRefusedAndTheDaemonServes() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"

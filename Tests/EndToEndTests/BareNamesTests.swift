@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Model files that are named without a slash, from the folder that they are in: they are the same files as by their
-/// whole paths.
+/// Model files that are named without a slash, from their own folder: they are the same files as by their whole paths.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: TestEngines.hasONNXRuntime, Comment(rawValue: TestEngines.absence)), .serialized)
@@ -12,7 +11,7 @@ final class BareNamesTests {
 
     init() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // OpenVINO computes it as if there were no antialias: only ONNX Runtime's answer is right.
+        // OpenVINO ignores the antialias, so only ONNX Runtime's answer is right.
         let resize = ONNXFile(
             [
                 ONNXFile.Node(
@@ -40,7 +39,7 @@ final class BareNamesTests {
         }
     }
 
-    /// Each value is the sum of four, weighted 1/8, 3/8, 3/8, 1/8: ONNX's definition.
+    /// By ONNX's definition each value is the sum of four, weighted 1/8, 3/8, 3/8, 1/8.
     @Test(
         "a model that is served by a name without a slash answers as by its whole path",
         arguments: [["--model", "aa=aa.onnx", "--model", "table=table.onnx"], ["--models", "."]])

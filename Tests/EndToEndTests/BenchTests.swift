@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli bench` and `ocelli load`, as a person and a program use it, shortly.
+/// `ocelli bench` and `ocelli load`, as used by people and programs, in short runs.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct BenchTests {
     private func bench(_ arguments: String...) throws -> Shell.Result {
@@ -64,7 +64,7 @@ struct BenchTests {
         #expect(slo["holds"] as? Bool == true && (slo["rate"] as? Double ?? 0) > 0, "\(found.text)")
         let rates = (found.json["steps"] as? [[String: Any]] ?? []).compactMap { $0["rate"] as? Double }
         #expect(rates.count > 1 && rates == rates.sorted() && rates.contains(slo["rate"] as? Double ?? 0))
-        // Of one rate: whether it holds. Errors are no answers, however quick they are.
+        // With one rate, the report says whether the objective holds. Errors are not answers, however fast they are.
         let refused = try Shell.run(
             Daemon.binary.path, ["bench", daemon.url + "/v1/nothing", "--slo", "p99<10s", "--rate", "20"] + short)
         #expect(refused.status == 1)
@@ -76,8 +76,8 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Answers that came while the generator could not look were in time, and requests that it sends late are waited
-    /// for.
+    /// Answers that arrived while the generator was stopped count as in time, and requests that it sends late are
+    /// waited for.
     @Test("a load generator that was stopped for seconds reports no failure of the server")
     func aStandstillOfTheGeneratorIsNotTheServers() throws {
         let daemon = try Daemon()
@@ -96,7 +96,7 @@ struct BenchTests {
             return counted?["succeeded"] as? Int ?? 0 > 20
         }
         #expect(began)
-        // Past the end of the loads, and past the time for which answers are waited for after it.
+        // Beyond the end of the loads, and beyond the time for which answers are waited for after it.
         for (process, _, _) in loads { kill(process.processIdentifier, SIGSTOP) }
         usleep(3_200_000)
         for (process, _, _) in loads { kill(process.processIdentifier, SIGCONT) }
@@ -133,7 +133,7 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A report overwrites only reports, and a path that cannot be written is reported before anything is measured.
+    /// A report overwrites only reports; an unwritable path is reported before any measurement.
     @Test("`ocelli bench` refuses a report path that holds another file, is a folder or cannot be written")
     func nobodysPictureIsOverwritten() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
@@ -191,7 +191,7 @@ struct BenchTests {
     @Test("`ocelli bench` names a missing model, a missing picture, a text file and an unreachable server")
     func whatIsNotThereIsNamed() throws {
         #expect(try bench("--model", "nothing").errors.contains("\"nothing\""))
-        // Each format's file is a model, and not a picture.
+        // Files of every format are models, not pictures.
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString).pb")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data("no model".utf8).write(to: file)

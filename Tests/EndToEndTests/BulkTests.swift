@@ -7,7 +7,7 @@ import Testing
 struct BulkTests {
     private let examples = SharedData.packageRoot.appendingPathComponent("examples")
 
-    /// The digit that each example shows, by its file's name.
+    /// The digit of each example, by its file name.
     private let digits = [
         "seven.png": "7", "three.png": "3", "zero-colours.png": "0", "six-tiny.png": "6", "nine-photo.jpg": "9",
     ]
@@ -55,7 +55,7 @@ struct BulkTests {
         }
     }
 
-    /// Notepad and PowerShell put a byte order mark before a text.
+    /// Notepad and PowerShell write a byte order mark before text.
     @Test(
         "a byte order mark before a list is not part of the first path", arguments: ["%@\r\n", "{\"path\": \"%@\"}\n"])
     func aByteOrderMarkIsNotPartOfTheFirstPath(_ form: String) throws {
@@ -65,7 +65,7 @@ struct BulkTests {
         #expect(result.status == 0, "\(result.errors)")
     }
 
-    /// The image has no shell that could redirect the list.
+    /// The container image has no shell that could redirect the list.
     @Test("the list of `classify --jsonl` may be a file, several files, `-` or standard input")
     func listMayBeAFile() throws {
         let seven = examples.appendingPathComponent("seven.png").path
@@ -83,7 +83,7 @@ struct BulkTests {
         #expect(try two.status == 0 && lines(two.text).map(\.file) == [seven, seven], "\(two.errors)")
     }
 
-    /// `script` gives the program a terminal, on which both outputs are written.
+    /// `script` gives the program a terminal, which shows both outputs.
     @Test(
         "`classify --jsonl` shows how much is done, the rate and the time left on a terminal, and nowhere else"
     )
@@ -105,15 +105,15 @@ struct BulkTests {
         try #require(!figures.isEmpty, "\(shown.text.suffix(500))")
         #expect(figures.map(\.done) == figures.map(\.done).sorted())
         for figure in figures {
-            // The rate is rounded to a decimal place, the time to the next second.
+            // The rate is rounded to one decimal, the time to the next second.
             #expect(abs((2000 - figure.done) / figure.rate - figure.left) < 1.1, "\(figure)")
         }
         let elsewhere = try bulk("", [list.path])
         #expect(elsewhere.status == 0 && !elsewhere.errors.contains(" done, "), "\(elsewhere.errors)")
     }
 
-    /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that
-    /// had ended before it was given its name once crashed the program.)
+    /// (A test of thousands of short threads, too: the program once crashed when a thread ended before it got its
+    /// name.)
     @Test(
         "a `--resume` run that is killed again and again answers each of 3,000 pictures once, in order",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
@@ -152,7 +152,7 @@ struct BulkTests {
             break
         }
         let found = try lines(String(contentsOf: answers, encoding: .utf8)).map(\.file)
-        // Not `found == wanted` in the expectation: it would print thousands of paths.
+        // Not `found == wanted` in the expectation, which would print thousands of paths.
         let isRight = found == wanted
         #expect(isRight, "seed \(seed): \(found.count) answers for \(wanted.count) pictures, or in another order")
     }
@@ -187,7 +187,7 @@ struct BulkTests {
             let sum = try Shell.run("sha256sum", [line.file]).text.prefix(64)
             #expect(line.digest == "sha256:\(sum)")
         }
-        // As tar writes them: ustar, GNU's long names, pax.
+        // The formats of tar: ustar, GNU's long names, pax.
         let long = String(repeating: "long-", count: 40)
         try FileManager.default.moveItem(
             at: photos.appendingPathComponent("inner"), to: photos.appendingPathComponent(long))
@@ -244,7 +244,7 @@ struct BulkTests {
         #expect(try lines(first).count == 5)
         #expect(try run(["classify", "--jsonl", "--resume", file, photos.path]).status == 0)
         #expect(try text() == first, "nothing is answered twice")
-        // Another picture under the name, and a new one.
+        // A changed picture, and a new one.
         let changed = try #require(try lines(first).first { $0.file.hasSuffix("seven.png") }).file
         try FileManager.default.removeItem(atPath: changed)
         try FileManager.default.copyItem(atPath: examples.appendingPathComponent("three.png").path, toPath: changed)
@@ -255,7 +255,7 @@ struct BulkTests {
         #expect(after.count == 6 && Set(after.map(\.file)).count == 6)
         #expect(after.first { $0.file == changed }?.classifications?.first?.label == "3")
         #expect(after.first { $0.file.hasSuffix("new.png") }?.classifications?.first?.label == "7")
-        // A line that a kill has cut is written again.
+        // A line that was cut by a kill is written again.
         let whole = try text()
         try (whole + "{\"file\":\"\(photos.path)").write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try run(["classify", "--jsonl", "--resume", file, photos.path]).status == 0)
@@ -299,7 +299,7 @@ struct BulkTests {
         }
     }
 
-    /// The other commands, and embeddings as NPY: rows belong to lines.
+    /// Embeddings as NPY: row n belongs to line n.
     @Test("`embed --jsonl --npy` writes a row per picture, NaN for a failure; `detect --jsonl` writes lines")
     func detectionsAndEmbeddingsAreLinesToo() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
@@ -355,7 +355,7 @@ struct BulkTests {
         }
     }
 
-    /// The numbers are those of the fixtures' makers (`make-export-fixtures`, `make-family-fixtures`).
+    /// The expected numbers come from the fixtures' makers (`make-export-fixtures`, `make-family-fixtures`).
     @Test("`segment --jsonl` writes segments with their mask, `keypoints --jsonl` the points, a picture a line")
     func segmentsAndKeypointsAreLinesToo() throws {
         let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures")
@@ -397,7 +397,6 @@ struct BulkTests {
         }
     }
 
-    /// The lines of `--jsonl` are a table of expectations.
     @Test("`ocelli check --against` reads the answers of `classify --jsonl` as expectations")
     func checkReadsWhatItWrites() throws {
         let folder = try pictures()

@@ -11,7 +11,7 @@ struct BundleCommandsTests {
         try Shell.run(Daemon.binary.path, arguments)
     }
 
-    /// A copy of the digits bundle, with its model.json changed.
+    /// A copy of the digits bundle with another model.json.
     private func copy(_ change: (String) -> String) throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-check-\(UUID().uuidString)")
         try FileManager.default.copyItem(at: digits, to: folder)
@@ -20,14 +20,15 @@ struct BundleCommandsTests {
         return folder
     }
 
-    @Test("`ocelli check` calls a good bundle good, and tells its input size and number of labels")
+    @Test("`ocelli check` calls a good bundle good, and prints its input size and number of labels")
     func aGoodBundleIsDescribed() throws {
         let result = try ocelli(["check", digits.path])
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.text.contains("good") && result.text.contains("64x64 GRAY") && result.text.contains("10 labels"))
     }
 
-    /// Nobody has decided what `init` marked: the daemon serves the model under its name, and says so everywhere.
+    /// The values that `init` marked are undecided: the daemon serves the model by its name only, and reports that
+    /// everywhere.
     @Test("a model with values to decide is served by its name, but is never the default model")
     func anUnfinishedBundleIsServedByItsNameAlone() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-open-\(UUID().uuidString)")
@@ -54,7 +55,7 @@ struct BundleCommandsTests {
                 && daemon.log.contains(remark), "\(daemon.log)")
     }
 
-    @Test("a bundle whose files have Windows line ends has the same ten labels")
+    @Test("a bundle with Windows line ends has the same ten labels")
     func labelsFromWindowsAreLabels() throws {
         let folder = try copy { $0.replacingOccurrences(of: "\n", with: "\r\n") }
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -65,7 +66,8 @@ struct BundleCommandsTests {
         #expect(result.status == 0 && result.text.contains("10 labels"), "\(result.errors)")
     }
 
-    /// As Notepad, PowerShell and Excel write UTF-8: the mark is part of no label, no word of JSON, and no heading.
+    /// Notepad, PowerShell and Excel write a mark before UTF-8: it belongs neither to a label nor to JSON nor to a
+    /// heading.
     @Test("byte order marks before model.json, labels and a table of expectations are ignored")
     func byteOrderMarksArePassedOver() throws {
         let folder = try copy { "\u{FEFF}" + $0 }
@@ -99,7 +101,7 @@ struct BundleCommandsTests {
         #expect(result.text.contains("digits: good"), "one bad bundle does not hide a good one")
     }
 
-    /// The models of a folder are checked one by one; files that are not models by their name do not reach the engine.
+    /// The models of a folder are checked one by one; files without the name of a model do not reach the engine.
     @Test("`ocelli check` of a folder checks each model; a training framework's file gets advice to export")
     func aFolderOfBundlesIsCheckedWhole() throws {
         let saved = SharedData.packageRoot.appendingPathComponent(
@@ -119,7 +121,7 @@ struct BundleCommandsTests {
             #expect(nothing.status == 1, "\(nothing.errors)")
             #expect(nothing.errors.contains("model.json: is missing, and the folder itself has no model file"))
             #expect(!nothing.errors.contains("is not supported"), "\(nothing.errors)")
-            // What people have first is often the file of a training framework.
+            // Users often begin with the file of a training framework.
             for (name, advice) in [
                 ("net.pt", "torch.onnx.export"), ("model.safetensors", "optimum-cli export onnx"),
                 ("net.keras", "model.export("), ("net.H5", "model.export("), ("net.engine", "ONNX"),
@@ -171,7 +173,7 @@ struct BundleCommandsTests {
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.text.contains("inputs[0].normalize"), "\(result.text)")
         let data = try Data(contentsOf: folder.appendingPathComponent("model.json"))
-        // Strict JSON, so that TensorIO's own tools read it too.
+        // Strict JSON, so that TensorIO's own tools can read it too.
         let json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         let input = try #require((json["inputs"] as? [[String: Any]])?.first)
         #expect(input["type"] as? String == "image" && input["format"] as? String == "GRAY")
@@ -179,7 +181,7 @@ struct BundleCommandsTests {
         #expect((input["$decide"] as? String)?.contains("normalize") == true)
         let output = try #require((json["outputs"] as? [[String: Any]])?.first)
         #expect(output["labels"] as? String == "labels.txt")
-        // It is served, but nobody has decided: check does not call it good until the marks are gone.
+        // The model is served, but check fails until the marks are gone.
         let open = try ocelli(["check", folder.path])
         #expect(
             open.status == 1 && open.errors.contains("not finished, 1 remark \"$decide\"")
@@ -203,8 +205,8 @@ struct BundleCommandsTests {
         try body(folder)
     }
 
-    /// Every kind of model file: what `init` writes can be served, and `check` tells what is still to be decided.
-    @Test("a draft of `ocelli init` for each kind of model loads, and `check` lists what is still to decide")
+    /// Every kind of model file.
+    @Test("a draft of `ocelli init` for each kind of model loads, and `check` lists the undecided values")
     func draftsOfEveryKindPassTheCheck() throws {
         let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tensorio")
         for (bundle, file, decisions) in [
@@ -246,7 +248,7 @@ struct BundleCommandsTests {
         }
     }
 
-    /// model.json in a folder of models would make one bundle of all that is in it.
+    /// A model.json in a folder of models would make one bundle of all its files.
     @Test(
         "`ocelli init` writes no model.json into a folder of models, and says how to move the file",
         arguments: ["other.xml", "digits/model.json", ""])
@@ -267,7 +269,7 @@ struct BundleCommandsTests {
         }
     }
 
-    @Test("`ocelli init` refuses folders, missing files and files that are no models, and says why")
+    @Test("`ocelli init` refuses folders, missing files and files that are not models, with the reason")
     func filesThatAreNotModelsAreRefusedWithAReason() throws {
         try withFolder { folder in
             try IdentityModel.write("f32", named: "net", into: folder)

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A black PNG of any size in few bytes: what keeps a decoder busy for as long as a test needs.
+/// A black PNG of any size in few bytes, which keeps a decoder busy for as long as a test needs.
 enum CancellationPicture {
-    /// 6 KB for each million pixels. 60 million take about a tenth of a second to decode.
+    /// Makes a picture: 6 KB for each million pixels. Decoding 60 million takes about a tenth of a second.
     ///
     /// - Parameters:
-    ///   - isInterlaced: decoders hold the whole picture then.
-    ///   - hasColor: 4 bytes a pixel, in the file and where it is held.
+    ///   - isInterlaced: true makes decoders hold the whole picture.
+    ///   - hasColor: true takes 4 bytes a pixel, in the file and in memory.
     static func png(width: Int, height: Int, isInterlaced: Bool = false, hasColor: Bool = false) -> Data {
         var png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
         var header = Data()
         for value in [width, height] { header.append(bigEndian: UInt32(value)) }
-        // 8 bits, grey or RGBA, deflate, no filter but the rows' own, not interlaced or Adam7
+        // 8 bits, grey or RGBA, deflate, filters by row, not interlaced or Adam7
         header += [8, hasColor ? 6 : 0, 0, 0, isInterlaced ? 1 : 0]
         append("IHDR", header, to: &png)
         append(
@@ -20,10 +20,10 @@ enum CancellationPicture {
         return png
     }
 
-    /// The length of the data: each row of each pass has a byte that names its filter.
+    /// The length of the data: each row of each pass begins with a byte for its filter.
     private static func length(_ width: Int, _ height: Int, bytes: Int, isInterlaced: Bool) -> Int {
         guard isInterlaced else { return (width * bytes + 1) * height }
-        // Where each pass of Adam7 begins, and its steps (PNG specification, section 8.2).
+        // The start of each pass of Adam7, and its steps (PNG specification, section 8.2).
         let passes = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
         return passes.reduce(0) { sum, pass in
             let columns = (width - pass.0 + pass.2 - 1) / pass.2, rows = (height - pass.1 + pass.3 - 1) / pass.3
@@ -46,7 +46,7 @@ enum CancellationPicture {
             }
         }
         put(0b011, 3)  // the last block, fixed code
-        let literal: UInt64 = 0b0000_1100  // 0x30, its bits in the order in which they are sent
+        let literal: UInt64 = 0b0000_1100  // 0x30, its bits in the order of transmission
         let match: UInt64 = 0b0_0000_1010_0011  // 285 as 11000101, then the distance as 00000
         let matches = (count - 1) / 258
         put(literal, 8)

@@ -3,13 +3,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A client that goes away stops costing anything, at whatever stage its request is.
+/// A disconnected client stops costing anything, at any stage of its request.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CancellationTests {
-    /// The counts in `/v1/models/digits` of the work under way and done.
+    /// The counts in `/v1/models/digits` of the work in progress and done.
     struct Load: Equatable {
         var now = -1, waiting = -1
-        /// Predictions that reached the model, whatever became of them.
+        /// Predictions that reached the model, whatever their result.
         var started = -1
     }
 
@@ -23,7 +23,7 @@ struct CancellationTests {
         return Load(now: now, waiting: waiting, started: done + failed)
     }
 
-    /// Waits, for a bounded time, until the load is as it should be.
+    /// Waits, for a limited time, until the load meets a condition.
     private func until(
         _ what: String, of daemon: Daemon, _ condition: (Load) -> Bool,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -40,13 +40,13 @@ struct CancellationTests {
         get throws { try Data(contentsOf: BadInputTests.seven) }
     }
 
-    /// Sixty million pixels: about a tenth of a second of decoding. All of them together are ten seconds, in which the
-    /// hundred come and go.
+    /// Sixty million pixels: about a tenth of a second of decoding. All pictures together take ten seconds, in which
+    /// the hundred clients come and go.
     private static let huge = CancellationPicture.png(width: 60_000, height: 1_000)
     private static let holders = 100
 
-    /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs. First come,
-    /// first served: the newest never goes first, however late the oldest is.
+    /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs. Requests are
+    /// served first come, first served: the newest is never first, however late the oldest is.
     private func busyDaemon() throws -> (Daemon, [RawClient]) {
         let daemon = try Daemon([
             "--max-in-flight", "1", "--queue-length", "300", "--max-total-body", "256MiB", "--queue-wait", "600s",
@@ -60,23 +60,23 @@ struct CancellationTests {
         return (daemon, holders)
     }
 
-    @Test("a hundred clients that leave while they wait in the queue cause no inference")
+    @Test("a hundred clients that disconnect while they wait in the queue cause no inference")
     func aHundredUploadsAbortedWhileQueuedCauseNoInference() throws {
         let (daemon, holders) = try busyDaemon()
         let files = daemon.openFiles
         let clients = try (0..<100).map { _ in try RawClient(daemon.url) }
-        // As long as the holders' pictures: a shorter one would have its turn before theirs.
+        // As long as the holders' pictures: a shorter one would have its turn before them.
         for client in clients { try client.post(Self.huge) }
         try until("all wait", of: daemon) { $0.waiting >= 100 }
         for (index, client) in clients.enumerated() { index.isMultiple(of: 2) ? client.close() : client.reset() }
-        // Each prediction that was begun is one of the huge pictures'; had one of the hundred reached the model, the
-        // sum would never come out.
+        // Each prediction that began is of a huge picture: a prediction of one of the hundred would make the sum wrong.
         try until("none of them waits any more", of: daemon) {
             $0.now == 1 && $0.waiting + $0.started == Self.holders - 1
         }
         #expect(daemon.openFiles <= files + 1)
 
-        // While its picture is decoded a client's end gives its slot back at once, and those behind it leave the queue.
+        // When a client disconnects while its picture is decoded, its slot is free at once; clients behind it leave the
+        // queue.
         let before = try load(of: daemon)
         for holder in holders.reversed() { holder.close() }
         let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
@@ -96,7 +96,7 @@ struct CancellationTests {
         try until("it waits behind them", of: daemon) { $0.waiting + $0.started == Self.holders }
         for holder in holders { holder.reset() }
         let text = waiting.receive(seconds: 60) { _ in false }
-        // The interim response asks the client's kernel whether anybody is there.
+        // The interim response probes whether the client is still connected.
         #expect(text.hasPrefix("HTTP/1.1 102 "), "\(text)")
         #expect(text.contains("HTTP/1.1 200 "), "\(text)")
         #expect(text.contains("\"label\":\"7\""), "\(text)")
@@ -121,7 +121,7 @@ struct CancellationTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// The clients that go away in the next test: OCELLI_TEST_ABORTS, 1,000 if that is not set.
+    /// The number of disconnecting clients in the next test: OCELLI_TEST_ABORTS, 1,000 by default.
     static let aborts =
         ProcessInfo.processInfo.environment["OCELLI_TEST_ABORTS"].flatMap { Int($0) }.map { max(100, $0) } ?? 1_000
 
@@ -129,11 +129,11 @@ struct CancellationTests {
         "clients that leave at random moments under load leave no files, threads or memory behind",
         arguments: TestEngines.names)
     func randomAbortsUnderLoadLeaveNothingBehind(engine: String) async throws {
-        // Without the variant for single-stream requests: it maps its own file when nothing else runs.
+        // Without the variant for single-stream requests, which maps its own file while the daemon is idle.
         let daemon = try Daemon(["--queue-length", "32", "--lone-threads", "0", "--engine", engine])
         let seed = UInt64.random(in: .min ... .max)
         let picture = try seven
-        // Once before the measurement: what is made on first use is not a leak.
+        // Once before the measurement: memory that is allocated on first use is not a leak.
         try await storm(of: daemon, picture: picture, aborts: 200, seed: seed &+ 1)
         try until("all is at rest", of: daemon) { $0.now == 0 && $0.waiting == 0 }
         let files = daemon.openFiles, threads = daemon.threads, resident = daemon.residentKiB
@@ -153,8 +153,8 @@ struct CancellationTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// Eight clients after another each: most go away at a random moment of their request, one of eight waits for the
-    /// answer, which then must be right.
+    /// Runs eight clients in parallel, one after another each: most disconnect at a random moment of their request; one
+    /// in eight waits for the answer, which must be right.
     @discardableResult
     private func storm(
         of daemon: Daemon, picture: Data, aborts: Int, seed: UInt64
@@ -181,7 +181,7 @@ struct CancellationTests {
                             let text = client.receive(seconds: 60) { _ in false }
                             answered += 1
                             let served = text.contains(" 200 OK\r\n") && text.contains("\"label\":\"7\"")
-                            // A full queue refuses, and says so.
+                            // A full queue refuses with 503.
                             if !served && !text.contains(" 503 ") { wrong += 1 }
                         }
                         Bool.random(using: &random) ? client.close() : client.reset()

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Limits that change while the daemon runs, and a drain that does not fit where it runs.
+/// Limits that change while the daemon runs, and a drain that is longer than the grace period.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ChangingLimitsTests {
-    /// The affinity stands for a control group, which not every machine lets tests change: both are read at one place.
+    /// The affinity replaces a control group, which not every machine lets tests change: the same code reads both.
     @Test(
         "SIGHUP after the process lost processors: threads follow, and the model is loaded again",
         .enabled(if: MetricsTests.hasTool("taskset"), "taskset is not installed"),
@@ -39,7 +39,8 @@ struct ChangingLimitsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A folder in which control groups with a limit of memory can be made (version 1); nil if there is none.
+    /// A folder in which tests can create control groups with a memory limit (version 1); nil if there is no such
+    /// folder.
     private static let memoryGroups: String? = {
         let folder = "/sys/fs/cgroup/memory"
         return getuid() == 0 && FileManager.default.isWritableFile(atPath: folder + "/memory.limit_in_bytes")

@@ -4,7 +4,7 @@ import InferenceService
 import TestSupport
 import Testing
 
-/// docs/clients.md: every line of its table answers as it says, and every route of a dialect is in it.
+/// docs/clients.md: every line of its table gets the documented answer, and the table has every route of a dialect.
 @Suite(.serialized) struct ClientsDocumentTests {
     private struct Line {
         let asks: String, command: String, status: Int, words: String
@@ -75,7 +75,7 @@ import Testing
     }
 }
 
-/// Clients of other servers against the daemon, and pages of other origins in a browser.
+/// Clients of other servers with the daemon, and pages of other origins in a browser.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized) struct ClientsTests {
     private static let root = SharedData.packageRoot
 
@@ -104,13 +104,13 @@ import Testing
             ], environment: ["AIP_PREDICT_ROUTE": "/predict"])
         let result = try PythonClients.run(
             "servers_client.py", [daemon.url, "digits", BadInputTests.seven.path], withServers: true)
-        // Above it SageMaker's package says where it looked for settings.
+        // SageMaker's package prints lines about its settings before it.
         #expect(
             result.status == 0 && result.text.hasSuffix("ok 7\n"), "\(result.text)\(result.errors)\(daemon.log)")
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// A cat in a photograph, as a camera's picture comes: by the detector that Frigate's users have.
+    /// A cat in a photograph from a camera, found by the detector that Frigate's users have.
     @Test(
         "a DeepStack client, as in Frigate, finds the cat in a photograph",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -121,7 +121,7 @@ import Testing
         defer { cases.remove() }
         let daemon = try Daemon(["--models", cases.models.path, "--dialects", "deepstack"])
         let picture = try #require(SharedData.folder).appendingPathComponent("images/cat_720p.jpg")
-        // The patience of a test machine, not of a camera.
+        // The timeout is for a test machine, not for a camera.
         let result = try PythonClients.run(
             "deepstack_client.py", [daemon.url + "/v1/vision/detection", picture.path, "cat", "320", "30"])
         #expect(result.status == 0 && result.text.hasPrefix("cat "), "\(result.text)\(result.errors)\(daemon.log)")
@@ -150,7 +150,7 @@ import Testing
     @Test("AIP_HTTP_PORT sets the port with the vertex dialect, unless --listen is given; a bad port is refused")
     func vertexSetsThePort() throws {
         let reserved = try ReservedPort(), port = reserved.number
-        // No --listen: the helper gives one, which counts before the variable.
+        // Without the helper's --listen, which takes precedence over the variable.
         let ignored = try Daemon(["--dialects", "vertex"], environment: ["AIP_HTTP_PORT": "\(port)"])
         #expect(ignored.log.contains("AIP_HTTP_PORT is \(port), but listen is set"), "\(ignored.log)")
         #expect(!ignored.url.hasSuffix(":\(port)"))

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli compare`: two versions of the digits model, one of whose labels are exchanged.
+/// `ocelli compare`: two versions of the digits model, one of them with exchanged labels.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct CompareTests {
     private let models: RolloutTests.Models
     private var versions: [String] { ["1", "2"].map { models.place.appendingPathComponent($0).path } }
-    /// Eight pictures of digits, of which one is a seven and one a five.
+    /// Eight pictures of digits, one of them a seven and one a five.
     private let pictures: String
 
     init() throws {
@@ -51,12 +51,12 @@ struct CompareTests {
         let html = try String(contentsOf: page, encoding: .utf8)
         #expect(html.contains("seven.png") && html.contains("data:image/png;base64,"))
         #expect(!html.contains("six.png"), "pictures that agree are not shown")
-        // Fewer may be asked for.
+        // A lower limit may be set.
         #expect(try compare([pictures, "--at-least", "0.75"]).status == 0)
         #expect(try compare([pictures, "--at-least", "0.76"]).status == 1)
     }
 
-    /// Needs twenty pictures for a ratio. The versions are equal: one limit is beyond them, the other far away.
+    /// A ratio needs twenty pictures. The versions are equal: one limit is below their ratio, the other far above it.
     @Test("a version slower than `--latency` allows is reported, and `ocelli compare` exits with 1")
     func slowVersion_isReported() throws {
         let many = models.folder.appendingPathComponent("many")
@@ -84,7 +84,7 @@ struct CompareTests {
         #expect(result.text.contains("1 could not be read"))
     }
 
-    @Test("a flag, a model or a task that is wrong is refused with what was expected, and fails")
+    @Test("a wrong flag, model or task is refused with the expected one")
     func wrongArguments_areRefused() throws {
         for (arguments, expected) in [
             ([], "expected two models and pictures"), ([pictures, "--at-least", "2"], "--at-least"),

@@ -17,7 +17,7 @@ struct CompileTests {
         try Shell.run(Daemon.binary.path, ["compile"] + arguments)
     }
 
-    /// As a bundle, as a folder of bundles, as numbered versions, and as what the settings name.
+    /// The models are given as a bundle, as a folder of bundles, as numbered versions, and by the settings.
     @Test(
         "a model compiled by `ocelli compile` is loaded from the cache, without a load check",
         arguments: LongTests.every(2, of: ["", "/digits", "/versions", "settings"]))
@@ -40,7 +40,7 @@ struct CompileTests {
         #expect(again.status == 0 && again.text.contains("\(place): was in the cache"), "\(again.text)\(again.errors)")
         let daemon = try Daemon(["--model=digits=\(place)", "--cache-dir", cache])
         #expect(daemon.log.contains("from the cache of compiled models"), "\(daemon.log)")
-        // It has been tried already: the load check is not repeated for the same files.
+        // The load check is not repeated for the same files.
         #expect(!daemon.log.contains("of it a load check"), "\(daemon.log)")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify").topLabel == "7")
         #expect(daemon.stop() == 0)

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Content-Encoding` of `infer` requests: gzip and deflate, as tritonclient sends them. gzip(1) is the oracle.
+/// `Content-Encoding` of `infer` requests: gzip and deflate, as sent by tritonclient. The expected data come from
+/// gzip(1).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CompressedBodyTests {
     private static func request() throws -> Data {
@@ -38,7 +39,7 @@ struct CompressedBodyTests {
         let daemon = try Daemon()
         let request = try Self.request()
         let packed = try gzip(request)
-        // Longer than what is read without a slot, and than one part of the decompressed body.
+        // Longer than a text that is read without a slot, and than one part of the decompressed body.
         let padded = request + Data(repeating: 0x20, count: 3_000_000)
         for (body, coding) in [
             (packed, "gzip"), (packed, "GZIP"), (packed, "x-gzip"), (zlib(request), "deflate"),
@@ -48,7 +49,7 @@ struct CompressedBodyTests {
             let answer = try infer(daemon, body, coding)
             #expect(answer.status == 200 && answer.text.contains(":7:7\""), "\(coding): \(answer.text)")
         }
-        // The length of the JSON is that of the decompressed body.
+        // The JSON's length is that of the decompressed body.
         let length = "Inference-Header-Content-Length: \(request.count)"
         #expect(try infer(daemon, packed, "gzip", ["-H", length]).status == 200)
         #expect(try infer(daemon, packed, "gzip", ["-H", length + "0"]).error.contains("0 to \(request.count)"))
@@ -80,7 +81,7 @@ struct CompressedBodyTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// A few bytes can stand for many: they count as what they become, and are given back.
+    /// A few bytes can expand to many: the decompressed length counts, and is given back afterwards.
     @Test("a body counts as its decompressed length: max_body refuses with 413, max_total_body with 503")
     func decompressedBodiesAreLimited() throws {
         let daemon = try Daemon(["--max-body", "1MiB", "--max-total-body", "2MiB"])
@@ -101,7 +102,7 @@ struct CompressedBodyTests {
                     && MetricsTests.value("ocelli_in_flight{model=\"digits\",version=\"1\"}", in: page) == 0
             })
         #expect(daemon.stop() == 0, "\(daemon.log)")
-        // All bodies together have no room for it beside the compressed one.
+        // The budget of all bodies has no room for it in addition to the compressed one.
         let small = try Daemon(["--max-body", "1MiB", "--max-total-body", "1MiB"])
         let refused = try infer(small, padded(to: 1 << 20), "gzip")
         #expect(refused.status == 503 && refused.code == "overloaded", "\(refused.text)")

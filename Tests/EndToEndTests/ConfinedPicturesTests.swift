@@ -3,7 +3,7 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// Pictures that are decoded in separate processes, through the real daemon.
+/// Pictures that are decoded in separate processes, in the real daemon.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
@@ -29,7 +29,7 @@ struct ConfinedPicturesTests {
         }
     }
 
-    /// The tensor that the model sees of a picture: floats behind NumPy's header of 128 bytes.
+    /// The model's tensor for a picture: floats after NumPy's header of 128 bytes.
     private static func numbers(of name: String, _ daemon: Daemon) throws -> [Float] {
         let file = try Curl.post(Self.file(name), to: daemon.url + "/v1/classify?explain=npy").body
         let bytes = [UInt8](file.dropFirst(128))
@@ -46,7 +46,7 @@ struct ConfinedPicturesTests {
         #expect(answer.status == 200, "\(answer.text)")
         let image = answer.json["image"] as? [String: Any]
         #expect(image?["width"] as? Int == 180 && image?["height"] as? Int == 240 && image?["orientation"] as? Int == 1)
-        // What the model saw is what it sees of the same pixels as a PNG; another libheif is a level off.
+        // The tensor is the one of the same pixels as a PNG; another version of libheif differs by one level.
         let seen = try Self.numbers(of: "heic/grid_iphone.heic", daemon)
         let wanted = try Self.numbers(of: "expected/heic_grid_iphone.heic.png", daemon)
         let range = try #require(wanted.max()) - (try #require(wanted.min()))
@@ -99,7 +99,7 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// The time for the answer passes while the process is started.
+    /// The deadline passes while the process is started.
     @Test(
         "a HEIC picture that is not decoded within timeout_ms=5 gets 504 deadline_exceeded",
         arguments: ["", "&explain=npy"])
@@ -111,7 +111,7 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// Becomes a program in a namespace where libraries are not there: their folder has links to all other files.
+    /// Starts a program in a namespace without some libraries: their folder has links to all other files.
     private static let without = [
         "unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
         """
@@ -144,7 +144,7 @@ struct ConfinedPicturesTests {
             #expect(answer.status == 415 && answer.code == "unsupported_media_type", "\(name): \(answer.text)")
             #expect(answer.error.contains("the package \(package)"), "\(answer.error)")
         }
-        // Without a library.
+        // BMP needs no library.
         #expect(try Curl.post(Self.file("bmp/1bit.bmp"), to: daemon.url + "/v1/classify").status == 200)
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
@@ -173,7 +173,7 @@ struct ConfinedPicturesTests {
         return Data(header)
     }
 
-    /// Of 1 bit for each pixel: 1.3 MB, and 41 MB of pixels.
+    /// 1 bit for each pixel: 1.3 MB, and 41 MB of pixels.
     private static let largeBitmap = bitmapHeader(side: 3200, bits: 1) + Data(count: 8 + 3200 * 400)
 
     @Test("a BMP that takes more memory than max_total_decode gets 413 image_too_large with both figures")
@@ -183,14 +183,14 @@ struct ConfinedPicturesTests {
         let answer = try Curl.run(
             daemon.url + "/v1/classify", ["--data-binary", "@-"], input: Self.largeBitmap)
         #expect(answer.status == 413 && answer.code == "image_too_large", "\(answer.text)")
-        // The pixels, the file, and 64 KiB for the process that decodes it.
+        // The pixels, the file, and 64 KiB for the decoder process.
         let bytes = 3200 * 3200 * 4 + Self.largeBitmap.count + 65_536
         #expect(
             answer.error.contains(
                 "decoding the picture would take \(bytes) bytes of memory (more than max_total_decode); the limit is 33554432"
             ),
             "\(answer.error)")
-        // As of another format, and below the limit.
+        // A picture of another format below the limit.
         let interlaced = CancellationPicture.png(width: 3200, height: 3200, isInterlaced: true)
         let other = try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-"], input: interlaced)
         #expect(other.status == 413 && other.error.contains("the limit is 33554432"), "\(other.text)")
@@ -199,7 +199,7 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("BMP pictures wait for each other where max_total_decode has room for one, and all are answered")
+    @Test("BMP pictures wait for each other if max_total_decode has room for one, and all are answered")
     func decodingWaitsForMemory() throws {
         let daemon = try Daemon(["--max-total-decode", "64MiB"])
         let picture = Self.largeBitmap
@@ -216,7 +216,7 @@ struct ConfinedPicturesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// The helper is the daemon's only process for pictures; killed, it is replaced, and it ends with the daemon.
+    /// The helper is the daemon's only process for pictures.
     @Test("the picture helper process is replaced when killed, and ends when the daemon ends")
     func helperIsReplacedAndEndsWithTheDaemon() throws {
         let daemon = try Daemon()

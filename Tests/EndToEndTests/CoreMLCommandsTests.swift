@@ -18,8 +18,7 @@ struct CoreMLCommandsTests {
         #expect(!right.text.contains("warning:"))
     }
 
-    /// The model.json that init writes leaves every answer as it is, and each of its comments is a member that may be
-    /// said.
+    /// The written model.json changes no answer, and each of its comments is a member that may be set.
     @Test("the model.json that `ocelli init` writes for a Core ML file changes no answer")
     func initWritesAnOverlayThatChangesNothing() throws {
         let names = [
@@ -75,8 +74,8 @@ struct CoreMLCommandsTests {
         #expect(answers[0] == answers[1] && answers[0] == answers[2], "\(answers)")
     }
 
-    /// A model.json in a folder of models would make all of it one bundle, and one elsewhere would change the model's
-    /// name.
+    /// A model.json in a folder of models would make one bundle of all its files, and elsewhere it would change the
+    /// model's name.
     @Test(
         "`ocelli init` writes no model.json where a Core ML file is not in a folder of its own",
         arguments: [
@@ -92,8 +91,7 @@ struct CoreMLCommandsTests {
         #expect(printed.status == 0 && printed.text.contains("\"backend\": \"coreml\""), "\(printed.errors)")
     }
 
-    /// Inputs that may be left out, the shapes that a file allows, and those that are used: in check, `/v1/models` and
-    /// `/v2`.
+    /// Optional inputs, the shapes that a file allows, and those that are used: in check, `/v1/models` and `/v2`.
     @Test("optional inputs and flexible shapes of Core ML files are in `check`, /v1/models and /v2/models")
     func descriptionsSayWhatMayBeChosen() throws {
         let names = [
@@ -143,12 +141,12 @@ struct CoreMLCommandsTests {
         }
         #expect(text.contains("detect: 2 labels"), "\(text)")
         #expect(try Curl.run(daemon.url + "/v1/models/detector").json["labels"] as? Int == 2)
-        // What every prediction must have says nothing.
+        // A required input has no such parameters.
         let plain = try #require(try Curl.run(daemon.url + "/v2/models/default").json["inputs"] as? [[String: Any]])
         #expect(plain.first { $0["name"] as? String == "x" }?["parameters"] == nil)
     }
 
-    /// Inputs that have no zeros are a word or a key that the model knows.
+    /// Such inputs have no zeros: the measurement uses a word or a key that the model knows.
     @Test("`ocelli report` measures Core ML models whose inputs are strings or dictionaries")
     func reportMeasuresModelsOfWordsAndDictionaries() throws {
         let files = [
@@ -181,7 +179,7 @@ struct CoreMLCommandsTests {
             "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"a\"}}}",
             to: "folder.mlpackage/Manifest.json")
         try folder.write("", to: "compiled.mlmodelc/coremldata.bin")
-        // What a clone without Git LFS, a download and an archive leave in the place of a file.
+        // The content of a file after a clone without Git LFS, a failed download, and in an archive.
         let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 24706\n"
         try folder.write(pointer, to: "pointer.mlmodel")
         try folder.write(pointer, to: "onnx.onnx")

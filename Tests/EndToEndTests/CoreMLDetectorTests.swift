@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A Core ML detector as its exporters write it: a pipeline that ends with a non-maximum suppression. What is expected
-/// is what numpy computes (Tests/FixtureMakers/coreml_fixtures/product_detector.py).
+/// A Core ML detector in its exporters' form: a pipeline that ends with a non-maximum suppression. The expected answers
+/// are computed by numpy (Tests/FixtureMakers/coreml_fixtures/product_detector.py).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLDetectorTests {
     private struct Expected: Decodable {
@@ -17,7 +17,7 @@ struct CoreMLDetectorTests {
     private struct Found: Decodable {
         var label: String
         var confidence: Double
-        /// Centre x and y, width and height, as fractions of the picture that the network sees.
+        /// Centre x and y, width and height, as fractions of the network's picture.
         var box: [Double]
     }
 
@@ -26,8 +26,8 @@ struct CoreMLDetectorTests {
         return try JSONDecoder().decode(Expected.self, from: data)
     }
 
-    /// The suppression is computed here: the query's thresholds replace the file's, whether it takes them as inputs or
-    /// not.
+    /// Ocelli computes the suppression: the query's thresholds replace the file's, whether or not the file takes them
+    /// as inputs.
     @Test("`threshold` and `iou` of a request replace those of a Core ML file's non-maximum suppression")
     func thresholdsOfTheQueryReachTheSuppressionOfTheFile() throws {
         let expected = try expected()
@@ -52,9 +52,9 @@ struct CoreMLDetectorTests {
                     && zip(found, wanted ?? []).allSatisfy { abs(($0 ?? .nan) - $1.confidence) < 2e-3 }
             }
             #expect(close(try found("?threshold=0.05&iou=0.9"), low))
-            // They are those of one request.
+            // They apply to one request only.
             #expect(close(try found(""), usual))
-            // By the second box, which the first suppresses; and by the last, which is not confident.
+            // One more box, which the first one suppresses; and one more with a low confidence.
             #expect(try found("?iou=0.9").count == (usual?.count ?? 0) + 1)
             #expect(try found("?threshold=0.05").count == (usual?.count ?? 0) + 1)
             #expect(try found("?threshold=0.6&iou=0.9").count == low.count { $0.confidence >= 0.6 })
@@ -65,7 +65,7 @@ struct CoreMLDetectorTests {
         }
     }
 
-    /// A number of boxes that the file does not declare is an open extent: one box of one class is a row all the same.
+    /// An undeclared number of boxes is an open extent: a single box of one class is still a row.
     @Test("a Core ML detector that finds a single box answers predict with an array of one row")
     func oneBoxIsARowInPredict() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("faces.mlmodel")])
@@ -97,7 +97,7 @@ struct CoreMLDetectorTests {
             for (detection, wanted) in zip(found, wanted) {
                 #expect(detection["label"] as? String == wanted.label, "\(name): \(answer.text)")
                 let box = detection["box"] as? [String: Double] ?? [:]
-                // The network sees the 16 columns in the middle of 20, and all 16 rows.
+                // The network's input is the 16 columns in the middle of 20, and all 16 rows.
                 let numbers = [
                     2 + (wanted.box[0] - wanted.box[2] / 2) * 16, (wanted.box[1] - wanted.box[3] / 2) * 16,
                     wanted.box[2] * 16, wanted.box[3] * 16, wanted.confidence,
@@ -108,7 +108,7 @@ struct CoreMLDetectorTests {
                 }
             }
         }
-        // The thresholds are inputs that may be left out.
+        // The thresholds are optional inputs.
         let gray = try Data(contentsOf: CoreMLFixtures.product.appendingPathComponent("gray.png")).base64EncodedString()
         for (settings, count) in [
             ("", expected.detector["gray"]?.count),

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The Core ML files that tests serve, and what is expected of them: what numpy and scikit-learn compute
+/// The Core ML files that tests serve, and the expected answers, computed by numpy and scikit-learn
 /// (Tests/FixtureMakers/coreml_fixtures).
 enum CoreMLFixtures {
     static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml")
     static let product = folder.appendingPathComponent("product")
 
-    /// A models folder with files of the fixtures; gone with the test.
+    /// A models folder with files of the fixtures, deleted after the test.
     final class Folder {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-coreml-\(UUID().uuidString)")
 
@@ -39,7 +39,7 @@ enum CoreMLFixtures {
         return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
-    /// Runs the program without settings from the environment of the tests.
+    /// Runs the program without settings from the tests' environment.
     static func ocelli(_ arguments: [String]) throws -> Shell.Result {
         try Shell.run("env", ["-u", "OCELLI_ONLY", Daemon.binary.path] + arguments)
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A network of 100 MB: what it takes to load and to serve it.
+/// A network of 100 MB: the memory to load and to serve it.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLMemoryTests {
     private func varint(_ value: Int) -> [UInt8] {
@@ -19,8 +19,8 @@ struct CoreMLMemoryTests {
 
     private let channels = 1600, layers = 10
 
-    /// Convolutions that each give twice the channel behind and 4 more, with a normalization that halves and adds 1: y
-    /// = x' + 3.
+    /// Convolutions that each give twice the next channel and 4 more, with a normalization that halves and adds 1: y =
+    /// x' + 3.
     private func network() -> Data {
         func layer(_ kind: Int, _ from: String, _ to: String, _ parameters: Data) -> Data {
             field(1, text(1, to) + text(2, from) + text(3, to) + field(kind, parameters))
@@ -56,7 +56,7 @@ struct CoreMLMemoryTests {
         let size = try #require(try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int)
         #expect(size > 100_000_000)
         let cache = folder.url.appendingPathComponent("cache")
-        // The second daemon knows the model from the first.
+        // The second daemon has the cache of the first.
         for start in 0..<2 {
             let daemon = try Daemon(["--models", folder.url.path, "--cache-dir", cache.path])
             defer { daemon.stop() }
@@ -74,7 +74,7 @@ struct CoreMLMemoryTests {
                 daemon.mostResidentKiB * 1024 <= size * 5 / 2,
                 "start \(start): \(daemon.mostResidentKiB) KiB of \(size) bytes")
         }
-        // What the engine keeps of compiled models, and the constants' file: neither is left.
+        // Neither a compiled model of the engine nor the constants' file is left.
         let left = try FileManager.default.contentsOfDirectory(atPath: cache.path)
         #expect(left.filter { !$0.hasSuffix(".answers") } == ["known-models.json"])
     }

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Recurrent networks of the old format, whose description has the shape of one step: requests have as many steps as
-/// they like. What is expected is what numpy computes (Tests/FixtureMakers/coreml_fixtures/network_recurrent.py).
+/// Recurrent networks of the old format. Their description has the shape of one step: requests may have any number of
+/// steps. The expected answers are computed by numpy (Tests/FixtureMakers/coreml_fixtures/network_recurrent.py).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLSequenceTests {
     private struct Array: Decodable {
@@ -52,7 +52,7 @@ struct CoreMLSequenceTests {
         for test in try Self.cases("steps-lstm") {
             let x = try #require(test.inputs["x"]), expected = try #require(test.outputs["y"]).values
             let steps = stride(from: 0, to: x.values.count, by: 3).map { Swift.Array(x.values[$0..<$0 + 3]) }
-            // As Core ML has it, with all five axes, without the batch, and flat.
+            // In Core ML's form, with all five axes, without the batch, and flat.
             let forms = [
                 "\(steps.map { [$0] })", "\(steps.map { [$0.map { [[$0]] }] })", "\(steps)", "\(x.values)",
             ]
@@ -79,7 +79,7 @@ struct CoreMLSequenceTests {
         for (name, expected) in states.outputs {
             #expect(Self.isClose(Self.numbers(outputs(found)[name]), expected.values), "\(name): \(found.text)")
         }
-        // Four numbers are no steps of three.
+        // Four numbers are not whole steps of three.
         let wrong = try answer("steps-lstm", "{\"x\": [1, 2, 3, 4]}")
         #expect(wrong.status == 400 && wrong.error.contains("[-1,1,3]"), "\(wrong.text)")
     }

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Networks of SqueezeNet's shape as published: weights of 16 to 4 bits, linear and by table, and biases that add the
-/// mean where they should subtract it. numpy computed what is expected
+/// Networks in the published form of SqueezeNet: weights of 16 to 4 bits, linear and by table, and biases that add the
+/// mean where they should subtract it. The expected answers are computed by numpy
 /// (Tests/FixtureMakers/coreml_fixtures/product_squeeze.py).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLSqueezeNetTests {
@@ -51,7 +51,7 @@ struct CoreMLSqueezeNetTests {
         }
     }
 
-    /// The example of the documentation, word for word.
+    /// The example of the documentation, unchanged.
     @Test("the model.json of docs/core-ml.md makes SqueezeNet subtract the mean, with no warning")
     func theDocumentedModelJSONSubtractsTheMean() throws {
         let page = try String(

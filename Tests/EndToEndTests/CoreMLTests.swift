@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Core ML files that take pictures, as users have them: dropped into the models folder, and asked over HTTP.
+/// Core ML files that take pictures, as used by users: copied into the models folder, and requested over HTTP.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLTests {
     @Test("a Core ML classifier answers with its own labels, preprocessing and metadata")
@@ -13,7 +13,7 @@ struct CoreMLTests {
         let scores = try #require(try CoreMLFixtures.expected()["colors"] as? [String: [String: Double]])
         for (picture, wanted) in scores {
             let file = CoreMLFixtures.product.appendingPathComponent("\(picture).png")
-            // The only classifier there is answers /v1/classify.
+            // The only classifier answers /v1/classify.
             let answer = try Curl.post(file, to: daemon.url + "/v1/classify?top=4")
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.topLabel == picture)
@@ -42,7 +42,7 @@ struct CoreMLTests {
         #expect(inputs[0]["format"] as? String == "BGR")
     }
 
-    /// Scores below 0 are no confidences: no threshold applies to them, and each answer says what they are.
+    /// Scores below 0 are not confidences: no threshold applies to them, and each answer marks them.
     @Test("logits of a Core ML classifier are marked as logits, and no threshold applies to them")
     func logitsAreAnsweredWholeAndSaidToBeLogits() throws {
         let file = CoreMLFixtures.product.appendingPathComponent("colors_logits.mlmodel")
@@ -74,7 +74,7 @@ struct CoreMLTests {
         let results = try #require(batch.json["results"] as? [[String: Any]], "\(batch.text)")
         #expect(results.count == 4)
         for (result, picture) in zip(results, scores.keys.sorted()) { try check(result, picture) }
-        // Confidences are as before.
+        // Confidences are not affected.
         let red = CoreMLFixtures.product.appendingPathComponent("red.png")
         let sure = try Curl.post(red, to: daemon.url + "/v1/models/colors/classify?threshold=0.5")
         #expect(sure.classifications.count == 1 && sure.json["scores"] == nil, "\(sure.text)")
@@ -83,7 +83,7 @@ struct CoreMLTests {
             let outputs = try #require(answer.json["outputs"] as? [String: Any], "\(answer.text)")
             #expect(outputs.values.compactMap { ($0 as? [Any])?.count } == [count], "\(answer.text)")
         }
-        // The command line prints logits as they are.
+        // The command line prints logits unchanged.
         func classify(_ model: String, _ more: [String] = []) throws -> Shell.Result {
             try CoreMLFixtures.ocelli(["classify", "--models", folder.url.path, "--model", model, red.path] + more)
         }
@@ -94,7 +94,7 @@ struct CoreMLTests {
         #expect(try classify("colors_logits", ["--json"]).text.contains("\"scores\":\"logits\""))
     }
 
-    @Test("an ML program in an .mlpackage classifies as the same network in an .mlmodel does")
+    @Test("an ML program in an .mlpackage classifies like the same network in an .mlmodel")
     func anMLProgramInAPackageIsTheSameClassifier() throws {
         let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("program.mlpackage")])
         let daemon = try Daemon(["--models", folder.url.path])
@@ -128,7 +128,7 @@ struct CoreMLTests {
         let outputs = try #require(answer.json["outputs"] as? [[String: Any]])
         let label = try #require(outputs.first { $0["name"] as? String == "color" })
         #expect(label["datatype"] as? String == "BYTES")
-        // Prepared pixels are not scaled again: the network sees 220 and 40, and its first channel is blue.
+        // Prepared pixels are not scaled again: the network's input is 220 and 40, with blue as the first channel.
         #expect(label["data"] as? [String] == ["blue"])
         let scores = try #require(outputs.first { $0["name"] as? String == "probabilities" })
         #expect(scores["datatype"] as? String == "FP32")
@@ -179,7 +179,6 @@ struct CoreMLTests {
         }
     }
 
-    /// Scale, bias and order of colors are those of each network.
     @Test("each network of a Core ML pipeline uses its own scale, biases and colour order")
     func networksOfAPipelineScaleTheirOwnPictures() throws {
         let all = try #require(try CoreMLFixtures.expected()["pipelines"] as? [String: [String: [Double]]])

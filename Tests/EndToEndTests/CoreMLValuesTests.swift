@@ -208,7 +208,7 @@ struct CoreMLValuesTests {
         }
     }
 
-    /// scikit-learn marks what is missing by NaN, which JSON has not.
+    /// scikit-learn uses NaN for missing values; JSON has no NaN.
     @Test("null is a missing number for a Core ML imputer; a model without an imputer refuses null")
     func nullIsAMissingNumberWhereAnImputerTakesIt() throws {
         let names = ["imputer", "imputer_double", "glm_classifier_strings"]
@@ -218,7 +218,7 @@ struct CoreMLValuesTests {
         defer { daemon.stop() }
         let data = try Data(contentsOf: CoreMLFixtures.folder.appendingPathComponent("classical/imputer.json"))
         let record = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-        // The means of the columns: what scikit-learn makes of a row in which everything is missing.
+        // The means of the columns: scikit-learn's result for a row with only missing values.
         let missing = try #require(record["cases"] as? [[String: [String: [Double]]]]).first {
             $0["inputs"]?["x"] == [-1, -1, -1]
         }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// An answer that curl got.
+/// An answer received by curl.
 struct Answer: Sendable {
     let status: Int
     let headers: [String: String]
@@ -9,7 +9,7 @@ struct Answer: Sendable {
     /// curl's own exit status.
     let exit: Int32
 
-    /// The body as a JSON object; an empty one where it is none.
+    /// The body as a JSON object; empty if it is not one.
     var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
     var code: String { json["code"] as? String ?? "" }
     var error: String { json["error"] as? String ?? "" }
@@ -22,7 +22,7 @@ struct Answer: Sendable {
 
 /// curl, as users have it.
 enum Curl {
-    /// Runs curl and takes its answer apart. The last of several answers (after `100 Continue`) counts.
+    /// Runs curl and parses its answer. The last of several answers (after `100 Continue`) counts.
     static func run(_ url: String, _ arguments: [String] = [], input: Data? = nil) throws -> Answer {
         let result = try Shell.run("curl", ["-sS", "-i", "--max-time", "60"] + arguments + [url], input: input)
         var rest = result.output[...]

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every type of elements that the engine has goes through `/v2` unchanged, as binary data and, where it may, as JSON.
+/// Every element type of the engine passes `/v2` unchanged, as binary data and, if possible, as JSON.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct DatatypeTests {
-    /// A type under the engine's and the protocol's name, three elements as JSON, and the same as bytes.
+    /// A type by the engine's and the protocol's name, and three elements as JSON and as bytes.
     private struct Sample {
         let engine: String, datatype: String, json: String
         let bytes: Data

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// However many models there are: the pictures that are decoded at a time take no more memory than they may.
+/// The memory of pictures that are decoded at the same time is limited, however many models there are.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct DecodeMemoryTests {
     @Test("large pictures to many models are decoded in bounded memory, and all are answered")
@@ -16,7 +16,7 @@ struct DecodeMemoryTests {
                 at: SharedData.packageRoot.appendingPathComponent("models/digits"),
                 to: folder.appendingPathComponent(name))
         }
-        // Each takes 64 MB while it is decoded, so that they go one after the other.
+        // Each takes 64 MB while it is decoded, so that they run one after the other.
         let picture = CancellationPicture.png(width: 4000, height: 4000, isInterlaced: true, hasColor: true)
         let file = folder.appendingPathComponent("picture.png")
         try picture.write(to: file)

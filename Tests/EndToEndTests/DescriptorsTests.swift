@@ -2,22 +2,22 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The daemon has fewer descriptors than clients want of it.
+/// The daemon has fewer descriptors than its clients need.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: Shell.has("prlimit"), "prlimit (util-linux) is not installed"), .serialized)
 struct DescriptorsTests {
     private static let health = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-    /// A request that holds its connection, and cannot be closed for another.
+    /// A request that holds its connection, which cannot be closed for another.
     private static let half = "POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf"
 
-    /// The first line of the answer to a client's question; empty if its connection was closed or reset.
+    /// The first line of the answer to a request; empty if its connection was closed or reset.
     private func firstLine(of client: RawClient?) -> String? {
         client?.offer(Self.health)
         return client?.receive(seconds: 30).prefix { !$0.isNewline }.description
     }
 
-    /// Processor time of the daemon in seconds.
+    /// The daemon's processor time in seconds.
     private func processorTime(_ daemon: Daemon) throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(daemon.pid)/stat", encoding: .utf8)
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
@@ -42,13 +42,13 @@ struct DescriptorsTests {
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 200)
         let room = 20
         try limit(daemon, to: daemon.openFiles + room)
-        // Idle connections give way: who comes last is served.
+        // Idle connections are closed: the last client is served.
         let idle = (0..<60).compactMap { _ in try? RawClient(daemon.url) }
         #expect(idle.count == 60)
         #expect(firstLine(of: idle.last) == "HTTP/1.1 200 OK")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 200)
         #expect(try refused(daemon) == 0)
-        // Connections with a request under way do not: new clients are refused at once.
+        // Connections with a request in progress are not closed: new clients are refused at once.
         var holders = (0..<60).compactMap { _ in try? RawClient(daemon.url) }
         for holder in holders { holder.offer(Self.half) }
         var reported = false
@@ -60,7 +60,7 @@ struct DescriptorsTests {
         let before = try processorTime(daemon)
         sleep(2)
         #expect(try processorTime(daemon) - before < 1)
-        // A reload finds no descriptors for its files, and leaves everything as it is.
+        // A reload gets no descriptors for its files, and changes nothing.
         let manifest = models.appendingPathComponent("digits/model.json")
         try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: manifest.path)
         daemon.signal(SIGHUP)
@@ -90,7 +90,7 @@ struct DescriptorsTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("with any limit of open files from 3 to 64 the daemon starts, or ends with one line that says why")
+    @Test("with any limit of open files from 3 to 64 the daemon starts, or ends with the reason in one line")
     func theStartWorksOrSaysWhyNot() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
@@ -111,14 +111,14 @@ struct DescriptorsTests {
                     #expect(daemon.stop() == 0, "\(limit): \(daemon.log)")
                     if arguments.isEmpty { started.append(limit) }
                 } catch let failure as Daemon.Failure {
-                    // Below the dynamic loader's own need it is the loader that says so.
+                    // Below its own needs, the dynamic loader prints the message.
                     #expect(failure.status == 1 || failure.status == 127, "\(limit): \(failure.status) \(failure.log)")
                     let lines = failure.log.split(separator: "\n")
                     #expect(lines.count == 1 && lines[0].contains("open"), "\(limit): \(failure.log)")
                 }
             }
         }
-        // None between two that work, and the upper half at least.
+        // All limits above a working one work, and at least the upper half of them does.
         #expect(started.last == 64 && started.first ?? .max <= 32)
         #expect(started.count == 64 - (started.first ?? 64) + 1, "\(started)")
     }

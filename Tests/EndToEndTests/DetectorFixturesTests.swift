@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Models that give known tensors whatever the picture (`Tests/FixtureMakers/make-detector-fixtures`), of every layout:
-/// the boxes that come back for pictures of three shapes, in all orientations, fitted in each way, against those that
-/// numpy computed.
+/// Models that give known tensors for any picture (`Tests/FixtureMakers/make-detector-fixtures`), of every layout: the
+/// boxes for pictures of three shapes, in all orientations, with each crop, compared with those computed by numpy.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct DetectorFixturesTests {
     private struct Request: Decodable {
@@ -28,7 +27,7 @@ struct DetectorFixturesTests {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         #expect(requests.count > 250)
-        // One connection for all: a process of curl for each took most of the time.
+        // One connection for all: a curl process for each took most of the time.
         let client = try RawClient(daemon.url)
         for request in LongTests.every(4, of: requests) {
             let picture = try Data(contentsOf: Self.folder.appendingPathComponent("pictures/\(request.picture)"))

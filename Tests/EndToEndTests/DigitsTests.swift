@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The embedded model, as a new user meets it.
+/// The embedded model, as used by a new user.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct DigitsTests {
     static let examples = SharedData.packageRoot.appendingPathComponent("examples")
 
-    /// The digit that each example shows is its name's first word.
+    /// The digit of each example is the first word of its name.
     static let digits = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
     static var pictures: [(file: URL, digit: Int)] {

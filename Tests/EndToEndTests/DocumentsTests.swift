@@ -49,7 +49,7 @@ import Testing
             }
     }
 
-    /// Each claim at the top of README.md has a command in its table "Evidence", of existing tests and programs.
+    /// Each claim at the top of README.md has a command in its table "Evidence", with existing tests and programs.
     @Test("each claim of README.md has a command, of test suites and programs that exist")
     func eachClaimOfTheREADMEHasACommand() throws {
         let text = try Self.text("README.md")
@@ -86,8 +86,8 @@ import Testing
         }
     }
 
-    /// The paths of the map in ARCHITECTURE.md exist: files, and folders with a slash, whole or by the end of
-    /// their path.
+    /// The paths in the table of ARCHITECTURE.md exist: files, and folders with a slash, whole or by the end of their
+    /// path.
     @Test("each path in the table of ARCHITECTURE.md exists")
     func theMapLeadsSomewhere() throws {
         let root = SharedData.packageRoot
@@ -111,7 +111,7 @@ import Testing
                 guard !text.hasPrefix("/"), text.contains("/") || text.hasSuffix(".swift") else { continue }
                 for path in Self.expanded(text) {
                     count += 1
-                    // As a value: a failure would print all paths.
+                    // As a value, because a failure would otherwise print all paths.
                     let isThere = paths.contains(path)
                     #expect(isThere, "ARCHITECTURE.md: \(path)")
                 }

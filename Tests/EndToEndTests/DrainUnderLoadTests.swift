@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Draining and reloading while wrk asks as fast as it can.
+/// Draining and reloading while wrk sends requests as fast as possible.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: MetricsTests.hasTool("wrk"), "wrk is not installed"), .serialized)
 struct DrainUnderLoadTests {
-    /// wrk at work.
+    /// A running wrk.
     private final class Load {
         private let process = Process()
         private let pipe = Pipe()
@@ -26,7 +26,7 @@ struct DrainUnderLoadTests {
             try process.run()
         }
 
-        /// Requests answered, answers other than 2xx, and connections that ended without an answer.
+        /// Answered requests, answers other than 2xx, and connections that ended without an answer.
         func end() -> (answered: Int, failed: Int, lost: Int, text: String) {
             let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
             process.waitUntilExit()
@@ -48,7 +48,7 @@ struct DrainUnderLoadTests {
         let daemon = try Daemon(
             ["--access-log=false", "--engine", engine] + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
         let load = try Load(daemon.url, seconds: 2)
-        // In full swing first, and then at another moment each time.
+        // Wait for full load first, then for another moment each time.
         for _ in 0..<200 {
             let page = try Curl.run(daemon.url + "/metrics").text
             if MetricsTests.value("ocelli_pictures_total{model=\"digits\"}", in: page) ?? 0 > 50 { break }
@@ -75,10 +75,10 @@ struct DrainUnderLoadTests {
         let load = try Load(daemon.url, seconds: LongTests.times(5, long: 30))
         let start = daemon.openFiles
         for turn in 1...count {
-            // A bundle that has changed is reloaded; one that has not would stay.
+            // Only a changed bundle is reloaded.
             try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: manifest.path)
             daemon.signal(SIGHUP)
-            // Signals that come together are one: each reload is waited for.
+            // Concurrent signals count as one, so wait for each reload.
             var reloads = 0.0
             for _ in 0..<400 where reloads < Double(turn) {
                 usleep(10_000)

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A bundle that asks for batches: several pictures of a request go through the engine together, with the same scores.
+/// A bundle with batches: several pictures of a request run in one inference, with the same scores.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EngineBatchTests {
-    /// The digits bundle with a `runtime` of its own, in a folder of models.
+    /// The digits bundle with its own `runtime`, in a folder of models.
     private func folder(runtime: String) throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-batch-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -20,7 +20,7 @@ struct EngineBatchTests {
         return folder
     }
 
-    @Test("pictures batched in the engine have the scores of single ones; a bad picture fails alone")
+    @Test("pictures batched in the engine have the scores of single ones; only a bad picture fails")
     func aBatchHasTheScoresOfSinglesAndOneBadPictureIsItsOwn() throws {
         let folder = try folder(runtime: "{ \"batch\": 4, \"warmup\": { \"runs\": 2 } }")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -89,7 +89,7 @@ struct EngineBatchTests {
         #expect(zip(together.values, alone.values).allSatisfy { abs($0 - $1) < 1e-5 }, "seed \(seed)")
         #expect(Set(together.values).count > items, "the items are not all the same")
 
-        // Encoded pictures, and one that is none: it is the request's failure.
+        // Encoded pictures, one of them broken, which fails the request.
         let seven = try Data(contentsOf: BadInputTests.seven).base64EncodedString()
         func pictures(bad: Int?) -> Data {
             let texts = (0..<6).map { "\"\($0 == bad ? "bm9uZQ==" : seven)\"" }.joined(separator: ",")
@@ -102,7 +102,7 @@ struct EngineBatchTests {
         let refused = try infer("digits", pictures(bad: 4))
         #expect(refused.status == 415 && refused.error.hasPrefix("item 5 of the batch: "), "\(refused.text)")
 
-        // What the engine has run: no more than four at a time, and some of them together.
+        // The engine ran at most four at a time, and some of them together.
         for (model, most) in [("digits", 4), ("singles", 1)] {
             let answer = try Curl.run(daemon.url + "/v2/models/\(model)/stats")
             let stats = try #require((answer.json["model_stats"] as? [[String: Any]])?.first)
@@ -116,7 +116,7 @@ struct EngineBatchTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// A file whose batch axis is one: the bundle's `runtime.batch` opens it for `/v2` too.
+    /// The file's batch axis is one: the bundle's `runtime.batch` opens it for `/v2` too.
     @Test("`runtime.batch` lets a file with a fixed batch axis of 1 take larger /v2 batches")
     func aFixedBatchAxisIsOpened() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-batch-\(UUID().uuidString)")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The shared models and pictures through the real binary: HTTP and the command give the stated labels.
+/// The shared models and pictures with the real binary: HTTP and the command give the expected labels.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
@@ -64,7 +64,7 @@ struct ExpectedLabelsOverHTTPTests {
         }
         #expect(answers.count == 64)
         #expect(answers.allSatisfy { $0.status == 200 }, "\(answers.first { $0.status != 200 }?.text ?? "")")
-        // All of one picture: all the same answer.
+        // One picture must always have the same answer.
         #expect(Set(answers.map(\.topLabel)).count == 1)
         #expect(Set(answers.map(\.topConfidence)).count == 1)
         #expect(daemon.stop() == 0, "\(daemon.log)")

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// "What the model saw", over HTTP and by the command.
+/// The model's input, shown over HTTP and by the command.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ExplainTests {
-    @Test("`explain` gives what the model saw as steps, PNG and NPY, for a single picture within its deadline")
+    @Test("`explain` gives the model's input as steps, PNG and NPY, for a single picture within its deadline")
     func explain_overHTTP_givesStepsPNGAndNPY() throws {
         let daemon = try Daemon()
         let url = daemon.url + "/v1/classify?explain="
@@ -25,12 +25,12 @@ struct ExplainTests {
             let member = (answer.json[name] as? [String: Any])?["b64"] as? String
             #expect(member == file.base64EncodedString())
         }
-        // What the model saw is itself a picture of the same digit.
+        // The model's input is itself a picture of the same digit.
         let again = try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-"], input: png.body)
         #expect(again.topLabel == "7", "\(again.text)")
         let wrong = try Curl.post(BadInputTests.seven, to: url + "everything")
         #expect(wrong.status == 400 && wrong.error.contains("explain"))
-        // A deadline counts as it does for a prediction: the picture takes longer than a millisecond.
+        // A deadline applies as to a prediction: the picture takes longer than a millisecond.
         let large = SharedData.packageRoot.appendingPathComponent(
             "Tests/ImagePipelineTests/Fixtures/size-4000x3000.jpg")
         let late = try Curl.post(large, to: url + "npy&timeout_ms=1")
@@ -45,7 +45,8 @@ struct ExplainTests {
         daemon.stop()
     }
 
-    /// A picture and a vector in one form, by curl, for every task that takes a picture; Pillow makes the pictures too.
+    /// A picture and a vector in one form, sent by curl, for every task that takes a picture; Pillow makes the expected
+    /// pictures.
     @Test(
         "`explain` of a form with a picture and a vector gives Pillow's pixels, for each task",
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))

@@ -2,9 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders in the forms in which libraries export models (`Tests/Fixtures/exports`, made by
-/// `Tests/FixtureMakers/make-export-fixtures`): what is served without a model.json, and with the one that
-/// `ocelli init` writes.
+/// Folders in the export formats of libraries (`Tests/Fixtures/exports`, made by
+/// `Tests/FixtureMakers/make-export-fixtures`): served without a model.json, and with the one written by `ocelli init`.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ExportedFoldersTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/exports")
@@ -50,15 +49,15 @@ struct ExportedFoldersTests {
                 #expect(try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/\(route)").status == 400, "\(name)")
             }
         }
-        // The log has the same: each value with its source, and why a model is served as tensors.
+        // The log has the same: each value with its source, and the reason why a model is served as tensors.
         #expect(daemon.log.contains("model rt_detr version 1 has no model.json: "), "\(daemon.log)")
         #expect(
             daemon.log.contains("outputs.layout \"detr\" from config.json (architectures: RTDetrV2ForObjectDetection)"))
         #expect(daemon.log.contains("model yolo_obb version 1 is served as tensors: it has no model.json, and"))
     }
 
-    /// `sources.tsv`: of folders that stand for each kind of source, every fact with the file and the key that it is
-    /// in, read off the files by hand.
+    /// `sources.tsv`: for one folder of each kind of source, every fact with its file and key, read from the files by
+    /// hand.
     @Test(
         "each fact of an exported folder names the file and the key that it was read from",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
@@ -83,8 +82,7 @@ struct ExportedFoldersTests {
         }
     }
 
-    /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to
-    /// decide.
+    /// The written model.json has a source on each line, leaves nothing to decide, and gives the same answers.
     @Test(
         "`ocelli init` writes a finished model.json for exported folders, which then answer as expected",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
@@ -114,8 +112,8 @@ struct ExportedFoldersTests {
         #expect(checked.status == 0, "\(checked.text)\(checked.errors)")
     }
 
-    /// If the file does not say that its output is probabilities or logits, `init` runs the model; the comment has what
-    /// it saw, and the answers with that model.json are right.
+    /// If the file does not say whether its output is probabilities or logits, `init` runs the model and notes its
+    /// finding in a comment; the answers with that model.json are right.
     @Test("`ocelli init` runs a model to tell logits from probabilities, and notes the result in model.json")
     func initLooksAtWhatTheOutputsAre() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-look-\(UUID().uuidString)")
@@ -127,7 +125,7 @@ struct ExportedFoldersTests {
         for (name, expected) in cases {
             let bundle = models.appendingPathComponent(name)
             try FileManager.default.copyItem(at: Self.folder.appendingPathComponent(name), to: bundle)
-            // A folder without a configuration is not one that was downloaded: the file in it is named.
+            // A folder without a configuration was not downloaded, so its file is given.
             let hasLabels = FileManager.default.fileExists(atPath: bundle.path + "/config.json")
             let drafted = try Shell.run(
                 Daemon.binary.path, ["init", hasLabels ? bundle.path : bundle.path + "/model.onnx"])
@@ -152,7 +150,7 @@ struct ExportedFoldersTests {
         for (name, expected) in served { try check(name, expected, daemon) }
     }
 
-    /// A model that takes too long, or too much memory, or is not to be run, is described all the same.
+    /// A model that takes too long or too much memory, or must not be run, is still described.
     @Test(
         "`ocelli init` describes a model that it cannot run, leaves its activation open and says why",
         arguments: [
@@ -185,7 +183,7 @@ struct ExportedFoldersTests {
             let found = try #require(answer.json["detections"] as? [[String: Any]])
             let wanted = try #require(expected["found"] as? [[String: Any]])
             #expect(found.count == wanted.count, "\(name): \(answer.text)")
-            // Of boxes in pixels of the picture, and of confidences.
+            // For boxes in pixels of the picture, and for confidences.
             let tolerance = expected["tolerance"] as? [Double] ?? [1e-2, 1e-4]
             for (one, other) in zip(found, wanted) {
                 #expect(one["label"] as? String == other["label"] as? String, "\(name): \(answer.text)")
@@ -219,7 +217,7 @@ struct ExportedFoldersTests {
         }
     }
 
-    /// The tensor is what timm's transforms made of the picture with Pillow.
+    /// The expected tensor was made from the picture by timm's transforms with Pillow.
     private func pixels(_ name: String, _ expected: [String: Any], _ model: String) throws {
         let mean = try #require(expected["mean"] as? [Double]), count = try #require(expected["pictures"] as? Int)
         let original = [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent("\(name)/expected.rgb")))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli init`, `check --against` and `classify --try` on folders as they are downloaded.
+/// `ocelli init`, `check --against` and `classify --try` on downloaded folders.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
@@ -22,7 +22,6 @@ struct FactCommandsTests {
 
     private func data(_ path: String) throws -> URL { try #require(SharedData.folder).appendingPathComponent(path) }
 
-    /// The tensor and the labels are the same with the model.json that `init` writes as without one.
     @Test(
         "tensor and label are the same with the model.json of `ocelli init` as without a model.json",
         arguments: LongTests.every(
@@ -76,7 +75,7 @@ struct FactCommandsTests {
         #expect(good.status == 0, "\(good.output)\(good.errors)")
         #expect(good.output.contains("2 of 2 agree (100.0%)") && good.output.contains("1 of 1 tensors are the same"))
 
-        // Another bundle: its resampler and its crop are others than those that made the tensor.
+        // Another bundle: its resampler and its crop differ from those of the tensor.
         let lines = folder.appendingPathComponent("expected.jsonl")
         try Data("{\"picture\": \"\(pets)\", \"index\": 2, \"tensor\": \"\(tensor)\", \"confidence\": 0.9}\n".utf8)
             .write(to: lines)
@@ -98,7 +97,7 @@ struct FactCommandsTests {
         }
     }
 
-    /// Files of expected answers as people write them, and what is said where they are wrong. The confidence is of
+    /// Files of expected answers as written by people, and the errors for wrong ones. The confidence comes from
     /// ../shared/data/import/cases.json.
     @Test("`check --against` reads CSV, TSV and JSONL of each form, and names the line of a mistake")
     func filesOfExpectedAnswersInEveryForm() throws {
@@ -108,7 +107,7 @@ struct FactCommandsTests {
         try FileManager.default.copyItem(at: pets, to: folder.appendingPathComponent("pets.jpg"))
         let original = try data("import/vit/pets.npy").path
         try FileManager.default.copyItem(atPath: original, toPath: folder.path + "/pets.npy")
-        // The same pixels with their channels last, and an array of another shape.
+        // An array with these pixels, channels last, and an array of another shape.
         let npy = [UInt8](try Data(contentsOf: URL(fileURLWithPath: original)))
         let start = 10 + Int(npy[8]) + Int(npy[9]) << 8, plane = (npy.count - start) / 12
         let turned = (0..<plane).flatMap { pixel in
@@ -185,7 +184,7 @@ struct FactCommandsTests {
                 wrong.status == 1 && wrong.errors.contains(words),
                 "\(name): \(wrong.status) \(wrong.output)\(wrong.errors)")
         }
-        // One of two: a row that failed does not agree.
+        // One of two agrees: a failed row does not count.
         let half = "pets.jpg,2\ngone.jpg,2\n"
         #expect(try check("half.csv", half, ["--at-least", "0.5"]).status == 0)
         #expect(try check("half.csv", half, ["--at-least", "0.51"]).status == 1)
@@ -215,7 +214,7 @@ struct FactCommandsTests {
         #expect(known.output.contains("nothing is left to decide") && known.output.contains("actinic_keratoses 38.2%"))
     }
 
-    /// `--try` shows the scores that the bundle gives, and says what it has no names for.
+    /// `--try` shows the scores of the bundle's activation.
     @Test("`classify --try` uses the bundle's activation, and refuses a model without classes")
     func theActivationOfTheBundleIsTried() throws {
         let folder = try temporary()
@@ -227,7 +226,7 @@ struct FactCommandsTests {
         #expect(try ocelli(["init", bundle.path]).status == 0)
         let file = bundle.appendingPathComponent("model.json")
         let text = try String(contentsOf: file, encoding: .utf8)
-        // The logits are known: of 2, the sigmoid is 0.8808 and the softmax 0.8338.
+        // The logits are known: for 2, the sigmoid is 0.8808 and the softmax 0.8338.
         for (activation, share) in [("softmax", "dog 83.38%"), ("sigmoid", "dog 88.08%")] {
             try text.replacing("\"softmax\"", with: "\"\(activation)\"").write(
                 to: file, atomically: true, encoding: .utf8)
@@ -247,8 +246,8 @@ struct FactCommandsTests {
             "\(detector.output)\(detector.errors)")
     }
 
-    /// A fully quantized TensorFlow Lite classifier: scale and zero point are LiteRT's `quantization` of its input and
-    /// its output.
+    /// A fully quantized TensorFlow Lite classifier; the expected scale and zero point are LiteRT's `quantization` of
+    /// its input and its output.
     @Test("`ocelli init` reads scale and zero point of a quantized TensorFlow Lite model from the file")
     func scaleAndZeroPointAreReadFromTheFile() throws {
         let folder = try temporary()
@@ -270,7 +269,7 @@ struct FactCommandsTests {
         #expect(!known.input.contains("quantize: the scale"), "\(known.input)")
         #expect(known.output.contains("\"dequantize\": { \"scale\": 0.00390625, \"bias\": 0.5 }"), "\(known.output)")
         #expect(!known.output.contains("$decide"), "\(known.output)")
-        // Without labels, these are all that is left to decide about the output.
+        // Without labels, the output has nothing else to decide.
         try FileManager.default.removeItem(at: folder.appendingPathComponent("labels.txt"))
         let bare = try draft().output
         #expect(

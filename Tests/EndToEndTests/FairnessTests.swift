@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Clients share a model's slots: a client is a token where tokens are asked for, else an address.
+/// Clients share a model's slots: a client is identified by its token if tokens are required, otherwise by its address.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct FairnessTests {
-    /// A sender: from 127.0.0.HOST, perhaps with a token.
+    /// A sender: from 127.0.0.HOST, optionally with a token.
     struct Client: Sendable {
         var host: UInt8 = 1
         var token: String?
@@ -15,7 +15,7 @@ struct FairnessTests {
         func request(_ picture: Data, to route: Route = .classify) -> Data {
             let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
             let body = route.body(picture)
-            // Each takes its own turn.
+            // Each request needs its own turn, so no answer is shared.
             let head =
                 "POST \(route.path) HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\n"
                 + "\(field)Content-Length: \(body.count)\r\n\r\n"
@@ -27,7 +27,7 @@ struct FairnessTests {
     enum Route: String, CaseIterable, Sendable {
         case classify, predict, infer, detect
 
-        /// The model that it is asked for.
+        /// The requested model.
         var model: String { self == .detect ? "ssd_regular" : "digits" }
 
         var path: String {
@@ -47,7 +47,7 @@ struct FairnessTests {
         }
     }
 
-    /// Two clients, and whether they are one.
+    /// Two senders, and whether they count as one client.
     struct Pair: Sendable, CustomTestStringConvertible {
         let heavy: Client, light: Client
         let areOne: Bool
@@ -70,7 +70,7 @@ struct FairnessTests {
     private static let huge = CancellationPicture.png(width: 60_000, height: 1_000)
     private static let small = CancellationPicture.png(width: 28, height: 28)
 
-    /// A daemon with one slot, that asks for tokens where the clients have some. Its queue is in order of arrival
+    /// A daemon with one slot, which requires tokens if the clients have some. Its queue keeps the order of arrival,
     /// however late it is.
     private static func daemon(for pair: Pair, _ arguments: [String] = []) throws -> Daemon {
         var arguments =
@@ -85,7 +85,7 @@ struct FairnessTests {
         return try Daemon(arguments)
     }
 
-    /// The numbers of requests that hold a slot, wait for one, and are done, as `/v1/models/MODEL` says.
+    /// The numbers of requests that hold a slot, wait for one, and are done, from `/v1/models/MODEL`.
     private static func load(
         of daemon: Daemon, _ route: Route
     ) throws -> (now: Int, waiting: Int, done: Int) {
@@ -99,7 +99,7 @@ struct FairnessTests {
         )
     }
 
-    /// Sends a request over each of so many connections, and waits until all of them are in the queue or through it.
+    /// Sends a request on each of some connections, and waits until all of them are in the queue or answered.
     private static func fill(
         _ daemon: Daemon, _ client: Client, connections: Int, route: Route
     ) throws -> [RawClient] {
@@ -120,7 +120,7 @@ struct FairnessTests {
         let models = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations").path
         let daemon = try Self.daemon(for: pair, route == .detect ? ["--models", models] : [])
         let heavy = try Self.fill(daemon, pair.heavy, connections: 12, route: route)
-        // Its requests come at once, and are as large where they are to be served in the order in which they came.
+        // Its requests arrive together, and are equally large if they must be served in the order of arrival.
         let light = try (0..<3).map { _ in try pair.light.connect(daemon) }
         for connection in light {
             try connection.send(pair.light.request(pair.areOne ? Self.huge : Self.small, to: route))
@@ -155,7 +155,7 @@ struct FairnessTests {
             #expect(answer.text.contains("client_in_flight"), "\(answer.text)")
             #expect(answer.fields["retry-after"].flatMap { Int($0) } ?? 0 > 0, "\(answer.fields)")
         }
-        // Its places came back with its answers.
+        // Its places are free again after its answers.
         let again = try pair.heavy.connect(daemon)
         try again.send(pair.heavy.request(Self.small))
         #expect(try again.response().status == 200)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Forms, as browsers and `curl -F` send them: pictures, parameters, and what else a page has in it.
+/// Forms as sent by browsers and `curl -F`: pictures, parameters, and other fields of a page.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct FormTests {
     private static let picture = BadInputTests.seven.path
@@ -25,9 +25,9 @@ struct FormTests {
             let answer = try form(daemon, [image, field])
             #expect(answer.status == 400 && answer.error.contains(words), "\(answer.text)")
         }
-        // What else a page sends is its own.
+        // Other fields of a page are ignored.
         #expect(try form(daemon, [image, "token=abc", "comment=a picture", "submit=Send"]).topLabel == "7")
-        // Predict takes the same.
+        // Predict takes the same form.
         let answer = try form(daemon, [image, "top=3"], "/v1/models/digits/predict")
         #expect(answer.status == 200, "\(answer.text)")
         #expect(daemon.stop() == 0)
@@ -63,7 +63,7 @@ struct FormTests {
         }
         let both = try form(daemon, ["image=@\(Self.picture)", "file=@\(Self.picture)"])
         #expect((both.json["results"] as? [Any])?.count == 2, "\(both.text)")
-        // Text under the name of a picture is one that cannot be read, not a parameter.
+        // Text in a part with the name of a picture is an unreadable picture, not a parameter.
         #expect(try form(daemon, ["image=hello"]).status == 415)
         for (fields, words) in [
             (["a=@\(Self.picture)", "b=@\(Self.picture)"], "part 1 is a file named \"a\""),
@@ -74,7 +74,7 @@ struct FormTests {
             #expect(answer.status == 400 && answer.code == "bad_request", "\(answer.text)")
             #expect(answer.error.contains(words), "\(answer.error)")
         }
-        // What urllib3 1.x sends for a name beyond ASCII.
+        // The form that urllib3 1.x sends for a name beyond ASCII.
         let form = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-form-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: form) }
         var body = Data("--x\r\nContent-Disposition: form-data; name=upload; filename*=utf-8''%C3%A9.png\r\n\r\n".utf8)
@@ -84,7 +84,7 @@ struct FormTests {
             daemon.url + "/v1/classify",
             ["--data-binary", "@\(form.path)", "-H", "Content-Type: multipart/form-data; boundary=x"])
         #expect(extended.topLabel == "7", "\(extended.text)")
-        // No content coding is none, and every field of the name counts.
+        // An empty content coding means none, and every field of the name counts.
         let image = "image=@\(Self.picture)"
         for (codings, status) in [
             ([""], 200), (["identity"], 200), (["", "Identity"], 200), (["identity", "gzip"], 415),

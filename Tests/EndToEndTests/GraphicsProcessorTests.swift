@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Graphics processors, with a library that stands in for onnxruntime-gpu at the boundary of its API: nothing here has
-/// run on one.
+/// GPUs, with a library that replaces onnxruntime-gpu at the boundary of its API: these tests do not run on a GPU.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: TabularTests.hasEngine, TabularTests.engineAbsence),
@@ -25,12 +24,12 @@ final class GraphicsProcessorTests {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// The environment of the library that stands in.
+    /// The environment of the replacement library.
     private func environment(_ mode: String) -> [String: String] {
         ["STANDIN_LIBRARY": TabularTests.library.path, "STANDIN_MODE": mode, "STANDIN_LOG": folder.path + "/log"]
     }
 
-    /// A daemon with a model whose bundle asks for a device.
+    /// A daemon with a model; its bundle names a device.
     private func daemon(_ device: String, mode: String, arguments: [String] = []) throws -> Daemon {
         let json = """
             { "name": "mean", "id": "mean", "version": "1", "model": { "file": "mean.onnx", "backend": "onnx" },
@@ -61,7 +60,7 @@ final class GraphicsProcessorTests {
         #expect(model["state"] as? String == "ready" && model["device"] as? String == "gpu:1", "\(model)")
         #expect((model["engine"] as? [String: Any])?["name"] as? String == "onnxruntime", "\(model)")
         let asked = try String(contentsOfFile: folder.path + "/log", encoding: .utf8)
-        // Newer libraries would send what nobody asked for.
+        // Newer libraries would send telemetry.
         for line in [
             "device_id 1", "append CUDA", "session.disable_cpu_ep_fallback 1", "gpu_mem_limit ",
             "ORT_DISABLE_TELEMETRY 1\n",
@@ -76,7 +75,7 @@ final class GraphicsProcessorTests {
         #expect(try Curl.run(daemon.url + "/readyz").text.contains("gpu:1"))
     }
 
-    /// A graphics processor that cannot be used: never another in silence.
+    /// A GPU that cannot be used must not be replaced silently.
     @Test(
         "a model whose GPU cannot be used fails with the reason, and never runs on the CPU instead",
         arguments: [("no-driver", "Failed to load shared library"), ("falls-back", "fallback")])
@@ -90,7 +89,7 @@ final class GraphicsProcessorTests {
         #expect(try Curl.run(daemon.url + "/readyz").status == 503)
     }
 
-    @Test("devices gpu:0 and cpu in a list: without a driver the model runs on the CPU, and the log says why")
+    @Test("devices gpu:0 and cpu in a list: without a driver the model runs on the CPU, and the log has the reason")
     func aListNamesWhatIsTakenInstead() throws {
         let daemon = try daemon("[\"gpu:0\", \"cpu\"]", mode: "no-driver")
         defer { daemon.stop() }
@@ -100,7 +99,7 @@ final class GraphicsProcessorTests {
         #expect(daemon.log.contains("gpu:0: Failed to load shared library"), "\(daemon.log)")
     }
 
-    @Test("a library of an older version than is needed is refused, and the reason names both versions")
+    @Test("a library of a too old version is refused, and the reason names both versions")
     func anOlderLibraryIsRefused() throws {
         let daemon = try daemon("\"gpu:0\"", mode: "old")
         defer { daemon.stop() }
@@ -108,13 +107,13 @@ final class GraphicsProcessorTests {
         #expect(reason.contains("it is version 1.17.3, and 1.18 or a newer 1.x is needed"), "\(reason)")
     }
 
-    @Test("`ocelli devices` lists ONNX Runtime on the processor, and a GPU only where one can be used")
+    @Test("`ocelli devices` lists ONNX Runtime on the processor, and a GPU only if one can be used")
     func devicesAreThoseThatCanBeUsed() throws {
         func devices(_ flags: [String] = [], mode: String) throws -> Shell.Result {
             try Shell.run(Daemon.binary.path, ["devices"] + flags, environment: environment(mode))
         }
         for (flags, mode, hasGPU) in [
-            // The library that comes with Ocelli.
+            // The library that is installed with Ocelli.
             ([], "works", false), (["--onnxruntime-path", library], "works", true),
             (["--onnxruntime-path", folder.path], "works", true),
             (["--onnxruntime-path", library], "no-driver", false),
@@ -126,7 +125,7 @@ final class GraphicsProcessorTests {
                 text.contains("ONNX Runtime ") && text.contains("on the processor"), "\(flags) \(mode): \(text)")
             #expect(text.contains("\ngpu:0  ONNX Runtime ") == hasGPU, "\(flags) \(mode): \(text)")
         }
-        // The file of the daemon's settings says the same to both.
+        // The daemon's settings file applies to both commands.
         let settings = folder.appendingPathComponent("ocelli.json5")
         try Data("{ onnxruntime_path: \"\(library)\" }".utf8).write(to: settings)
         let configured = try devices(["--config", settings.path], mode: "works").text
@@ -135,7 +134,7 @@ final class GraphicsProcessorTests {
         #expect(gone.status == 1 && gone.errors.contains("gone.so is neither a file nor a folder"), "\(gone.errors)")
     }
 
-    /// The script for machines with a graphics processor, with nvidia-smi standing in, too.
+    /// The script for machines with a GPU; nvidia-smi is replaced too.
     @Test(
         "scripts/gpu-check passes where the GPU answers as the CPU, and fails where it cannot be used",
         .enabled(
@@ -157,8 +156,8 @@ final class GraphicsProcessorTests {
         #expect(result.text.contains("gpu-check: PASS") == (mode == "works"), "\(result.text)\(result.errors)")
     }
 
-    /// The library that comes with Ocelli has no CUDA, and OpenVINO no such device.
-    @Test("a model for a GPU fails with the reason where no engine has CUDA", arguments: ["auto", "openvino"])
+    /// The library that is installed with Ocelli has no CUDA, and OpenVINO has no such device.
+    @Test("a model for a GPU fails with the reason if no engine has CUDA", arguments: ["auto", "openvino"])
     func withoutCUDAItIsSaid(engine: String) throws {
         let daemon = try daemon("\"gpu:0\"", mode: "works", arguments: ["--onnxruntime-path", "", "--engine", engine])
         defer { daemon.stop() }

@@ -5,7 +5,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// docs/http-api.md has every route and every error code, and its examples run against the real binary.
+/// docs/http-api.md has every route and every error code, and its examples run with the real binary.
 @Suite(.serialized)
 struct HTTPDocumentTests {
     private let document: String
@@ -23,7 +23,7 @@ struct HTTPDocumentTests {
             resource.templates.map { ($0.text, resource.methods.map(\.method.rawValue)) }
         })
 
-    /// The cells of the rows of tables, without the heads.
+    /// The cells of the tables' rows, without the headings.
     private var rows: [[String]] {
         document.split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
             line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -64,11 +64,11 @@ struct HTTPDocumentTests {
     private struct Example {
         let command: String
         let status: Int
-        /// The error's code, where it is one.
+        /// The error's code, if the answer is an error.
         let code: String
         /// True if the daemon has tokens.
         var needsTokens: Bool { status == 401 }
-        /// The JSON that stands behind the examples, for the last of them.
+        /// The JSON after the last example, which shows its answer.
         var shape: Any?
     }
 
@@ -104,7 +104,7 @@ struct HTTPDocumentTests {
         return examples
     }
 
-    /// Answers that no command brings about at will; the document shows their JSON.
+    /// Answers that no command can cause reliably; the document shows their JSON.
     private static let shown: Set<ErrorCode> = [
         .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal, .storageFull,
     ]
@@ -135,7 +135,7 @@ struct HTTPDocumentTests {
         let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try "all a-token-of-this-test".write(to: tokens, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: tokens) }
-        // The document's own command, with less patience for the example of a slow client.
+        // The document's own command, with a shorter timeout for the example of a slow client.
         let models = ["--models", root.path + "/models", "--models", root.path + "/Tests/Fixtures/detectors"]
         #expect(document.contains("ocelli serve --models models --models Tests/Fixtures/detectors"))
         let taught = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
@@ -153,7 +153,7 @@ struct HTTPDocumentTests {
         #expect(guarded.stop() == 0)
     }
 
-    /// The programs of the document, as somebody would copy them: the first line that each prints is the digit.
+    /// The programs of the document are run as if copied; the first line of output is the digit.
     @Test(
         "the Python and JavaScript programs of docs/http-api.md run and print the digit 7",
         .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
@@ -184,7 +184,7 @@ struct HTTPDocumentTests {
     }
 
     private func run(_ example: Example, port: Substring, in root: URL) throws {
-        // `-i` shows the head of an answer; what telnet brings has one anyway.
+        // `-i` shows the head of an answer; telnet shows it anyway.
         let isRaw = example.command.contains("telnet:")
         let command = example.command.replacing("localhost:8080", with: "localhost:\(port)")
             .replacing("curl ", with: isRaw ? "curl -sS --max-time 60 " : "curl -sSi --max-time 60 ")
@@ -207,7 +207,7 @@ struct HTTPDocumentTests {
         }
     }
 
-    /// The place at which an answer lacks what the document shows: members and types, not values.
+    /// The place of the first member or type that the document shows and the answer lacks; values are not compared.
     private static func difference(_ shown: Any, _ found: Any, at place: String) -> String? {
         switch (shown, found) {
         case (let shown as [String: Any], let found as [String: Any]):

@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Detectors whose last steps are computed outside the engine (`Tests/FixtureMakers/make-head-fixtures`): TensorFlow
-/// Lite's suppression among other operators, as LiteRT computes it, and SCRFD's rows, by insightface's description.
+/// Detectors with last steps that are computed outside the engine (`Tests/FixtureMakers/make-head-fixtures`):
+/// TensorFlow Lite's suppression among other operators, compared with LiteRT, and SCRFD's rows, by insightface's
+/// description.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct HeadFixturesTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/heads")
@@ -33,7 +34,7 @@ struct HeadFixturesTests {
         for (name, one) in cases.sorted(by: { $0.key < $1.key }) {
             let model = daemon.url + "/v1/models/\(name)"
             let wanted = try #require(one["outputs"] as? [[String: Any]])
-            // Models that find things take a picture: a black one is zeros.
+            // Detectors take a picture: a black one is zeros.
             let answer =
                 one["found"] == nil
                 ? try Curl.run(
@@ -51,7 +52,7 @@ struct HeadFixturesTests {
             }
             guard let found = one["found"] as? Int else { continue }
             let detections = try Curl.post(picture, to: model + "/detect?threshold=0.01")
-            // Boxes in the margin are outside of the picture.
+            // Boxes in the margin are outside the picture.
             let count = (detections.json["detections"] as? [Any])?.count ?? 0
             #expect(detections.status == 200 && count > 0 && count <= found, "\(name): \(detections.text.prefix(300))")
         }
@@ -79,7 +80,7 @@ struct HeadFixturesTests {
         }
     }
 
-    /// `Tests/FixtureMakers/make-family-fixtures`: each family's outputs, and what its authors' decoder makes of them.
+    /// `Tests/FixtureMakers/make-family-fixtures`: each family's outputs, and the finds of its authors' decoder.
     @Test("each detector family finds the boxes and points of its authors' decoder")
     func familiesAndHeadsByHandFindWhatTheirAuthorsDecodersFind() throws {
         let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")

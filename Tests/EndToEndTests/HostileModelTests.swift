@@ -3,12 +3,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Model files that are none, or no longer whole: refused with a reason, one by one, and the others are served.
+/// Model files that are broken or not models: each is refused with a reason, and the others are served.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct HostileModelTests {
-    /// Serves the folder: each damaged model is refused with a reason that names the file or what the engine said, and
-    /// the good one answers.
-    /// - Parameter isTried: whether each is tried in a separate process before; the words must be the same either way.
+    /// Serves the folder: each damaged model must be refused with a reason that names the file or has the engine's
+    /// message, and the good one must answer.
+    /// - Parameter isTried: whether each has a load check in a separate process; the reasons must be the same either
+    ///   way.
     private func expectRefusals(
         _ folder: Folder, mayLoad: Bool = false, isTried: Bool, engine: String = "auto"
     ) throws {
@@ -19,12 +20,12 @@ struct HostileModelTests {
         for name in folder.names {
             let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
             let state = json["state"] as? String
-            // A file that lost only what the reader does not need may still be a model.
+            // A file that lost only data that the reader does not need may still be a model.
             if mayLoad, state == "ready" { continue }
             #expect(state == "failed", "\(name): \(json)")
             let reason = json["reason"] as? String ?? ""
             #expect(reason.contains(name), "\(name): \(reason)")
-            // To some readers an empty file is a model, of nothing.
+            // Some readers take an empty file as a model without content.
             let isTold =
                 reason.contains("the engine could not read the model file: ")
                 || reason.contains("the model file has no outputs")
@@ -84,7 +85,7 @@ struct HostileModelTests {
         }
     }
 
-    /// OpenVINO alone reads these formats: what it lacks, nobody has.
+    /// Only OpenVINO reads these formats, so that no other engine can run them.
     @Test(
         "a TensorFlow Lite file or a SavedModel with an operator that OpenVINO lacks is refused by the operator's name",
         arguments: [
@@ -105,8 +106,8 @@ struct HostileModelTests {
         #expect(check.status != 0 && check.errors.contains(other), "\(check.text)\(check.errors)")
     }
 
-    /// Whole ONNX files with some bytes changed, each tried on its engine in a separate process: whatever comes of it,
-    /// the daemon goes on. MUTATED_FILES is the number of files for each engine.
+    /// Whole ONNX files with some changed bytes, each tried on its engine in a separate process: the daemon continues
+    /// in any case. MUTATED_FILES is the number of files for each engine.
     @Test(
         "ONNX files with changed bytes load or are refused, and the daemon still classifies",
         arguments: TestEngines.names)
@@ -119,7 +120,7 @@ struct HostileModelTests {
             Mutants(engine: engine, range: start..<min(start + ofADaemon, count), sources: sources, seed: seed)
         }
         let found = Mutex(Mutants.Findings()), rest = Mutex(batches[...])
-        // Two daemons, so that one loads while another starts or ends. Their threads wait for programs.
+        // Two daemons, so that one loads while another starts or ends. Their threads wait for processes.
         let group = DispatchGroup()
         for _ in 0..<min(Mutants.daemons, batches.count) {
             group.enter()
@@ -139,7 +140,7 @@ struct HostileModelTests {
     }
 }
 
-/// One folder with many damaged models and one good one.
+/// A folder with many damaged models and one good one.
 private final class Folder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-hostile-\(UUID().uuidString)")
     private(set) var names: [String] = []
@@ -159,9 +160,9 @@ private final class Folder {
     }
 }
 
-/// Some mutated files, and a daemon of their own.
+/// Some mutated files, and their own daemon.
 private struct Mutants: Sendable {
-    /// The outcome: states, endings of load checks, and what is wrong.
+    /// The outcome: states, endings of load checks, and problems.
     struct Findings: Sendable {
         var states: [String: Int] = [:], endings: [String: Int] = [:]
         var problems: [String] = []
@@ -183,16 +184,16 @@ private struct Mutants: Sendable {
     let sources: [Data]
     let seed: UInt64
 
-    /// Daemons at a time.
+    /// The number of daemons at a time.
     static let daemons = 2
     private static let processors = ProcessInfo.processInfo.activeProcessorCount
-    /// Mebibytes that a load check may take: all of them together half of the machine's memory.
+    /// The memory limit of a load check in mebibytes: all of them together may take half of the machine's memory.
     private static let memory = min(
         2048, max(256, (ProcessInfo.processInfo.physicalMemory >> 21) / UInt64(daemons * processors)))
 
-    /// The files that are mutated: small ones, in which nearly every byte is of the structure, with operators of
-    /// networks, quantized ones, loops of suppression and open shapes; and one of weights. Those of tables first, where
-    /// the engine runs them.
+    /// The files to mutate: small ones, in which nearly every byte is structure, with operators of networks, quantized
+    /// ones, loops of suppression and open shapes; and one of weights. Those of tables come first, if the engine runs
+    /// them.
     static func sources(for engine: String) throws -> [Data] {
         let tables = TabularTests.fixtures.appendingPathComponent("models")
         let names = try FileManager.default.contentsOfDirectory(atPath: tables.path).sorted()
@@ -207,7 +208,7 @@ private struct Mutants: Sendable {
         return [ONNXFile.slow(layers: 3, side: 16, window: 3).bytes] + (try files.map { try Data(contentsOf: $0) })
     }
 
-    /// A file by its number: the same for the same seed, whatever else is made.
+    /// A file by its number, which depends only on the seed.
     private func mutant(_ index: Int) -> Data {
         var random = SplitMix(seed: seed &+ UInt64(index)), bytes = sources[index % sources.count]
         for _ in 0...(random.next() % 6) {
@@ -223,7 +224,8 @@ private struct Mutants: Sendable {
         return bytes
     }
 
-    /// Serves them, as many loads at a time as there are processors. Not on a thread of the test: no expectations.
+    /// Serves the files, with as many concurrent loads as there are processors. It runs on a thread outside the test,
+    /// so it has no expectations.
     func served() -> Findings {
         var findings = Findings()
         do {
@@ -255,7 +257,7 @@ private struct Mutants: Sendable {
             if answer.topLabel != "7" { findings.problems.append("\(range): \(answer.text)") }
             let status = daemon.stop(), log = daemon.log
             if status != 0 { findings.problems.append("\(range): status \(status): \(log.suffix(2_000))") }
-            // Each of them was tried in a process of its own.
+            // Each of them must have been tried in its own process.
             if log.contains("was loaded without a load check") {
                 findings.problems.append("\(range): not every file had a load check")
             }

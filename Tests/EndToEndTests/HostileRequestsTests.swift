@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Requests that are wrong in every way that came to mind, against one daemon: each gets a 4xx in the one form of
-/// errors, whose sentence names the thing, what was expected and what came; and the daemon continues.
+/// Requests with every kind of mistake, against one daemon: each gets a 4xx in the common form of errors, with a
+/// message that names the object, what was expected and what was found; and the daemon continues.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct HostileRequestsTests {
     /// One wrong request.
@@ -34,7 +34,7 @@ struct HostileRequestsTests {
         Case("/v2/models/f32/infer", Data("{\"inputs\": [{\(members)}]}".utf8), code, words)
     }
 
-    /// A good input "x" with these members of the request before it.
+    /// A good input "x" after the given members of the request.
     private static func request(_ members: String, _ words: String...) -> Case {
         Case(
             "/v2/models/f32/infer", Data("{\(members), \"inputs\": [{\(x), \"data\": [1, 2, 3]}]}".utf8),
@@ -49,7 +49,7 @@ struct HostileRequestsTests {
         Case("/v2/models/f32/infer", Data("{\"inputs\": [{\(members)}]}".utf8), "invalid_input", words)
     }
 
-    /// JSON with binary data behind it; `header` is what the field says of the JSON's length.
+    /// JSON followed by binary data; `header` is the value of the field with the JSON's length.
     private static func binary(
         _ json: String, _ data: [UInt8], header: String? = nil, model: String = "f32", _ code: String,
         _ words: String...
@@ -312,8 +312,7 @@ struct HostileRequestsTests {
 
     // MARK: The test
 
-    /// A body of 16 MB with four million empty pictures is refused when there are too many, and not when all are at
-    /// hand.
+    /// A body of 16 MB with four million empty pictures is refused as soon as there are too many, before all are read.
     @Test("a 16 MB body of millions of empty pictures gets 400 and takes less than 100 MB of memory")
     func manyEmptyPicturesCostLittle() throws {
         let daemon = try Daemon()
@@ -367,8 +366,8 @@ struct HostileRequestsTests {
             #expect(answer.status == 405 && answer.headers["allow"] == allow, "\(method) \(path): \(answer.text)")
             #expect(method == "HEAD" ? answer.body.isEmpty : answer.code == "method_not_allowed")
         }
-        // What is only unusual is taken: null for what is left out, names in escapes, a byte order mark, numbers of any
-        // form.
+        // Unusual requests are accepted: null for optional members, names with escapes, a byte order mark, numbers of
+        // any form.
         for body in [
             "{\"id\": null, \"parameters\": null, \"outputs\": null, \"inputs\": [{\(Self.x), \"parameters\": null, \"data\": [1, 2, 3]}]}",
             "\u{FEFF}{\"inputs\": [{\"\\u006eame\": \"\\u0078\", \"shape\": [1.0, 3e0], \"datatype\": \"FP32\", \"data\": [[1e0, 20e-1, 3.0]]}]}",

@@ -3,14 +3,14 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// A format that is decoded is named wherever formats are, and nothing else is.
+/// Lists of formats have exactly the decoded formats.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct ImageFormatsTests {
     static let examples: [(format: ImageFormat, file: String)] = [
         (.jpeg, "scene-444.jpg"), (.png, "scene.png"), (.webp, "scene-lossy.webp"),
     ]
 
-    /// Those that are decoded in separate processes; examples are shared data.
+    /// The formats that are decoded in separate processes; their examples are shared data.
     static let confined: [(format: ImageFormat, file: String)] = [
         (.heic, "heic/grid_iphone.heic"), (.avif, "avif/grid_irot90.avif"), (.tiff, "tiff/tiles_deflate.tif"),
         (.gif, "gif/87a.gif"), (.bmp, "bmp/24bit_topdown.bmp"), (.jxl, "jxl/lossless.jxl"),
@@ -66,7 +66,7 @@ struct ImageFormatsTests {
 
     private static let mediaTypes = ImageFormat.allCases.map(\.mediaType).sorted()
 
-    /// The formats that a sentence says are expected.
+    /// The formats that a message lists as expected.
     private static func titles(in sentence: String) -> Set<String> {
         let list = sentence.components(separatedBy: "expected ").last ?? ""
         return Set(
@@ -74,7 +74,7 @@ struct ImageFormatsTests {
                 .components(separatedBy: ", "))
     }
 
-    /// Each body that may be a picture has the same media types, and answers name the same formats.
+    /// Every body that may be a picture has the same media types, and answers name the same formats.
     private func checkDescription(_ description: [String: Any]) throws {
         let paths = try #require(description["paths"] as? [String: [String: Any]])
         var bodies = 0

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders as they are downloaded, without a model.json: the facts, the tensor that reaches the model, and the labels,
-/// against ../shared/data/import/cases.json, which transformers and Pillow made.
+/// Downloaded folders without a model.json: the facts, the model's tensor and the labels, compared with
+/// ../shared/data/import/cases.json, which transformers and Pillow made.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
@@ -50,7 +50,7 @@ struct ImportedFoldersTests {
             Cases.self, from: try Data(contentsOf: folder.appendingPathComponent("cases.json"))
         ).cases
         #expect(all.count >= 13)
-        // Ultralytics' LetterBox scales with OpenCV, not with Pillow as these cases do.
+        // Ultralytics' LetterBox scales with OpenCV, not with Pillow like these cases.
         let letterboxed = try JSONDecoder().decode(
             [String: [String: [[Double]]]].self,
             from: try Data(
@@ -98,7 +98,7 @@ struct ImportedFoldersTests {
         daemon.stop()
     }
 
-    /// One folder alone, given as the models folder; and the metadata inside a TensorFlow Lite file.
+    /// A single folder, given as the models folder; and the metadata inside a TensorFlow Lite file.
     @Test("a downloaded folder is served as --models, and a TensorFlow Lite file by its own metadata")
     func oneFolderAloneAndAFileThatSaysItself() throws {
         let data = try #require(SharedData.folder)
@@ -119,7 +119,6 @@ struct ImportedFoldersTests {
         daemon.stop()
     }
 
-    /// A broken source is reported with its place, and the model is served as tensors.
     @Test("a damaged preprocessor_config.json is reported with its place, and the model is served as tensors")
     func aBrokenSourceIsReported() throws {
         let data = try #require(SharedData.folder)
@@ -133,7 +132,7 @@ struct ImportedFoldersTests {
         }
         let text = try Data(contentsOf: data.appendingPathComponent("import/vit/preprocessor_config.json"))
         try text.prefix(120).write(to: bundle.appendingPathComponent("preprocessor_config.json"))
-        // A file of labels that names the classes otherwise.
+        // A file of labels with other names for the classes.
         try Data("a\nb\nc\nd\ne\nf\ng\n".utf8).write(to: bundle.appendingPathComponent("labels.txt"))
         let daemon = try Daemon(["--models", folder.path])
         let described = try Curl.run(daemon.url + "/v1/models/vit", [])

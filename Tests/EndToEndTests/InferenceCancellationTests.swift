@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Clients that go away while the engine works on their picture: the engine is asked to stop, and their slot is free as
-/// soon as it is done with it.
+/// Clients that disconnect while the engine computes: the engine is asked to stop, and their slot is free as soon as it
+/// has stopped.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct InferenceCancellationTests {
     private func inFlight(_ daemon: Daemon) throws -> Int {
@@ -21,7 +21,7 @@ struct InferenceCancellationTests {
         try #require(try eventually(every: 0.01, condition), "\(what): it never came to that")
     }
 
-    /// Whatever asks for a model that is still to be loaded waits for it no longer than a request may take.
+    /// A request for a model that must be loaded first waits no longer than its deadline.
     @Test("metadata of a lazy model that takes too long to load get 504 after the deadline")
     func metadataOfALazyModelKeepToTheDeadline() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-slow-\(UUID().uuidString)")
@@ -49,8 +49,8 @@ struct InferenceCancellationTests {
             "--deadline", "200s", "--cache-dir", "",
         ])
         let picture = CancellationPicture.png(width: 64, height: 64)
-        // A client's end may come before its picture is decoded: the stage is seen only afterwards, so it is done until
-        // both have been caught in the engine.
+        // A client may disconnect before its picture is decoded. The stage is known only afterwards, so repeat until
+        // both were cancelled in the engine.
         var round: UInt32 = 0
         while try cancelled(daemon, stage: "infer") < 2 {
             round += 1
@@ -58,7 +58,7 @@ struct InferenceCancellationTests {
             let clients = try (0..<2).map { _ in try RawClient(daemon.url) }
             for client in clients { try client.post(picture) }
             try until("both have a slot") { try inFlight(daemon) == 2 }
-            // No slot is left, and no request may wait.
+            // No slot is free, and no request may wait.
             let refused = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
             #expect(refused.status == 503 && refused.code == "overloaded", "\(refused.text)")
             usleep(50_000 * round)

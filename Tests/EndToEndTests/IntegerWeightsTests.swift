@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// 8-bit weights with zero points in the real binary: computed in integers by default, told of, and switched off.
+/// 8-bit weights with zero points in the real binary: computed in integers by default, reported, and switched off.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct IntegerWeightsTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/integer-weights")
 
-    /// A folder of models with one bundle of the fixture that is like MobileNet.
+    /// A folder of models with one bundle of the fixture that is similar to MobileNet.
     private func folder(runtime: String = "{}") throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-int-\(UUID().uuidString)")
         let bundle = folder.appendingPathComponent("net")
@@ -61,7 +61,7 @@ struct IntegerWeightsTests {
         return weights
     }
 
-    @Test("convolutions with 8-bit weights run in integers by default where the CPU has VNNI")
+    @Test("convolutions with 8-bit weights run in integers by default if the CPU has VNNI")
     func convolutionsRunInIntegersByDefault() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -81,7 +81,7 @@ struct IntegerWeightsTests {
         let off = try folder(runtime: "{ \"integer_weights\": false }")
         defer { try? FileManager.default.removeItem(at: off) }
         #expect(try weights(off) == nil)
-        // The bundle counts.
+        // The bundle takes precedence.
         #expect(try weights(off, ["--integer-weights=true"]) == nil)
         let plain = try folder()
         defer { try? FileManager.default.removeItem(at: plain) }
@@ -91,7 +91,7 @@ struct IntegerWeightsTests {
         #expect(try weights(on, ["--integer-weights=false"])?["convolutions"] as? Int == 10)
     }
 
-    /// Instructions without exact sums: scores would be far off.
+    /// Without these instructions the sums are not exact: scores would be far off.
     @Test("without VNNI no convolution runs in integers, and the reason names ONEDNN_MAX_CPU_ISA")
     func withoutTheInstructionsWeightsStayAsTheyAre() throws {
         let folder = try folder()
@@ -101,7 +101,7 @@ struct IntegerWeightsTests {
         #expect((weights?["reason"] as? String)?.contains("ONEDNN_MAX_CPU_ISA") == true, "\(weights ?? [:])")
     }
 
-    /// A model that cannot be written to a temporary file is served as it is.
+    /// The model cannot be written to a temporary file, and is served unchanged.
     @Test("without a temporary folder no convolution runs in integers, and the model is served")
     func withoutATemporaryFolderWeightsStayAsTheyAre() throws {
         let folder = try folder()
@@ -111,7 +111,6 @@ struct IntegerWeightsTests {
         #expect(weights?["reason"] is String, "\(weights ?? [:])")
     }
 
-    /// Weights that stay as they are for want of a temporary file do not stay so when there is one again.
     @Test("a start with a temporary folder runs convolutions in integers after a start without the folder")
     func aTemporaryFolderThatComesBackIsUsed() throws {
         let folder = try folder()
@@ -132,7 +131,7 @@ struct IntegerWeightsTests {
         #expect(inIntegers == [0, TestProcessor.hasVNNI ? 9 : 0])
     }
 
-    /// The compiled model of one form is never taken for the other.
+    /// A compiled model of one form must never be used for the other.
     @Test("compiled models with and without integer weights are cached apart")
     func theCacheTellsTheTwoFormsApart() throws {
         let folder = try folder()
@@ -153,8 +152,8 @@ struct IntegerWeightsTests {
         #expect(cached == [false, false, true, true])
     }
 
-    /// Quantized models where sums of byte products are cut off: `ocelli check` and the log say so, and of no other
-    /// model.
+    /// Quantized models with saturated sums of byte products are reported by `ocelli check` and the log, and no other
+    /// model is.
     @Test("a QDQ model without VNNI is warned of by `check` and the log; a dynamic model is not")
     func quantizedModelsWithoutTheInstructionsAreTold() throws {
         let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized")
@@ -185,7 +184,7 @@ struct IntegerWeightsTests {
         #expect(lines.count == 1 && lines[0].contains("model qdq version 1: "), "\(daemon.log)")
     }
 
-    /// Kernels for other architectures do not cut sums off.
+    /// Kernels for other architectures do not saturate.
     private static var isX86: Bool {
         #if arch(x86_64)
             true

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// JSON bodies take a slot before they are read, and are read no further than they can fit.
+/// JSON bodies take a slot before they are read, and reading stops at the first value that cannot fit.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct JSONBodyTests {
-    /// After the first value too many nothing is looked at: neither is what follows it read, nor is it checked.
+    /// Everything after the first excess value is neither read nor checked.
     @Test("a JSON body is not read beyond the first value that is too many")
     func readingStopsAtTheFirstValueThatCannotFit() throws {
         let daemon = try Daemon()
@@ -53,9 +53,9 @@ struct JSONBodyTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A model whose only slot is taken, and no request may wait: a JSON body that is not JSON is refused for that,
+    /// The model's only slot is taken, and no request may wait: a body that is not JSON is refused for that reason,
     /// unread.
-    @Test("a JSON body is refused with 503, unread, where the model has no free slot")
+    @Test("a JSON body is refused with 503, unread, if the model has no free slot")
     func aBodyIsReadInASlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Pictures that two versions answer differently, as files in `state_dir`.
+/// Pictures with different answers of two versions, kept as files in `state_dir`.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct KeptPicturesTests {
-    /// A daemon whose version 2 of "ten" gives every class another name and is asked the same as version 1.
+    /// A daemon with version 2 of "ten", which has other names for all classes and is compared with version 1.
     private final class Scene {
         let models: RolloutTests.Models
         let daemon: Daemon
@@ -26,14 +26,15 @@ struct KeptPicturesTests {
 
         deinit { try? FileManager.default.removeItem(at: state) }
 
-        /// Sends twelve pictures, which differ in a comment only, until the rollout is as awaited, a minute at most.
+        /// Sends twelve pictures, which differ only in a comment, until the rollout meets a condition, for at most a
+        /// minute.
         func send(until isAwaited: ([String: Any]) -> Bool) throws -> [String: Any] {
             let photo = SharedData.packageRoot.appendingPathComponent("examples/nine-photo.jpg")
             let bytes = try Data(contentsOf: photo), file = models.folder.appendingPathComponent("picture")
             let end = Date() + 60
             var found: [String: Any] = [:], number = UInt8(0)
             while Date() < end {
-                // Behind the first two segments, a comment of one byte.
+                // A comment of one byte after the first two segments.
                 try (bytes.prefix(20) + Data([0xFF, 0xFE, 0, 3, number]) + bytes.dropFirst(20)).write(to: file)
                 let answer = try Curl.run(
                     daemon.url + "/v1/models/ten/classify",
@@ -47,7 +48,7 @@ struct KeptPicturesTests {
         }
     }
 
-    @Test("with keep_differences the ten pictures that are listed are kept, and a deletion removes them")
+    @Test("with keep_differences the ten listed pictures are kept, and a deletion removes them")
     func tenPicturesAreKeptUntilTheRolloutIsDeleted() throws {
         let scene = try Scene(["--keep-differences=true"])
         let found = try scene.send {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The routes that listeners serve, and whom they take for the client: `?routes=`, `?proxy=` and `trusted_proxies`.
+/// The routes of listeners, and their identification of clients: `?routes=`, `?proxy=` and `trusted_proxies`.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ListenersTests {
     private static func addresses(of daemon: Daemon) -> [String] {
@@ -53,7 +53,7 @@ struct ListenersTests {
         #expect(result.errors.contains("proxy=v3: expected proxy=v1 or proxy=v2"))
     }
 
-    /// The header of a proxy in front for a client of 203.0.113.7, or of its own connections.
+    /// The PROXY header of a proxy for a client at 203.0.113.7, or for the proxy's own connections.
     private static func proxyHeader(_ version: String = "v2", local: Bool = false) -> [UInt8] {
         if version == "v1" {
             return Array((local ? "PROXY UNKNOWN\r\n" : "PROXY TCP4 203.0.113.7 127.0.0.1 4660 80\r\n").utf8)
@@ -93,7 +93,7 @@ struct ListenersTests {
         for words in ["203.0.113.7:4660 GET /healthz", "203.0.113.7:4660 GET /v2 ", "203.0.113.7:4660 GET /v1/models"] {
             #expect(daemon.waitForLog(words), "\(words): \(daemon.log)")
         }
-        // Behind one more proxy, in front of which the client is.
+        // Through another proxy, which names the client in a field.
         let chain = try RawClient(port: port)
         try chain.send(Self.proxyHeader(version) + Self.request("GET", "/metrics", ["X-Forwarded-For: 198.51.100.1"]))
         #expect(try chain.response().status == 200)
@@ -173,7 +173,7 @@ struct ListenersTests {
         }
     }
 
-    @Test("X-Forwarded-For names the client only where its sender is a trusted proxy")
+    @Test("X-Forwarded-For names the client only if its sender is a trusted proxy")
     func fieldsNameTheClientWhereTheirSenderIsTrusted() throws {
         for (settings, client) in [
             (["--trusted-proxies", "127.0.0.0/8"], "203.0.113.7"), (["--trusted-proxies", "10.0.0.0/8"], "127.0.0.1:"),

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Model files that crash the engine, keep it busy for ever or ask for all memory: the daemon survives them, says what
-/// happened, and serves the others.
+/// Model files that crash the engine, keep it busy for ever or use up all memory: the daemon survives them, reports the
+/// reason, and serves the others.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct LoadCheckTests {
     /// A folder of models, with a good one, and its own cache.
@@ -23,7 +23,7 @@ struct LoadCheckTests {
         func add(_ name: String, _ bytes: Data) throws { try bytes.write(to: url.appendingPathComponent(name)) }
     }
 
-    /// A pooling whose input comes from nowhere: OpenVINO 2026.4.1 follows a null pointer.
+    /// A pooling without a connected input: OpenVINO 2026.4.1 follows a null pointer.
     private static let crashing = """
         <?xml version="1.0"?><net name="m" version="11"><layers>
         <layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,1,8,8" element_type="f32"/>
@@ -63,7 +63,7 @@ struct LoadCheckTests {
     @Test("models that crash, hang or exhaust the engine fail with the reason, and a good model is served")
     func theDaemonSurvivesWhatTheEngineDoesNot() throws {
         let folder = try Folder()
-        // With time for the others on a busy machine; their result is kept for the model that hangs.
+        // With time for the others on a busy machine; their result is cached for the test of the model that hangs.
         try folder.add("crashing.xml", Data(Self.crashing.utf8))
         try folder.add("crashing.bin", Data())
         try folder.add("huge.xml", Data(Self.huge.utf8))
@@ -81,7 +81,7 @@ struct LoadCheckTests {
         try check(folder, timeout: "3s", [("endless", "the engine was still loading it after 3 s")])
     }
 
-    /// Starts a daemon on a folder of bad models, which fail with these words, and asks its good one.
+    /// Starts a daemon on a folder of bad models, which must fail with these words, and uses its good one.
     private func check(_ folder: Folder, timeout: String, _ failures: [(name: String, words: String)]) throws {
         let daemon = try Daemon([
             "--models", folder.url.path, "--cache-dir", folder.cache, "--load-trial-timeout", timeout,
@@ -126,7 +126,7 @@ struct LoadCheckTests {
         #expect(!untried.log.contains(words), "\(untried.log)")
     }
 
-    /// A daemon that is killed cannot end the load check that it has just begun.
+    /// A daemon that is killed cannot end a load check that has just begun.
     @Test("a load check ends at once if its parent process is gone, and otherwise at its time limit")
     func anAbandonedTrialEnds() throws {
         let folder = try Folder()
@@ -142,14 +142,14 @@ struct LoadCheckTests {
         #expect(late.status == SIGALRM && late.output.isEmpty, "\(late)")
     }
 
-    /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading.
-    /// Its load check ends with the daemon, also where that is killed.
+    /// The other models are served meanwhile, and the time of the load is reported. The load check ends with the daemon
+    /// even if that is killed.
     @Test(
         "a model that hangs in loading delays no other; its load check ends when the daemon is killed",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
         let folder = try Folder()
-        // Smaller than the other: it is loaded first.
+        // Smaller than the other, so that it is loaded first.
         try folder.add("endless.onnx", Self.endless)
         let daemon = try Daemon(
             ["--models", folder.url.path, "--cache-dir", folder.cache, "--load-trial-timeout", "300s"],
@@ -169,7 +169,7 @@ struct LoadCheckTests {
         #expect(readiness.status == 503)
         #expect(readiness.text.contains("not ready: endless is loading (for "), "\(readiness.text)")
         let trial = try #require(daemon.children.first)
-        // Until the thread that began the load check in its process has ended: a pool keeps none that is idle for some
+        // Wait until the thread that began the load check has ended: a pool ends threads that are idle for some
         // seconds.
         Thread.sleep(forTimeInterval: 8)
         daemon.signal(SIGKILL)
@@ -178,8 +178,8 @@ struct LoadCheckTests {
         kill(trial, SIGKILL)
     }
 
-    /// A new installation over a running daemon: what it starts to try a model finds no libraries, or others.
-    @Test("a new model fails with advice to restart where the daemon's libraries were removed")
+    /// After a new installation over a running daemon, the process of a load check finds no libraries, or others.
+    @Test("a new model fails with advice to restart if the daemon's libraries were removed")
     func aDaemonWhoseFilesWereReplacedSaysThatItNeedsARestart() throws {
         let folder = try Folder()
         let program = folder.url.path + "/.program"
@@ -189,7 +189,7 @@ struct LoadCheckTests {
         try #require(installed.status == 0, "\(installed.errors)")
         let daemon = try Daemon(
             ["--models", folder.url.path, "--cache-dir", folder.cache],
-            // Not those of the tests.
+            // Without the libraries of the tests.
             environment: ["LD_LIBRARY_PATH": ""],
             launcher: ["sh", "-c", "shift; exec \(program)/bin/ocelli \"$@\"", "sh"])
         try FileManager.default.removeItem(atPath: program + "/lib/ocelli")
@@ -205,7 +205,7 @@ struct LoadCheckTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// True if a process has ended, though nobody may have asked how.
+    /// True if a process has ended, even if its parent has not waited for it.
     private static func hasEnded(_ pid: Int32) -> Bool {
         guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return true }
         return status.contains("State:\tZ")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `repository_control: local` means programs on this machine: neither what proxies forward, nor web pages that are
+/// `repository_control: local` permits programs on this machine, but neither forwarded requests nor web pages that are
 /// open here.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct LocalControlTests {
@@ -44,7 +44,7 @@ struct LocalControlTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A route without a model's name: there is a model for it, and a client comes back later.
+    /// On a route without a model's name: the model exists, so the client must retry.
     @Test("/v1/classify gets 503 while the only classifier is unloaded, and 200 after it is loaded again")
     func theOnlyClassifierIsNotReadyAfterItWasUnloaded() throws {
         let daemon = try Daemon()
@@ -67,8 +67,8 @@ struct LocalControlTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A page of another origin may have pictures classified, as any program may; it cannot read the answers, for no
-    /// field of theirs lets it (CORS).
+    /// A page of another origin may have pictures classified, like any program; it cannot read the answers, because
+    /// they have no CORS fields.
     @Test("a page of another origin may classify, but gets no CORS fields and no preflight answer")
     func otherRoutesAreOpenToWebPagesThatCannotReadTheirAnswers() throws {
         let daemon = try Daemon()
@@ -76,7 +76,7 @@ struct LocalControlTests {
         let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify", fields)
         #expect(answer.status == 200)
         #expect(!answer.headers.keys.contains { $0.hasPrefix("access-control-") })
-        // Anything but a simple request is asked about first, and refused.
+        // Anything but a simple request needs a preflight, which is refused.
         let asked = try Curl.run(
             daemon.url + "/v1/classify", ["-X", "OPTIONS", "-H", "Access-Control-Request-Method: POST"] + fields)
         #expect(asked.status == 405 && !asked.headers.keys.contains { $0.hasPrefix("access-control-") })

@@ -11,7 +11,7 @@ struct MetricsTests {
         (try? Shell.run("sh", ["-c", "command -v \(name)"]).status) == 0
     }
 
-    /// The value of one sample, by its name and labels as they are written.
+    /// The value of one sample, by its name and labels as written.
     static func value(_ sample: String, in text: String) -> Double? {
         let line = text.split(separator: "\n").first { $0.hasPrefix(sample + " ") }
         return line.flatMap { Double($0.dropFirst(sample.count + 1)) }
@@ -34,8 +34,8 @@ struct MetricsTests {
         return lines.joined(separator: "\n")
     }
 
-    /// Each page once made what the service reads the server's numbers through one call deeper: 24,000 of them were the
-    /// end.
+    /// Each page once added a stack frame to the call that reads the server's numbers: 24,000 of them overflowed the
+    /// stack.
     @Test(
         "6,000 requests of /metrics are answered with a stack of 1 MiB",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
@@ -95,7 +95,7 @@ struct MetricsTests {
             .matches(of: /- alert: (\w+)/).map { String($0.output.1) }
         let tested = try String(contentsOf: fixture, encoding: .utf8)
         for name in names { #expect(tested.contains("alertname: \(name)"), "\(name) is not tested") }
-        // What is alerted on by its increase is there at 0 from the start.
+        // Counters in alerts on an increase exist at 0 from the start.
         let text = String(decoding: page, as: UTF8.self)
         for sample in [
             "ocelli_errors_total{code=\"internal\",reason=\"internal\"}", "ocelli_canaries_total{result=\"failed\"}",
@@ -105,7 +105,6 @@ struct MetricsTests {
         daemon.stop()
     }
 
-    /// Every metric that the rules and the dashboard speak of is one that the daemon has.
     @Test("each metric in the alert rules and the dashboard is on /metrics")
     func theRulesAndTheDashboardSpeakOfWhatThereIs() throws {
         let daemon = try Daemon()
@@ -129,7 +128,6 @@ struct MetricsTests {
         daemon.stop()
     }
 
-    /// docs/monitoring.md explains every metric and every alert, and none that there is not.
     @Test("docs/monitoring.md has each metric of the golden page and each alert, and no others")
     func theDocumentHasEveryMetricAndEveryAlert() throws {
         let document = SharedData.packageRoot.appendingPathComponent("docs/monitoring.md")
@@ -151,7 +149,7 @@ struct MetricsTests {
         #expect(text.matches(of: /\n\| `(Ocelli\w+)` \|/).map { $0.output.1 }.sorted() == alerts.sorted())
     }
 
-    @Test("clients that leave in a head or body count as cancelled or truncated at that stage")
+    @Test("clients that disconnect in a head or body count as cancelled or truncated at that stage")
     func clientsThatGoAreCountedByTheStageTheyWereIn() throws {
         let daemon = try Daemon()
         let port = try #require(daemon.url.split(separator: ":").last)
@@ -163,8 +161,8 @@ struct MetricsTests {
                 "bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(half)' >&3; sleep 0.2; exec 3>&-"])
             #expect(result.status == 0, "\(result.errors)")
         }
-        // A head or a body that is cut off by a half-close is answered with 400; who is gone altogether is counted as
-        // gone.
+        // A head or body that ends by a half-close is answered with 400; a closed connection counts as a disconnected
+        // client.
         var page = ""
         func ended() -> Double {
             [

@@ -3,13 +3,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `--model NAME=PATH` as KServe and Kubernetes use it: one model, mounted at a path of theirs, asked for by a name of
-/// theirs.
+/// `--model NAME=PATH` as used by KServe and Kubernetes: one model, mounted at a given path, requested by a given name.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct NamedModelsTests {
     private static let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
 
-    /// A folder as kubelet mounts a ConfigMap: names that lead through `..data` to a folder of the current contents.
+    /// A folder as kubelet mounts a ConfigMap: names that lead through `..data` to a folder with the current contents.
     private struct ConfigMap {
         let path: String
         private let folder: URL
@@ -20,8 +19,7 @@ struct NamedModelsTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
 
-        /// Puts other contents in place, by one rename of `..data`; kubelet adds and removes the names at the top
-        /// afterwards.
+        /// Replaces the contents by one rename of `..data`; kubelet adds and removes the names at the top afterwards.
         func fill(_ generation: String, version: String, modelFile: String = "digits.onnx") throws {
             let files = FileManager.default
             let contents = folder.appendingPathComponent("..\(generation)")
@@ -46,7 +44,7 @@ struct NamedModelsTests {
         }
     }
 
-    /// Classifies without a pause on threads of its own until it is stopped.
+    /// Classifies without a pause on its own threads until it is stopped.
     private final class Load: Sendable {
         private let counts = Mutex((answered: 0, failures: [String]()))
         private let isStopped = Atomic(false)
@@ -86,7 +84,7 @@ struct NamedModelsTests {
         return folder
     }
 
-    /// KServe's modelcar makes `/mnt/models` a link into another process's root once that process is up.
+    /// KServe's modelcar makes `/mnt/models` a link into another process's root once that process has started.
     @Test("a --model path that appears after the start makes the daemon ready, under the given name")
     func placeThatAppearsLateIsServed() throws {
         let folder = try temporary()
@@ -111,7 +109,7 @@ struct NamedModelsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// The files of a ConfigMap are exchanged, then the names of the files, while clients ask.
+    /// The files of a ConfigMap are replaced, then the names of the files, while clients send requests.
     @Test("a mounted ConfigMap that is exchanged under load is served, and no request fails")
     func swapOfAMountUnderLoadFailsNothing() throws {
         let folder = try temporary()
@@ -134,7 +132,7 @@ struct NamedModelsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A numbered version takes another's place in one step: the old one answers until the new one is ready.
+    /// One numbered version replaces another in one step: the old one answers until the new one is ready.
     @Test("a numbered version that replaces another under load is served, and no request fails")
     func swapOfNumberedVersionsUnderLoadFailsNothing() throws {
         let folder = try temporary()
@@ -166,7 +164,7 @@ struct NamedModelsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// KServe's agent deletes a model's folder, and then has the model unloaded.
+    /// KServe's agent deletes a model's folder, and then requests to unload the model.
     @Test("a model whose folder was deleted can be unloaded, and its load gets 404")
     func deletedFolderCanBeUnloaded() throws {
         let folder = try temporary()

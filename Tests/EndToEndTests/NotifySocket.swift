@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Listens as systemd does on `$NOTIFY_SOCKET`, and keeps what it received.
+/// Listens like systemd on `$NOTIFY_SOCKET`, and keeps the received messages.
 final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -27,7 +27,7 @@ final class NotifySocket: Sendable {
         unlink(path)
     }
 
-    /// Fills the queue, as when the receiver hangs: the next message has to wait.
+    /// Fills the queue, as if the receiver hung: the next message must wait.
     func fill() {
         let sender = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(sender) }
@@ -47,7 +47,7 @@ final class NotifySocket: Sendable {
         return address
     }
 
-    /// Every message so far, taking in those that have come.
+    /// Every message so far.
     var messages: [String] {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -58,7 +58,7 @@ final class NotifySocket: Sendable {
         return received.withLock { $0 }
     }
 
-    /// Waits, bounded, until a message has one of these lines.
+    /// Waits, for a limited time, until a message has one of these lines.
     func wait(for line: String, count: Int = 1) -> Bool {
         eventually {
             messages.filter { $0.split(separator: "\n").contains { $0.hasPrefix(line) } }.count >= count

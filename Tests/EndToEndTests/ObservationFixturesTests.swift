@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Small models of `Tests/Fixtures/observations` (`Tests/FixtureMakers/make-observation-fixtures`), whose answers
-/// LiteRT, OpenVINO's Python API and numpy gave for the same tensors.
+/// Small models of `Tests/Fixtures/observations` (`Tests/FixtureMakers/make-observation-fixtures`), compared with the
+/// answers of LiteRT, OpenVINO's Python API and numpy for the same tensors.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ObservationFixturesTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations")
@@ -21,7 +21,6 @@ struct ObservationFixturesTests {
         return flat(try #require(value))
     }
 
-    /// TFLite_Detection_PostProcess in each of its modes: the tensors are LiteRT's, and so are the detections.
     @Test("TFLite_Detection_PostProcess gives LiteRT's tensors and detections, in each of its modes")
     func theDetectionOperatorGivesWhatLiteRTGives() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
@@ -52,8 +51,7 @@ struct ObservationFixturesTests {
             let found = try #require(
                 try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/detect").json["detections"]
                     as? [[String: Any]], what)
-            // Rows after the count are padding; rows of zeros are not detections, and boxes outside of the picture
-            // neither.
+            // Rows after the count are padding; rows of zeros are not detections, nor are boxes outside the picture.
             let meant = filled.indices.filter { filled[$0] < wanted }
             #expect(found.count <= meant.count && found.count >= meant.count - 2, what)
             for one in found {
@@ -66,7 +64,7 @@ struct ObservationFixturesTests {
         }
     }
 
-    /// The operator's thresholds are the query's: LiteRT's answers of the same files with these as their own.
+    /// The query's thresholds apply: the expected answers are LiteRT's for files with these thresholds.
     @Test("`threshold` and `iou` of a request apply inside TFLite_Detection_PostProcess, as in LiteRT")
     func thresholdsOfTheQueryReachTheDetectionOperator() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
@@ -82,21 +80,21 @@ struct ObservationFixturesTests {
                 return list.map { ($0["index"] as? Double ?? -1, $0["confidence"] as? Double ?? -1) }
             }
             let lowered = try found(query), usual = try found("")
-            // Boxes outside of the picture are not detections.
+            // Boxes outside the picture are not detections.
             #expect(lowered.count <= scores.count && lowered.count >= scores.count - 4, "\(name): \(lowered)")
             for one in lowered {
                 #expect(
                     scores.indices.contains { classes[$0] == one.label && abs(scores[$0] - one.confidence) < 1e-4 },
                     "\(name): \(one)")
             }
-            // They are those of one request.
+            // They apply to one request only.
             let again = try found("")
             #expect(lowered.count > usual.count && again.count == usual.count, "\(name)")
         }
         #expect(try Self.expected().values.count { ($0 as? [String: Any])?["low"] != nil } == 2)
     }
 
-    /// The embedding as OpenVINO's Python API computes it, and the classes nearest to it as numpy does.
+    /// The embedding as computed by OpenVINO's Python API, and the nearest classes by numpy.
     @Test("embeddings are those of OpenVINO's Python API, and zero-shot classes those of numpy")
     func embeddingsAndClassesByThem() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
@@ -123,7 +121,7 @@ struct ObservationFixturesTests {
                 #expect(entry["label"] as? String == "kind \(index)", what)
                 #expect(abs(confidence - probabilities[index]) <= 1e-4, what)
             }
-            // A model without vectors of classes does not classify, and says what it does.
+            // A model without vectors of classes does not classify, and names its own task.
             let refusal = try Curl.post(picture, to: daemon.url + "/v1/models/embedder/classify")
             #expect(refusal.status == 400 && refusal.error.contains("/embed"), "\(refusal.text)")
         }
@@ -144,8 +142,8 @@ struct ObservationFixturesTests {
         }
     }
 
-    /// Exports of Ultralytics as they are: masks and keypoints come with the boxes. Pictures of 24 pixels go into
-    /// tensors of 64.
+    /// Unchanged exports of Ultralytics: masks and keypoints come with the boxes. Pictures of 24 pixels go into tensors
+    /// of 64.
     @Test("Ultralytics exports give boxes with masks or keypoints; rotated boxes are served as tensors")
     func exportsOfUltralyticsWithoutAModelJSON() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
@@ -166,7 +164,7 @@ struct ObservationFixturesTests {
         let segment = try one("ultralytics_segment"), final = try one("ultralytics_segment_end")
         let box = ["x": 8.25, "y": 8.25, "width": 7.5, "height": 7.5]
         #expect(segment["label"] as? String == "dog" && segment["box"] as? [String: Double] == box)
-        // Pixels whose middle is in the box.
+        // Pixels with their middle in the box.
         #expect(try area(segment) == 8 * 8)
         #expect(
             final["box"] as? [String: Double] == ["x": 3.75, "y": 3.75, "width": 11.25, "height": 11.25])
@@ -176,7 +174,7 @@ struct ObservationFixturesTests {
         let points = try #require(pose["keypoints"] as? [[String: Any]])
         #expect(points.map { $0["x"] as? Double } == [11.25, 15, 3.75])
         #expect(points.map { $0["y"] as? Double } == [11.625, 7.5, 3.75])
-        // Turned boxes are not read: the tensor is served as it is.
+        // Rotated boxes are not supported: the model is served as tensors.
         #expect(try Curl.post(picture, to: daemon.url + "/v1/models/ultralytics_obb/detect").status == 400)
         #expect(try Curl.post(picture, to: daemon.url + "/v1/models/ultralytics_obb/predict").status == 200)
     }

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The Open Inference Protocol over REST: by hand, by NVIDIA's client, and by tools that read our own description.
+/// The Open Inference Protocol over REST: by hand, by NVIDIA's client, and by tools that read Ocelli's OpenAPI
+/// document.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)

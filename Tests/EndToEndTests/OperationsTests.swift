@@ -2,14 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The trials of Tests/Operations, short: daemons that are killed, drained and confined while real clients ask.
+/// Short runs of the trials of Tests/Operations: daemons that are killed, drained and confined while real clients send
+/// requests.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: Shell.has("python3"), "python3 is not installed"), .serialized)
 struct OperationsTests {
     private static let scripts = SharedData.packageRoot.appendingPathComponent("Tests/Operations")
 
-    /// Runs a load check; it says itself what it found.
+    /// Runs a trial, which reports its own findings.
     private func run(
         _ script: String, _ arguments: [String] = [], python: String = "python3", seconds: Int = 120
     ) throws {
@@ -19,7 +20,7 @@ struct OperationsTests {
         #expect(result.status == 0, "\(result.text)\(result.errors)")
     }
 
-    /// `kill -9` and a restart by socket activation: only what was being processed is lost, who waits is served.
+    /// Only requests in progress are lost; waiting ones are served.
     @Test(
         "kill -9 under socket activation loses only requests in progress; waiting clients are served",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
@@ -27,7 +28,7 @@ struct OperationsTests {
         try run("activation.py", ["--kills", "3"])
     }
 
-    /// Neither the daemon, nor the two programs that only take processor time.
+    /// Neither the daemon nor the two programs that only use processor time are left.
     @Test(
         "chaos.py that is ended by SIGTERM leaves none of its three child processes",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
@@ -40,7 +41,7 @@ struct OperationsTests {
         try trial.run()
         let pid = trial.processIdentifier
         var children: [pid_t] = []
-        // Bounded, and generous: the machine may be busy with the other tests.
+        // A limited but long time: the machine may be busy with the other tests.
         for _ in 0..<1200 where children.count < 3 {
             usleep(50_000)
             let text = try String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
@@ -71,7 +72,6 @@ struct OperationsTests {
         }
     }
 
-    /// The files under deploy/ by their schemas, and by the daemon's own settings.
     @Test(
         "the files under deploy/ are valid by their schemas and by the daemon's settings",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -83,7 +83,7 @@ struct OperationsTests {
         #expect(result.status == 0, "\(result.text)\(result.errors)")
     }
 
-    /// The Deployment of deploy/kubernetes, rolled and scaled under load as Kubernetes does it.
+    /// The Deployment of deploy/kubernetes, rolled and scaled under load like in Kubernetes.
     @Test(
         "the Kubernetes Deployment is rolled and scaled under load without losing a request",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -92,7 +92,8 @@ struct OperationsTests {
         try run("rollouts.py", ["Service", "--rollouts", "1"])
     }
 
-    /// KServe's runtime, ConfigMaps and KServe's agent: models that come late, change and go while clients ask.
+    /// KServe's runtime, ConfigMaps and KServe's agent: models that arrive late, change and disappear while clients
+    /// send requests.
     @Test(
         "models of KServe and ConfigMaps come late, change and go while clients ask",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -101,7 +102,7 @@ struct OperationsTests {
         try run("kserve.py", ["--swaps", "3"])
     }
 
-    /// nginx, HAProxy and Envoy: metrics and the repository of models, spelt in twenty ways.
+    /// nginx, HAProxy and Envoy.
     @Test(
         "proxies hide metrics and the model repository, in twenty spellings of their paths",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -110,7 +111,7 @@ struct OperationsTests {
         try run("spellings.py")
     }
 
-    /// The index of a bulk job whose pod dies: its arguments are the manifest's.
+    /// The index of a bulk job after its pod died: the job's arguments come from the manifest.
     @Test(
         "a bulk job whose pod is killed answers each line once",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -119,7 +120,7 @@ struct OperationsTests {
         try run("bulk.py", ["--lines", "2000", "--kills", "3"])
     }
 
-    /// With 20 kills: the arguments that Tests/Operations/README.md names.
+    /// With 20 kills: the arguments are in Tests/Operations/README.md.
     @Test(
         "on three simulated machines with a worker, a daemon and a driver killed, each picture has one answer",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -136,7 +137,6 @@ struct OperationsTests {
             atPath: SharedData.packageRoot.appendingPathComponent(".build/deployment/bin/python").path)
     }
 
-    /// The unit's sandbox: the daemon starts, classifies, reloads and ends in it.
     @Test(
         "the daemon starts, classifies, reloads and ends in the sandbox of its systemd unit",
         .enabled(
@@ -155,8 +155,8 @@ struct OperationsTests {
             && (try? Shell.run("bwrap", ["--ro-bind", "/", "/", "--unshare-user", "true"]).status) == 0
     }
 
-    /// MemoryMax= and CPUQuota= as a control group of version 2 has them. Its files are made up: a real one with both
-    /// controllers are not available in a container.
+    /// MemoryMax= and CPUQuota= as in a control group of version 2. Its files are invented: a container has no real
+    /// group with both controllers.
     @Test(
         "`ocelli limits` follows cpu.max and memory.max of a control group of version 2",
         .enabled(if: Self.canBind, "needs bubblewrap and user namespaces"))
@@ -178,7 +178,7 @@ struct OperationsTests {
         #expect(row("max_total_body").contains("64MiB"), "\(result.text)")
     }
 
-    /// Half of 512 MiB is what inferences of ONNX Runtime may take together; a row of this model takes a megabyte.
+    /// ONNX Runtime's inferences may take half of 512 MiB together; a row of this model takes a megabyte.
     @Test(
         "rows that need more memory than ONNX Runtime may take get 400, and fewer rows are answered after them",
         .enabled(if: Self.canBind, "needs bubblewrap and user namespaces"),
@@ -218,14 +218,14 @@ struct OperationsTests {
     }
 
     /// Makes the files of a control group with 1.5 processors and 512 MiB.
-    /// - Returns: the arguments of bubblewrap that have a program find it.
+    /// - Returns: the arguments of bubblewrap that make a program find it.
     private static func madeUpGroup(in folder: URL) throws -> [String] {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for (name, text) in [("cpu.max", "150000 100000\n"), ("memory.max", "536870912\n")] {
             try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
         }
-        // A root without the host's /sys and without other mounts of it (a container's root):
-        // otherwise the host's own mounts of control groups would be found. The program is there wherever it lies.
+        // A root without the host's /sys and without other mounts of control groups (as in a container's root):
+        // otherwise the host's own mounts would be found. The program is available at its own path.
         let hidden = Set(["proc", "dev", "sys"]).union(try foldersWithControlGroups())
         var arguments = ["--proc", "/proc", "--dev", "/dev"]
         let top = try FileManager.default.contentsOfDirectory(atPath: "/")
@@ -239,14 +239,14 @@ struct OperationsTests {
         return arguments + ["--unshare-user"]
     }
 
-    /// A folder in which control groups with a limit of threads can be made; nil if there is none.
+    /// A folder in which tests can create control groups with a thread limit; nil if there is no such folder.
     private static let threadGroups: String? = {
         for (folder, file) in [("/sys/fs/cgroup/pids", "cgroup.procs"), ("/sys/fs/cgroup", "cgroup.subtree_control")] {
             guard getuid() == 0, let text = try? String(contentsOfFile: folder + "/" + file, encoding: .utf8) else {
                 continue
             }
             guard file == "cgroup.procs" || text.contains("pids") else { continue }
-            // Containers often may read control groups only.
+            // Containers often may only read control groups.
             let group = folder + "/ocelli-test-\(UUID().uuidString)"
             guard mkdir(group, 0o755) == 0 else { continue }
             rmdir(group)
@@ -255,8 +255,7 @@ struct OperationsTests {
         return nil
     }()
 
-    /// A daemon with `count` copies of the digits model in a control group with a limit of threads, as TasksMax= makes
-    /// one.
+    /// A daemon with `count` copies of the digits model in a control group with a thread limit, like that of TasksMax=.
     private func inThreadGroup(
         limit: Int, models count: Int, _ settings: [String], _ body: (Daemon, String) throws -> Void
     ) throws {
@@ -279,7 +278,7 @@ struct OperationsTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// The models that fit are served; the others' errors say what the limit is.
+    /// The models that fit are served; the errors of the others name the limit.
     @Test(
         "models beyond a control group's thread limit fail with the limit as reason; others are served",
         .enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"))
@@ -295,7 +294,7 @@ struct OperationsTests {
         }
     }
 
-    /// Lazy models all answer, one after the other: each takes the threads of those that are idle.
+    /// Lazy models all answer, one after the other: each takes the threads of idle ones.
     @Test(
         "lazy models beyond a thread limit are served in turn, with the threads of idle models",
         .enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"),
@@ -325,7 +324,7 @@ struct OperationsTests {
         return folders
     }
 
-    /// The same with a real group, where one can be made (version 1 of the CPU controller, as root).
+    /// With a real group, if the test can create one (version 1 of the CPU controller, as root).
     @Test(
         "`ocelli limits` follows the CPU quota of a real control group of version 1",
         .enabled(if: Self.hasCPUController, "needs root and a writable CPU controller of version 1"))

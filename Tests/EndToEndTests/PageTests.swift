@@ -8,7 +8,7 @@ import Testing
 struct PageTests {
     static let chromium: String? = ["chromium", "chromium-browser", "google-chrome"].first { MetricsTests.hasTool($0) }
 
-    @Test("the page is a single file with a new nonce each time, and loads nothing from elsewhere")
+    @Test("the page is a single file with a new nonce each time, and loads nothing from other hosts")
     func itIsOneFileThatBringsNothingFromElsewhere() throws {
         let daemon = try Daemon()
         let first = try Curl.run(daemon.url + "/"), second = try Curl.run(daemon.url + "/")
@@ -44,7 +44,7 @@ struct PageTests {
         #expect(result.status == 0, "\(result.text)\(result.errors)")
     }
 
-    /// A model of two classes that is loaded for its first request; two files, text and a proxy's error.
+    /// A model of two classes that is loaded by its first request; two files, text and a proxy's error.
     @Test(
         "the page loads a lazy model on request, and handles dropped files, text and a proxy's error",
         .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
@@ -66,7 +66,6 @@ struct PageTests {
         daemon.stop()
     }
 
-    /// The example of the page is the one of examples/.
     @Test("the example picture of the page is examples/seven.png")
     func theExampleIsAFileOfTheProject() throws {
         let daemon = try Daemon()
@@ -76,8 +75,8 @@ struct PageTests {
         daemon.stop()
     }
 
-    /// A picture without labels is predicted with; labels without a picture make no classifier. On a screen of 360
-    /// pixels.
+    /// A model without labels is offered for predict; labels without a picture input do not make a classifier. The
+    /// screen is 360 pixels wide.
     @Test(
         "the page offers each model for the tasks that its inputs and outputs allow",
         .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
@@ -107,7 +106,7 @@ struct PageTests {
         daemon.stop()
     }
 
-    /// Chooses a picture, draws one with the keyboard, runs the line that is shown, and looks at names and errors.
+    /// Chooses a picture, draws one with the keyboard, runs the shown command line, and checks names and errors.
     @Test(
         "a browser classifies a chosen and a drawn picture on the page, and runs the command shown",
         .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
@@ -141,7 +140,7 @@ struct PageTests {
         try picture([230, 220, 30]).write(to: folder.appendingPathComponent("stranger.png"))
     }
 
-    /// Classes are taught by dropping pictures, on a phone; with a token, and without.
+    /// On a phone's screen.
     @Test(
         "classes are taught by pictures dropped on the page, with and without a token",
         .enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"), arguments: [false, true])
@@ -168,7 +167,6 @@ struct PageTests {
         daemon.stop()
     }
 
-    /// Without a folder for taught models nothing about teaching is shown.
     @Test("the page shows nothing about teaching without a folder for taught models")
     func withoutAFolderNothingIsTaught() throws {
         let daemon = try Daemon()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The rest of what pipelines of the real daemon answer: pictures, levels, tiles, batches, the command, the page, the
+/// Further answers of pipelines by the real daemon: pictures, levels, tiles, batches, the command, the page, the
 /// README.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized) struct PipelineAnswersTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines")
@@ -35,7 +35,7 @@ import Testing
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// Deadlines from the decoder to the encoder, clients that leave, and one that sends slowly.
+    /// Deadlines from the decoder to the encoder, clients that disconnect, and one that sends slowly.
     @Test(
         "pipeline pictures past their deadline are errors, and leave no slot or memory taken",
         .enabled(if: PythonClients.isAvailable, Comment(rawValue: PythonClients.absence)))
@@ -93,7 +93,8 @@ import Testing
 
     // MARK: check
 
-    /// Everything that is wrong beside the models, with its place; the models' own bundles are those of the fixtures.
+    /// Every mistake in addition to those of the models, with its place; the models' own bundles come from the
+    /// fixtures.
     @Test(
         "`ocelli check` names each part of a pipeline that does not fit its models",
         arguments: [
@@ -184,8 +185,8 @@ import Testing
 
     // MARK: The document
 
-    /// The commands of docs/pipelines.md, unchanged, with a face detector and a classifier under the names that it
-    /// uses.
+    /// The commands of docs/pipelines.md, unchanged, with a face detector and a classifier under the names in the
+    /// document.
     @Test(
         "the commands of docs/pipelines.md run, and their covered pictures are the daemon's own",
         .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Pipelines of the real daemon, against Pillow and numpy.
+/// Pipelines of the real daemon, compared with Pillow and numpy.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized) struct PipelineClientsTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/pipelines").path
     private static let pictures = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")

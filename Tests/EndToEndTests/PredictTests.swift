@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `POST /v1/models/{name}/predict` over TensorIO's own bundles: what their README states, in every form of the body.
+/// `POST /v1/models/{name}/predict` with TensorIO's own bundles: the outputs stated in their README, for every form of
+/// the body.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
@@ -68,7 +69,7 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test("a model from picture to picture answers PNG or JSON as Accept says, and takes base64")
+    @Test("a model from picture to picture answers PNG or JSON depending on Accept, and takes base64")
     func picturesInAndOut() throws {
         let daemon = try Self.daemon()
         let picture = try #require(SharedData.folder).appendingPathComponent("images/owl.jpg")
@@ -83,7 +84,8 @@ struct PredictTests {
         #expect(prefersJSON.headers["content-type"] == "application/json")
         let inner = outputs(json)["output"] as? [String: String] ?? [:]
         #expect(Data(base64Encoded: inner["b64"] ?? "") == png.body)
-        // Once more through the model: the same picture again, pixel by pixel, for it is 224 by 224 already.
+        // Once more through the model: the same picture again, pixel by pixel, because it has 224 by 224 pixels
+        // already.
         let again = try Curl.run(
             url, ["-H", "Accept: image/png;q=0.9, */*", "--data-binary", "@-"], input: png.body)
         #expect(again.body == png.body)
@@ -149,7 +151,7 @@ struct PredictTests {
             ("{\"inputs\": {\"input\": [1, 2, 3, NaN]}}", "bad_request", ["\"input\"", "NaN", "line 1, column 32"]),
             ("{\"inputs\": {\"input\": [1, 2, 3, -Infinity]}}", "bad_request", ["\"input\"", "infinity"]),
             ("{\"inputs\": {\"input\": [1, 2, 3, 1e300]}}", "invalid_input", ["\"input\"", "1e300", "[3]"]),
-            // A missing value, of which there are too few.
+            // A missing value counts as one number, of four.
             ("{\"inputs\": {\"input\": null}}", "invalid_input", ["\"input\"", "4 numbers", "found 1"]),
             ("{\"inputs\": {\"inputs\": [1, 2, 3, 4]}}", "invalid_input", ["\"inputs\"", "did you mean \"input\"?"]),
             ("{\"inputs\": {\"input\": [1,2,3,4], \"more\": 1}}", "invalid_input", ["\"more\""]),

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// config/nginx.conf, config/haproxy.cfg and config/Caddyfile keep what is for operators from everybody else, however
-/// its path is spelt.
+/// config/nginx.conf, config/haproxy.cfg and config/Caddyfile hide operators' routes from clients, in every spelling of
+/// their paths.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ProxyFilesTests {
     private struct Missing: Error, CustomStringConvertible { let description: String }
 
-    /// A proxy with its example configuration before a daemon; only ports and the places of its own files are others.
+    /// A proxy with its example configuration before a daemon; only ports and the places of its files are changed.
     private final class Proxy {
         let url: String
         private let process = Process()
@@ -37,7 +37,7 @@ struct ProxyFilesTests {
                     + text.replacingOccurrences(of: "http {", with: "http { access_log off; \(places)")
             }
             if name == "caddy" {
-                // No certificates for a name that nobody has.
+                // Without certificates, because the name does not exist.
                 text = "{\nadmin off\n}\n" + text.replacingOccurrences(of: "ocelli.example {", with: "\(url) {")
             }
             let configuration = folder.appendingPathComponent(file).path
@@ -68,8 +68,8 @@ struct ProxyFilesTests {
         }
     }
 
-    /// Ways to write a path that a server may take for the same: each character encoded, in either case, all of them,
-    /// the absolute form, doubled and dotted segments.
+    /// Spellings of a path that a server may take as equal: each character encoded, in either case, all of them, the
+    /// absolute form, doubled and dotted segments.
     private static func spellings(_ path: String) -> [String] {
         let bytes = Array(path.utf8)
         func encoded(_ indexes: Set<Int>, uppercase: Bool) -> String {
@@ -117,7 +117,7 @@ struct ProxyFilesTests {
     }
 
     private func expectOperatorsRoutesAreClosed(_ name: String) throws {
-        // The proxy is to refuse, not the daemon.
+        // The proxy must refuse, not the daemon.
         let daemon = try Daemon(["--repository-control", "all"])
         let proxy = try Proxy(name, before: daemon)
         #expect(try Curl.post(BadInputTests.seven, to: proxy.url + "/v1/classify").status == 200)

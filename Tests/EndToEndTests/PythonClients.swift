@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Clients from PyPI, in environments of the tests' own under .build; made once, where pip can reach its index.
+/// Clients from PyPI, in the tests' own environments under .build, created once, if pip can reach its index.
 enum PythonClients {
     static let scripts = SharedData.packageRoot.appendingPathComponent("Tests/Clients")
 
@@ -15,13 +15,13 @@ enum PythonClients {
             self.folder = SharedData.packageRoot.appendingPathComponent(".build/" + folder)
         }
 
-        /// True if its packages are those of the file.
+        /// True if the environment has the packages of the file.
         var isReady: Bool {
             guard let wanted = try? Data(contentsOf: requirements) else { return false }
             return (try? Data(contentsOf: folder.appendingPathComponent("ready"))) == wanted
         }
 
-        /// Installs the packages, if they are not there.
+        /// Installs the packages, unless they are installed.
         func make() -> Bool {
             if isReady { return true }
             guard Shell.has("python3"), let wanted = try? Data(contentsOf: requirements),
@@ -40,16 +40,16 @@ enum PythonClients {
     private static let bulk = Environment("requirements-bulk.txt", folder: "bulk-clients")
     private static let servers = Environment("requirements-servers.txt", folder: "server-clients")
 
-    /// True if the environment is there, or could be made.
+    /// True if the environment exists, or could be created.
     static let isAvailable = clients.make()
-    /// True if that with Ray, Spark and Dask is there: `make setup-tests` makes it.
+    /// True if the environment with Ray, Spark and Dask exists; `make setup-tests` creates it.
     static let isBulkAvailable = bulk.isReady && Shell.has("java")
     /// The Python of that environment.
     static var bulkPython: String { bulk.folder.path + "/bin/python" }
-    /// True if that with the clients of other servers' packages is there: `make setup-tests` makes it.
+    /// True if the environment with the packages of other servers' clients exists; `make setup-tests` creates it.
     static let areServersAvailable = servers.isReady
 
-    /// The words of a skipped test.
+    /// The reasons of skipped tests.
     static let absence = "the clients of Tests/Clients/requirements.txt cannot be installed: pip needs its index"
     static let bulkAbsence = "Ray, Spark and Dask are not installed: `make setup-tests` installs them"
 
@@ -57,25 +57,25 @@ enum PythonClients {
         "the packages of other servers' clients are not installed: `make setup-tests` installs them"
 
     /// Runs a script of Tests/Clients.
-    /// - Parameter withServers: with the packages of other servers.
+    /// - Parameter withServers: whether to use the packages of other servers.
     static func run(_ script: String, _ arguments: [String], withServers: Bool = false) throws -> Shell.Result {
         let python = (withServers ? servers : clients).folder.path + "/bin/python"
         return try Shell.run(python, [scripts.path + "/" + script] + arguments)
     }
 
-    /// Runs a script of the environment's Python in another folder.
+    /// Runs a script with the environment's Python in another folder.
     static func run(_ script: URL, in directory: URL) throws -> Shell.Result {
         try Shell.run(clients.folder.path + "/bin/python", [script.path], directory: directory)
     }
 
     /// Runs a program of the environment.
     static func tool(_ name: String, _ arguments: [String]) throws -> Shell.Result {
-        // Where a tool leaves files of its own, they stay out of the sources.
+        // Files that a tool creates stay out of the sources.
         try Shell.run(clients.folder.path + "/bin/" + name, arguments, directory: clients.folder)
     }
 
     /// Runs tests of the Python package (a module, or a test in it).
-    /// - Parameter inBulk: with Ray, Spark and Dask.
+    /// - Parameter inBulk: whether to use Ray, Spark and Dask.
     static func unittest(_ names: [String], inBulk: Bool = false) throws -> Shell.Result {
         let python = (inBulk ? bulk : clients).folder.path + "/bin/python"
         return try Shell.run(

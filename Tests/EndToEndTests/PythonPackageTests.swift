@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The Python package (clients/python): its own tests, which talk to the daemon under test.
+/// The Python package (clients/python): its own tests, which use the daemon under test.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct PythonPackageTests {
     @Test(
@@ -14,7 +14,7 @@ struct PythonPackageTests {
         #expect(result.status == 0, "\(result.errors.suffix(6000))")
     }
 
-    /// Long, because a daemon ends 15 seconds after its last user.
+    /// Takes long, because a daemon ends 15 seconds after its last user.
     @Test(
         "the Python package's local daemon is shared, and ends after its last user",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -37,7 +37,7 @@ struct PythonPackageTests {
         #expect(result.status == 0, "\(result.errors.suffix(6000))")
     }
 
-    /// As users get it: installed from the wheel, into an environment that has nothing of the checkout.
+    /// As installed by users: from the wheel, into an environment without the checkout.
     @Test(
         "the wheel has the Python package, its type marker and its helper modules",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli quantize`, with NNCF where OCELLI_TEST_NNCF names a Python that has it, and with a substitute elsewhere.
+/// `ocelli quantize`, with NNCF if OCELLI_TEST_NNCF names a Python that has it, otherwise with a substitute.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct QuantizeTests {
     private let work = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-q-\(UUID().uuidString)")
     private let pictures: URL
 
-    /// Pictures of four colours, one folder each, which the model of the fixtures tells apart.
+    /// Creates pictures of four colours, one folder each, which the fixtures' model distinguishes.
     init() throws {
         pictures = work.appendingPathComponent("pictures")
         let product = CoreMLFixtures.product
@@ -38,7 +38,7 @@ struct QuantizeTests {
         return file.path
     }
 
-    /// Gives the model back as it was, as if every layer could only stay in float.
+    /// Returns the model unchanged, as if every layer had to stay in float.
     private static let copies = """
         assert len(job["calibration"]) >= 2 and all(open(path, "rb").read(6) == b"\\x93NUMPY" for path in job["calibration"])
         print(json.dumps({"step": "copying"}), flush=True)
@@ -80,7 +80,7 @@ struct QuantizeTests {
         ])
         #expect(forced.status == 0, "\(forced.errors)")
         #expect(try ocelli(["check", output.path]).status == 0)
-        // What is not a bundle is never replaced.
+        // Only bundles are replaced.
         let other = try ocelli([
             "quantize", output.path, "--pictures", pictures.path, "-o", pictures.path, "--force", "--python",
             program(Self.copies),
@@ -145,7 +145,7 @@ struct QuantizeTests {
         #expect(process.terminationStatus == 130)
         #expect(
             eventually {
-                // What has ended and was not waited for yet is a zombie.
+                // A process that has ended without being waited for is a zombie.
                 let state = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
                 return state.map { $0.contains(") Z ") } ?? true
             })
@@ -179,7 +179,7 @@ struct QuantizeTests {
         #expect(result.status != 0 && result.errors.contains(words), "\(result.errors)")
     }
 
-    /// Quantizes version 1 of a model into version 2 beside it, and makes that the candidate.
+    /// Quantizes version 1 of a model into version 2 of it, and makes that the candidate.
     private func rollOut(quantizedBy python: String) throws -> [String: Any] {
         let models = try RolloutTests.Models([])
         for (source, target, program) in [
@@ -209,10 +209,10 @@ struct QuantizeTests {
         #expect(found["state"] as? String == "promoted" && found["agreement"] as? Double == 1, "\(found)")
     }
 
-    @Test("a quantized version that answers otherwise is rolled back, and the original serves")
+    @Test("a quantized version with other answers is rolled back, and the original serves")
     func badQuantizedVersion_isRolledBack() throws {
         defer { try? FileManager.default.removeItem(at: work) }
-        // The weights' signs are turned.
+        // The weights' signs are inverted.
         let turned = """
             import struct
             path = job["result"][:-3] + "bin"

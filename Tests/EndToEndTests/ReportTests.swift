@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli report`, as a person and a program use it.
+/// `ocelli report`, as used by people and programs.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ReportTests {
     private func report(_ arguments: String...) throws -> Shell.Result {
@@ -44,8 +44,8 @@ struct ReportTests {
         }
     }
 
-    /// A precision that the processor lacks is not what is computed, whatever was asked for.
-    @Test("`ocelli report --precision bf16` reports f32 where the processor has no BF16")
+    /// The reported precision is the one of the computation, not the requested one.
+    @Test("`ocelli report --precision bf16` reports f32 if the processor has no BF16")
     func thePrecisionIsTheOneThatIsComputed() throws {
         let result = try report("digits", "--json", "--precision", "bf16")
         let hasBFloat16 = try Shell.run(Daemon.binary.path, ["devices"]).text.contains("BF16")
@@ -53,7 +53,6 @@ struct ReportTests {
         #expect(try report("digits", "--json").json["precision"] as? String == "f32")
     }
 
-    /// Ctrl-C leaves no compiled models behind.
     @Test("an interrupted `ocelli report` ends with status 130 and leaves no temporary files")
     func anInterruptedReportCleansUp() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-report-\(UUID().uuidString)")

@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rollouts of models that are asked by the interfaces of other servers: their answers are compared as Ocelli's own
-/// are.
+/// Rollouts of models that are used through other servers' interfaces: their answers are compared like Ocelli's own.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct RolloutDialectTests {
     /// An interface that answers with tensors, and a request to it.
@@ -20,7 +19,7 @@ struct RolloutDialectTests {
             }
         }
 
-        /// Asks about the picture.
+        /// Sends a request with the picture.
         func ask(_ daemon: Daemon, _ picture: Data, in folder: URL) throws -> Answer {
             let coded = "{\"b64\": \"\(picture.base64EncodedString())\"}"
             var body: Data, fields: [String] = []
@@ -45,7 +44,7 @@ struct RolloutDialectTests {
         }
     }
 
-    /// Asks until the rollout is in a state.
+    /// Sends requests until the rollout is in a state.
     private func ask(_ interface: Interface, _ daemon: Daemon, until state: String, _ folder: URL) throws -> [String:
         Any]
     {
@@ -78,7 +77,7 @@ struct RolloutDialectTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// TensorFlow Serving's body has no place for it.
+    /// TensorFlow Serving's body has no place for the version.
     @Test("the candidate's answers name its version, whichever protocol clients use", arguments: Interface.allCases)
     func candidatesShare_isNamed(_ interface: Interface) throws {
         let models = try RolloutTests.Models(["1", "2"])
@@ -99,7 +98,7 @@ struct RolloutDialectTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// The candidate sees next to nothing of a picture: its tensors differ, and labels would say nothing of it.
+    /// The candidate's input hardly depends on the picture: its tensors differ, although its labels would not.
     @Test(
         "a candidate with other tensors is rolled back, whichever protocol clients use", arguments: Interface.allCases)
     func otherTensors_rollTheCandidateBack(_ interface: Interface) throws {

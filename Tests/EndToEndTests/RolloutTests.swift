@@ -3,10 +3,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The version that serves, as clients and operators of the real binary see it.
+/// The serving version, for clients and operators of the real binary.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct RolloutTests {
-    /// A folder of models with "ten" as numbered versions of the digits model, whose answers are the same.
+    /// A folder of models with "ten" as numbered versions of the digits model, which have the same answers.
     final class Models: Sendable {
         let folder: URL
         var place: URL { folder.appendingPathComponent("ten") }
@@ -26,7 +26,7 @@ struct RolloutTests {
             try Data(version.utf8).write(to: target.appendingPathComponent("NOTE"))
         }
 
-        /// Exchanges labels: answers for sevens are called fives.
+        /// Exchanges labels: sevens are called fives.
         func spoil(_ version: String) throws {
             let labels = place.appendingPathComponent("\(version)/labels.txt")
             try Data("0\n1\n2\n3\n4\n7\n6\n5\n8\n9\n".utf8).write(to: labels)
@@ -81,14 +81,14 @@ struct RolloutTests {
         #expect(again.stop() == 0)
     }
 
-    /// Every URL that names a version takes the label "next", which is version 3, and no label that is not in the plan.
+    /// Every URL with a version takes the label "next", which is version 3, and no label that is not in the plan.
     private func checkLabels(_ daemon: Daemon) throws {
         let coded = try Data(contentsOf: BadInputTests.seven).base64EncodedString()
         func json(_ text: String) -> [String] { ["-H", "Content-Type: application/json", "--data", text] }
         let instances = json("{\"instances\": [{\"b64\": \"\(coded)\"}]}")
         let tensors = json(
             "{\"inputs\": [{\"name\": \"image\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"\(coded)\"]}]}")
-        // With the member of the answer that is the version, where it has one.
+        // Each with the member of the answer that has the version, if any.
         let urls: [(path: String, arguments: [String], member: [String])] = [
             ("/v1/models/ten/versions/@", [], ["version"]), ("/v1/models/ten/labels/@", [], ["version"]),
             ("/v1/models/ten/versions/@/predict", Self.picture, ["version"]),
@@ -141,7 +141,7 @@ struct RolloutTests {
         #expect(daemon.stop() == 0 && guarded.stop() == 0)
     }
 
-    /// A new folder loads beside the version that serves; a plan by hand is read.
+    /// A new folder is loaded while another version serves; a plan written by hand is read.
     @Test(
         "while no version may serve, no route says that the model is ready",
         arguments: ["{\"serve\": 7}", "not JSON", "{serve: '9'}"])
@@ -172,7 +172,7 @@ struct RolloutTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("a new version folder loads beside the serving version; a changed rollout.json switches")
+    @Test("a new version folder is loaded while another version serves; a changed rollout.json switches")
     func aNewVersionLoadsBeside() throws {
         let models = try Models(["1"])
         try Data("{serve: '1'} // by hand\n".utf8).write(to: models.file)
@@ -185,7 +185,7 @@ struct RolloutTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Switches under load: no request fails, and each is answered by one of the two.
+    /// No request fails, and each is answered by one of the two versions.
     @Test("switches of the serving version under load lose no request")
     func switchesLoseNoRequest() throws {
         let models = try Models(["1", "2"])
@@ -247,7 +247,7 @@ struct RolloutTests {
 
     // MARK: Goldens
 
-    /// Makes goldens as the document says: with one command, from the version that is trusted.
+    /// Makes goldens with the command in the document, from the trusted version.
     private func makeGoldens(_ models: Models, from version: String, in target: String) throws {
         let golden = models.place.appendingPathComponent("\(target)/golden")
         try FileManager.default.createDirectory(at: golden, withIntermediateDirectories: true)
@@ -263,7 +263,7 @@ struct RolloutTests {
         try made.output.write(to: golden.appendingPathComponent("expected.jsonl"))
     }
 
-    @Test("a version that answers its golden pictures otherwise fails, and never serves")
+    @Test("a version with other answers to its golden pictures fails, and never serves")
     func aVersionThatAnswersItsGoldensOtherwiseNeverServes() throws {
         let models = try Models(["1", "2"])
         try models.spoil("2")
@@ -286,7 +286,7 @@ struct RolloutTests {
 
     // MARK: Candidates
 
-    /// Sends pictures until a rollout is in a state that `isAwaited`, a minute at most.
+    /// Sends pictures until the rollout's state meets a condition, for at most a minute.
     /// - Parameter other: the picture; nil for the seven.
     static func send(
         _ daemon: Daemon, _ other: Data? = nil, until isAwaited: (String) -> Bool
@@ -307,7 +307,7 @@ struct RolloutTests {
         return try Self.state(daemon)
     }
 
-    /// The log has one line for each change of state, and the metrics have the figures of the rollout.
+    /// Checks that the log has one line for each change of state, and that the metrics have the figures of the rollout.
     private func checkReports(_ daemon: Daemon, _ found: [String: Any], agreed: Int, log: [String]) throws {
         let lines = daemon.log.split(separator: "\n").filter { $0.contains("rollout of model ten: ") }
         #expect(lines.count == log.count && zip(lines, log).allSatisfy { $0.contains($1) }, "\(lines)")
@@ -344,7 +344,7 @@ struct RolloutTests {
         #expect(
             try Curl.run(daemon.url + "/metrics").text.contains(
                 "ocelli_rollout_state{model=\"ten\",state=\"rolled_back\"} 1\n"))
-        // Neither a deletion nor a restart makes it good; a put that names it does.
+        // Neither a deletion nor a restart clears the mark; a put that names the version does.
         let gone = try Curl.run(daemon.url + "/v1/models/ten/rollout", ["-X", "DELETE"]).json
         #expect(gone["serving"] as? String == "1" && gone["state"] as? String == "none")
         #expect(gone["compared"] as? Int == 0, "no candidate is compared any more: \(gone)")
@@ -381,7 +381,7 @@ struct RolloutTests {
         #expect(again.stop() == 0)
     }
 
-    /// A picture of one colour, so that both versions see the same in it.
+    /// A picture of one colour, so that both versions have the same input.
     private static let red =
         "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg=="
 
@@ -394,7 +394,7 @@ struct RolloutTests {
             try FileManager.default.moveItem(
                 at: models.place.appendingPathComponent("slow"), to: models.place.appendingPathComponent(version))
         }
-        // Without variants for single requests, whose times are compared only with each other.
+        // Without variants for single-stream requests, because their times are compared only with each other.
         let daemon = try Daemon(["--models", models.folder.path, "--lone-threads", "0", "--cache-dir", ""])
         let plan =
             #"{"serve": "1", "candidate": {"version": "2", "shadow": 1}, "#
@@ -408,8 +408,8 @@ struct RolloutTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// The share sticks to what the operator names, and the answer says which version it is of.
-    @Test("a candidate's share sticks to the header that `sticky` names; a named version is not exchanged")
+    /// The share sticks to the header that the operator names, and the answer names its version.
+    @Test("a candidate's share sticks to the header that `sticky` names; a version in the path is not replaced")
     func aShareSticksToItsSender() throws {
         let models = try Models(["1", "2"])
         let daemon = try Daemon(["--models", models.folder.path])
@@ -425,7 +425,7 @@ struct RolloutTests {
         }
         #expect(versions.values.allSatisfy { $0.count == 1 }, "\(versions)")
         #expect(Set(versions.values.joined()) == ["1", "2"], "\(versions)")
-        // A version that is named is not exchanged.
+        // A version in the path is not replaced.
         #expect(try Self.version(daemon, "/versions/1") == "1" && Self.version(daemon, "/versions/candidate") == "2")
         #expect(daemon.stop() == 0)
     }

@@ -3,7 +3,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// The documents in the tree are those that are written from the table of settings.
+/// The documents in the tree that are generated from the table of settings are up to date.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct SettingsDocumentsTests {
     @Test(

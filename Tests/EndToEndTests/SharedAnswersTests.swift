@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Answers that are known already (docs/http-api.md), as clients of the real binary see them.
+/// Shared answers (docs/http-api.md, "Answers that are known already"), for clients of the real binary.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct SharedAnswersTests {
     private static let on = ["--answer-cache", "8MiB"]
@@ -18,7 +18,7 @@ struct SharedAnswersTests {
         return text.split(separator: "\n").first { $0.hasPrefix(name) }.flatMap { Int($0.dropFirst(name.count)) } ?? -1
     }
 
-    @Test("with answer_cache on, every route gives a kept answer again, with the second request's own id and total")
+    @Test("with answer_cache on, every route gives a cached answer again, with the second request's own id and total")
     func everyKindOfAnswerIsGivenAgain() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -64,7 +64,7 @@ struct SharedAnswersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("after a new version serves, or an old one again, a kept answer of the other version is not given")
+    @Test("after a new version serves, or an old one again, a cached answer of the other version is not given")
     func aReloadWithOtherSettingsMissesAndSoDoesAnotherVersion() throws {
         let models = try RolloutTests.Models(["1"])
         let daemon = try Daemon(["--models", models.folder.path] + Self.on)
@@ -85,7 +85,7 @@ struct SharedAnswersTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test("an example that a taught model learns, or a new model of its name, ends its kept answers")
+    @Test("an example that a taught model learns, or a new model of its name, ends its cached answers")
     func whatATaughtModelHasLearnedSinceIsAnswered() throws {
         let taught = try TaughtDaemon(Self.on)
         try taught.create(method: "nearest_mean")
@@ -105,7 +105,7 @@ struct SharedAnswersTests {
         #expect(try ask().topLabel == "three", "another model of the same name")
     }
 
-    @Test("holders of different tokens never get each other's kept answers")
+    @Test("holders of different tokens never get each other's cached answers")
     func holdersOfDifferentTokensNeverShare() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -124,10 +124,10 @@ struct SharedAnswersTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A picture that takes a tenth of a second to decode, asked for by many at once.
+    /// A picture that takes a tenth of a second to decode, requested by many clients at once.
     private static let slow = CancellationPicture.png(width: 60_000, height: 1_000)
 
-    @Test("clients that abort shared requests cancel nothing for the one that stays")
+    @Test("clients that abort shared requests do not cancel the remaining one")
     func tenThousandAbortsCancelNothingForAnother() throws {
         var random = SplitMix(seed: SplitMix.seed(for: "SharedAnswersTests.aborts"))
         let daemon = try Daemon([
@@ -142,7 +142,7 @@ struct SharedAnswersTests {
         while aborted < most {
             let clients = try (0..<50).map { _ in try RawClient(daemon.url) }
             for client in clients { try client.send(request) }
-            // Most of them are read, and wait for the first one, when the others leave.
+            // Most of them are read, and wait for the first one, when the others disconnect.
             if random.next().isMultiple(of: 2) { usleep(20_000) }
             let staying = Int(random.next() % UInt64(clients.count))
             for (index, client) in clients.enumerated() where index != staying {
@@ -153,7 +153,7 @@ struct SharedAnswersTests {
             #expect(answer.contains(" 200 "), "after \(aborted) aborts: \(answer.prefix(200))")
             stayed += 1
         }
-        // Those that left were given nothing, and who came when the first had left computes its own.
+        // Requests that left got no answer, and a request after the first one had left computed its own.
         let collapsed = try shared(daemon, "collapsed")
         #expect((1...stayed).contains(collapsed), "\(collapsed) of \(stayed) that stay share a prediction")
         #expect(

@@ -46,9 +46,9 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Default model and settings are those of the time when the head came, also where a reload changes them before the
-    /// body comes.
-    @Test("a request whose body comes after a reload keeps the model and settings of its head")
+    /// Default model and settings are those at the arrival of the head, even if a reload changes them before the body
+    /// arrives.
+    @Test("a request whose body arrives after a reload keeps the model and settings of its head")
     func aRequestSeesOneConfiguration() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -87,8 +87,8 @@ struct SignalsTests {
         return (json["model"] as? String ?? "", (json["classifications"] as? [Any] ?? []).count)
     }
 
-    /// Reloads add compiled models to the cache: a daemon that runs for months keeps to its size all the same, and to a
-    /// new one.
+    /// Reloads add compiled models to the cache: a daemon that runs for months must keep its size, and change to a new
+    /// one.
     @Test("SIGHUP with a new cache_size removes the files beyond that size")
     func aReloadKeepsTheCacheToItsSize() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
@@ -139,8 +139,7 @@ struct SignalsTests {
         #expect(daemon.log.contains("every request was answered"))
     }
 
-    /// Folders of models may be large, and slow. A signal while they are read for the first time ends the daemon at
-    /// once.
+    /// Folders of models may be large and slow. A signal during the first scan ends the daemon at once.
     @Test("SIGTERM while large model folders are read ends the daemon before it listens")
     func aSignalWhileTheFoldersAreReadEndsTheDaemon() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-large-\(UUID().uuidString)")
@@ -150,8 +149,7 @@ struct SignalsTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
         for number in 0..<4_000 { close(open("\(many.path)/\(number)", O_CREAT | O_WRONLY, 0o644)) }
-        // Each bundle has links to itself, which lead nowhere new, and to thousands of files, which all have to be
-        // looked at.
+        // Each bundle has links to itself, which lead nowhere new, and to thousands of files, which must all be read.
         for number in 0..<400 {
             let bundle = models.appendingPathComponent("m\(number)")
             try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
@@ -233,12 +231,12 @@ struct SignalsTests {
         client.waitUntilExit()
     }
 
-    /// Each is sent as soon as the one before has been counted, which is while that reload ends;
-    /// Tests/Operations/reload-soak sends more.
+    /// Each signal is sent as soon as the previous reload is counted, while that ends; Tests/Operations/reload-soak
+    /// sends more.
     @Test("51 SIGHUPs, each sent when the previous reload was counted, are 51 reloads")
     func noReloadIsLost() throws {
         let daemon = try Daemon(["--access-log=false"], waitUntilReady: false)
-        // One that comes while the models are loaded is done after that.
+        // A reload that is requested while the models load runs after that.
         daemon.signal(SIGHUP)
         for turn in 1...50 {
             #expect(Self.waitForReloads(turn, of: daemon), "reload \(turn) did not come")
@@ -248,7 +246,7 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Signals do not queue: many at once are at least one reload after the last of them.
+    /// Signals do not queue: many at once cause at least one reload after the last of them.
     @Test("after a burst of SIGHUPs the last written settings count")
     func aBurstOfSignalsIsFollowedByAReloadWithTheLastState() throws {
         let file = try Self.temporary("{ top: 2 }")
@@ -270,7 +268,7 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Waits, bounded, until so many reloads have succeeded.
+    /// Waits, for a limited time, until a number of reloads have succeeded.
     static func waitForReloads(_ count: Int, of daemon: Daemon) -> Bool {
         var reloads = 0.0
         eventually(every: 0.01) {
@@ -301,15 +299,14 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Loads on request add to the cache as reloads do.
+    /// Loads on request add to the cache like reloads.
     @Test("a load by request removes cache files beyond cache_size")
     func aLoadByRequestKeepsTheCacheToItsSize() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: cache) }
         let daemon = try Daemon(["--cache-dir", cache.path, "--cache-size", "512KiB"])
-        // What is there is gone, so that the model is compiled again.
-        // Files whose names begin with a dot come and go.
+        // Empty the cache, so that the model is compiled again. Files with names that begin with a dot are temporary.
         for name in try FileManager.default.contentsOfDirectory(atPath: cache.path) where !name.hasPrefix(".") {
             try FileManager.default.removeItem(at: cache.appendingPathComponent(name))
         }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Requests that nothing else runs beside, on a variant of the model with more threads.
+/// Requests that run while the daemon is otherwise idle, on a variant of the model with more threads.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "one processor has no other thread to give"),
@@ -20,7 +20,7 @@ struct SingleStreamRequestsTests {
         return classes.compactMap { $0["confidence"] as? Double }
     }
 
-    @Test("a request that runs alone uses the variant with more threads, and has the same confidences")
+    @Test("a single-stream request uses the variant with more threads, and has the same confidences")
     func theVariantSaysThatItRanAndAnswersTheSame() throws {
         let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
         defer { daemon.stop() }
@@ -40,8 +40,8 @@ struct SingleStreamRequestsTests {
         #expect((told["load_ms"] as? Double ?? 0) > 0 && told["memory_bytes"] is Int)
     }
 
-    /// A batch's pictures run in parallel: all but the last have others beside them.
-    @Test("pictures of a batch that run in parallel do not all use the variant for lone requests")
+    /// A batch's pictures run in parallel: only the last one may be the only one left.
+    @Test("pictures of a batch that run in parallel do not all use the variant for single-stream requests")
     func requestsSideBySideAreNotLone() throws {
         let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
         defer { daemon.stop() }
@@ -59,7 +59,7 @@ struct SingleStreamRequestsTests {
         #expect(count < 32, "\(count) pictures of one request ran as if they were alone")
     }
 
-    @Test("--lone-threads=0 makes no variant for lone requests")
+    @Test("--lone-threads=0 makes no variant for single-stream requests")
     func zeroThreadsMakeNoVariant() throws {
         let daemon = try Daemon(["--lone-threads=0"])
         defer { daemon.stop() }

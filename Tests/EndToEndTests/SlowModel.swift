@@ -1,16 +1,16 @@
 import Foundation
 import TestSupport
 
-/// A bundle whose model takes seconds of arithmetic and a few kilobytes of text: a row of poolings over wide windows,
-/// in OpenVINO's own format, or in ONNX for ONNX Runtime. An engine that is asked to stop can do so between two of
-/// them.
+/// A bundle with a model that takes seconds of arithmetic and a few kilobytes of text: a row of poolings over wide
+/// windows, in OpenVINO's own format, or in ONNX for ONNX Runtime. An engine can be stopped between two of them.
 enum SlowModel {
     /// Writes the bundle `slow` into a folder of models.
     /// - Parameters:
-    ///   - layers: poolings, each about a twentieth of a second on one processor for a picture of the usual side.
-    ///   - warmUpRuns: how often it runs before it is ready.
-    ///   - side: of the picture. A fourth of it takes a sixteenth of the time.
-    ///   - engine: the engine that it is for. ONNX Runtime gets narrower windows, which take it about as long.
+    ///   - layers: the number of poolings; each takes about a twentieth of a second on one processor with the default
+    ///     side.
+    ///   - warmUpRuns: the number of runs before it is ready.
+    ///   - side: the side of the picture. A fourth of it takes a sixteenth of the time.
+    ///   - engine: the engine to run it. For ONNX Runtime the windows are narrower, which take it about as long.
     static func write(
         into folder: URL, layers: Int, warmUpRuns: Int = 0, side: Int = 256, engine: String = "openvino"
     ) throws {
@@ -22,7 +22,7 @@ enum SlowModel {
                 to: bundle.appendingPathComponent("slow.onnx"))
         } else {
             try Data(model(layers: layers, side: side).utf8).write(to: bundle.appendingPathComponent("slow.xml"))
-            // The axes over which the last layer takes the mean: 2 and 3, as 64-bit integers.
+            // The axes of the last layer's mean: 2 and 3, as 64-bit integers.
             try Data([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]).write(
                 to: bundle.appendingPathComponent("slow.bin"))
         }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A client's deadline is for the answer: the time of its own upload does not count.
+/// A client's deadline is for the answer: the time of its upload does not count.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct SlowUploadTests {
     @Test("timeout_ms begins when the body is complete: a slow upload is still answered")

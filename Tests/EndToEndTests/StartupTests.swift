@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The messages for a person when something is wrong before the first request.
+/// Messages about problems before the first request.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct StartupTests {
     private func ocelli(_ arguments: String...) throws -> Shell.Result {
@@ -20,7 +20,7 @@ struct StartupTests {
         return models
     }
 
-    @Test("a wrong command, flag or value is refused with what would be right")
+    @Test("a wrong command, flag or value is refused with a correct one")
     func wrongUseSaysWhatIsRight() throws {
         for (arguments, words) in [
             (["serv"], ["\"serv\" is not a command", "did you mean \"serve\"?"]),
@@ -54,7 +54,7 @@ struct StartupTests {
         }
     }
 
-    @Test("commands exit with 0 for success, 1 for a failure and 2 for wrong use, as the help says")
+    @Test("commands exit with 0 for success, 1 for a failure and 2 for wrong use, as documented in the help")
     func theExitStatusIsWhatTheHelpSays() throws {
         #expect(try ocelli("help").text.contains("0 for success, 1 for a failure"))
         for (arguments, status) in [
@@ -71,7 +71,7 @@ struct StartupTests {
         }
     }
 
-    /// A name may hold anything but a slash; a terminal must not do what it says.
+    /// A name may contain any character but a slash; a terminal must not interpret it.
     @Test("control characters in file names are escaped in the output of `ocelli classify`")
     func namesDoNotCommandTheTerminal() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
@@ -86,7 +86,7 @@ struct StartupTests {
         #expect(controls.allSatisfy { $0 == "\n" })
     }
 
-    /// Labels of a model and names of files in every form of output: JSON stays JSON.
+    /// Labels of a model and names of files in every form of output: JSON stays valid.
     @Test("direction marks and characters without width in labels and file names are escaped in text and in JSON")
     func labelsDoNotTurnTheText() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
@@ -124,7 +124,7 @@ struct StartupTests {
         #expect(first == "7\(hidden)" && answer.json["file"] as? String == picture, "\(answer.text)")
     }
 
-    /// Log lines must not end up in whatever is opened first.
+    /// Otherwise log lines would be written to the first file or socket that is opened.
     @Test("a daemon started with closed standard descriptors opens /dev/null in their place")
     func closedStandardDescriptorsAreTaken() throws {
         let shell = Process()
@@ -142,7 +142,7 @@ struct StartupTests {
             try? FileManager.default.destinationOfSymbolicLink(
                 atPath: "/proc/\(shell.processIdentifier)/fd/\(descriptor)")
         }
-        // Sockets are opened after everything else that is opened at start.
+        // Sockets are opened after all other files at start.
         func listens() -> Bool { (0..<64).contains { target($0)?.hasPrefix("socket:") ?? false } }
         for _ in 0..<600 where !listens() { usleep(50_000) }
         #expect(listens())
@@ -172,7 +172,7 @@ struct StartupTests {
             ])
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.text.matches(of: /%  3\n/).count == 2, "\(result.text)")
-        // However much there is, no more is read than may be.
+        // However long the file is, no more than max_body is read.
         let endless = try ocelli("classify", "--max-body", "1MiB", "/dev/zero", "/tmp")
         #expect(endless.status == 1)
         #expect(endless.errors.contains("more than max_body allows (1MiB)"), "\(endless.errors)")
@@ -235,7 +235,7 @@ struct StartupTests {
         return (try? Shell.run("umount", ["-l", folder.path]).status) == 0
     }()
 
-    /// A full disk costs every start the time of compiling: the log says so, once, however many models there are.
+    /// With a full disk every start compiles again: the log reports it once, however many models there are.
     @Test(
         "a full cache disk is logged once, however many models there are, and all models are served",
         .enabled(if: canMount, "needs mount(2), to mount a file system that is full"))
@@ -258,7 +258,7 @@ struct StartupTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: cache.path).filter { $0.hasPrefix(".") } == [])
     }
 
-    /// The packaged unit lets only this machine connect: a wider `listen` alone is reported at start, and only then.
+    /// The packaged unit lets only this machine connect: a wider `listen` is reported at start, under the unit only.
     @Test(
         "listening beyond loopback is warned of under the systemd unit, and only there",
         arguments: [
@@ -275,7 +275,6 @@ struct StartupTests {
         daemon.stop()
     }
 
-    /// A client that connects by IPv4 to a dual-stack socket is logged with its IPv4 address.
     @Test("an IPv4 client of a dual-stack socket is logged with its IPv4 address")
     func clientsByIPv4AreLoggedWithTheirIPv4Address() throws {
         let daemon = try Daemon(listen: ":0")
@@ -288,8 +287,8 @@ struct StartupTests {
         daemon.stop()
     }
 
-    /// Programs that read the log find each problem by itself.
-    @Test("each problem of a model.json is an element of its own in the JSON log")
+    /// Programs that read the log get the problems as a list.
+    @Test("each problem of a model.json is an element of a list in the JSON log")
     func everyProblemIsAnElementOfItsOwnInTheJSONLog() throws {
         let models = try folder { bundle in
             let file = bundle.appendingPathComponent("model.json")

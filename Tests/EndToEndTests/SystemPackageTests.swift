@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `make install` and `make deb`: what they put where, that it works from there, and that nothing is left of it.
+/// `make install` and `make deb`: the places of the files, a working program, and a complete removal.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct SystemPackageTests {
     private static func folder() throws -> URL {
@@ -26,7 +26,7 @@ struct SystemPackageTests {
         let script = SharedData.packageRoot.appendingPathComponent("scripts/install").path
         let install = try Shell.run(script, [prefix], environment: environment)
         #expect(install.status == 0, "\(install.errors)")
-        // The embedded model is found beside the binary, wherever that is.
+        // The embedded model is found relative to the binary, wherever that is.
         let result = try Shell.run(
             prefix + "/bin/ocelli", ["classify", "--top", "1", BadInputTests.seven.path],
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
@@ -36,14 +36,14 @@ struct SystemPackageTests {
         try Self.checkDocuments(prefix)
         #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == [])
-        // A folder that was there before stays, though it is empty (an updated installation has not made it either).
+        // A folder that existed before stays, even if it is empty (an updated installation did not create it either).
         try FileManager.default.createDirectory(atPath: prefix + "/bin", withIntermediateDirectories: true)
         for _ in 1...2 { #expect(try Shell.run(script, [prefix], environment: environment).status == 0) }
         #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == ["bin"])
     }
 
-    /// The targets of links in the installed documents, and the files that they name, are there.
+    /// The targets of links in the installed documents exist, and so do the files that they name.
     private static func checkDocuments(_ prefix: String) throws {
         let root = prefix + "/share/doc/ocelli", files = FileManager.default
         let documents = Self.files(under: URL(fileURLWithPath: root)).filter { $0.hasSuffix(".md") }
@@ -72,7 +72,7 @@ struct SystemPackageTests {
         #expect(count > 50)
     }
 
-    /// Builds the package; its path.
+    /// Builds the package; returns its path.
     private func package(in root: URL) throws -> String {
         let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
         let build = try Shell.run(script, [root.path + "/built"], environment: environment)
@@ -121,7 +121,7 @@ struct SystemPackageTests {
             target.path + "/usr/bin/ocelli", ["classify", "--top", "1", BadInputTests.seven.path],
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         #expect(result.text.contains("  7"), "\(result.errors)")
-        // The second engine is a package of its own: without it the program has one engine.
+        // The second engine is a separate package: without it the program has one engine.
         let second = package.replacing("/ocelli_", with: "/ocelli-onnxruntime_")
         func hasSecondEngine() throws -> Bool {
             try Shell.run(target.path + "/usr/bin/ocelli", ["devices"]).text.contains("ONNX Runtime")
@@ -145,8 +145,8 @@ struct SystemPackageTests {
         #expect(own().filter { !before.contains($0) && $0.contains(".") } == [])
     }
 
-    /// An upgrade restarts a daemon that runs, for its libraries are others now; a removal disables the unit. systemctl
-    /// is a script that writes down what it is asked.
+    /// An upgrade restarts a running daemon, because its libraries have changed; a removal disables the unit. systemctl
+    /// is replaced by a script that records its arguments.
     @Test(
         "an upgrade of the package restarts a running daemon, and a removal disables its units",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -187,9 +187,9 @@ struct SystemPackageTests {
         #expect(Self.files(under: target).filter { $0.contains("ocelli") && !$0.hasPrefix("var/") } == [])
     }
 
-    /// An older package is replaced by this one while clients ask. The socket is the service manager's, as with
-    /// ocelli.socket, so no connection is refused between the old process and the new one; what the administrator wrote
-    /// stays, and nothing of the old version.
+    /// An older package is upgraded to this one while clients send requests. The service manager holds the socket, as
+    /// with ocelli.socket, so that no connection is refused between the old process and the new one. The
+    /// administrator's configuration stays, and no file of the old version does.
     @Test(
         "an upgrade of the package under load loses no request and keeps the configuration",
         .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
@@ -200,7 +200,7 @@ struct SystemPackageTests {
         let root = try Self.folder()
         defer { try? FileManager.default.removeItem(at: root) }
         let package = try package(in: root)
-        // The older version: another number, its own configuration, and a library that the newer one has no more.
+        // The older version: another number, its own configuration, and a library that the newer one no longer has.
         let tree = root.appendingPathComponent("tree").path, old = root.appendingPathComponent("old.deb").path
         let repack = """
             set -e

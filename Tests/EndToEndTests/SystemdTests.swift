@@ -15,7 +15,7 @@ struct SystemdTests {
         let start = listener.messages
         #expect(start.contains { $0.contains("EXTEND_TIMEOUT_USEC=") }, "\(start)")
         #expect(start.contains { $0.contains("READY=1") && $0.contains("STATUS=serving 1 of 1 models on 127.0.0.1:") })
-        // Canaries come before the watchdog is fed, and continue coming.
+        // Canaries run before the watchdog is fed, and continue.
         #expect(listener.wait(for: "WATCHDOG=1", count: 2))
         let page = try Curl.run(daemon.url + "/metrics").text
         #expect((MetricsTests.value("ocelli_canaries_total{result=\"ok\"}", in: page) ?? 0) >= 2)
@@ -30,15 +30,14 @@ struct SystemdTests {
         #expect(listener.messages.contains { $0.hasPrefix("STOPPING=1\nSTATUS=draining") })
     }
 
-    /// A service manager that takes no messages in costs moments, and not the daemon: it answers, and ends when it is
-    /// asked to.
-    @Test("a notify socket that nobody reads does not stop the daemon from answering and ending")
+    /// A service manager that does not read its messages costs moments only: the daemon answers, and ends when asked.
+    @Test("an unread notify socket does not stop the daemon from answering and ending")
     func nobodyReadsTheMessages() throws {
         let listener = try NotifySocket()
         listener.fill()
         let daemon = try Daemon(environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "300000"])
         #expect(try Curl.run(daemon.url + "/readyz").status == 200)
-        // By now the watchdog and the drain have had messages to send.
+        // By now the watchdog and the drain have sent messages.
         usleep(500_000)
         #expect(try Curl.run(daemon.url + "/v1/models").status == 200)
         #expect(daemon.stop() == 0, "\(daemon.log)")
@@ -59,7 +58,7 @@ struct SystemdTests {
         "systemd-analyze accepts the units, and rates their exposure below 2.0",
         .enabled(if: MetricsTests.hasTool("systemd-analyze"), "systemd-analyze is not installed"))
     func theUnitsAreRightAndTight() throws {
-        // ExecStart has to exist to be verified: the units are looked at with this binary in it.
+        // The verification needs an existing ExecStart: the units are checked with this binary in it.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-units-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -79,14 +78,14 @@ struct SystemdTests {
     }
 
     /// A restart by socket activation refuses no connection: the socket stays open between one process and the next.
-    /// The packaged configuration does: passed sockets take the place of `listen`.
+    /// The packaged configuration works: passed sockets replace `listen`.
     @Test(
         "a daemon started by systemd-socket-activate serves the connection that started it",
         .enabled(if: MetricsTests.hasTool("systemd-socket-activate"), "systemd-socket-activate is not installed"))
     func aPassedSocketIsServed() throws {
         let port = Int.random(in: 20_000...29_999)
-        // All in one shell: systemd-socket-activate closes every descriptor, also the one by which Foundation would see
-        // whether it lives.
+        // All in one shell: systemd-socket-activate closes every descriptor, including the one by which Foundation
+        // would notice its end.
         let script = """
             systemd-socket-activate -l 127.0.0.1:\(port) -E XDG_CACHE_HOME='\(Daemon.cache.path)' \
                 '\(Daemon.binary.path)' serve </dev/null >/dev/null 2>&1 &

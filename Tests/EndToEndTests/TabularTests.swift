@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Models of tables and texts (ai.onnx.ml), which ONNX Runtime runs: requests whose answers the trained models gave in
-/// Python.
+/// Models of tables and texts (ai.onnx.ml), which ONNX Runtime runs: requests with the answers that the trained models
+/// gave in Python.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TabularTests {
     static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tabular")
@@ -11,7 +11,7 @@ struct TabularTests {
     static let hasEngine = TestEngines.hasONNXRuntime
     static let engineAbsence = Comment(rawValue: TestEngines.absence)
 
-    /// Checks a folder: `cases.json` beside a folder of models. Each answer is compared, and each model's engine.
+    /// Checks a folder: `cases.json` and a folder of models. Each answer is compared, and each model's engine.
     private func check(_ folder: URL, cases file: String = "cases.json", flags: [String] = []) throws {
         let data = try Data(contentsOf: folder.appendingPathComponent(file))
         let models = try #require(try JSONSerialization.jsonObject(with: data) as? [[String: Any]])
@@ -38,7 +38,7 @@ struct TabularTests {
         #expect(count > 0)
     }
 
-    /// Sends a case; what is wrong with the answer, nil if nothing.
+    /// Sends a case; returns the problem with the answer, or nil.
     private func run(
         _ testCase: [String: Any], of name: String, on daemon: Daemon, tolerance: Double
     ) throws -> String? {
@@ -73,8 +73,8 @@ struct TabularTests {
         }
     }
 
-    /// True if two JSON values are the same within a tolerance, absolute up to 1 and relative above. Axes of 1 may be
-    /// there or not.
+    /// True if two JSON values are equal within a tolerance, absolute up to 1 and relative above. Axes of 1 are
+    /// optional.
     private func near(_ found: Any?, _ expected: Any, _ tolerance: Double) -> Bool {
         switch (found, expected) {
         case (let found as [Any], let expected as [Any]):
@@ -111,7 +111,7 @@ struct TabularTests {
         try check(folder.appendingPathComponent("operators/wrong"))
     }
 
-    /// All that `make-tabular-fixtures --all` makes, where its folder is given (Tests/Parity/compare-tabular).
+    /// All models of `make-tabular-fixtures --all`, if their folder is given (Tests/Parity/compare-tabular).
     @Test(
         "the tabular ONNX models of OCELLI_TABULAR answer as the trained models did in Python",
         .enabled(if: hasEngine, engineAbsence),
@@ -157,7 +157,7 @@ struct TabularTests {
         #expect(whole.status == 400 && whole.error.contains("\"X\""), "\(whole.text)")
     }
 
-    /// The mean colour of a picture, and behind it a classifier as skl2onnx writes them: maps are sorted by label.
+    /// The mean colour of a picture, followed by a classifier in the form of skl2onnx: maps are sorted by label.
     private static let colors: ONNXFile = {
         let names = [("classlabels_strings", ["red", "green", "blue"])], domain = "ai.onnx.ml"
         return ONNXFile(
@@ -225,14 +225,14 @@ struct TabularTests {
         }
     }
 
-    /// The largest of a window and its place, put back: an operator that OpenVINO does not have.
+    /// The maximum of a window, put back in its place: an operator that OpenVINO does not have.
     private static let unpool = ONNXFile(
         [
             .init("MaxPool", ["x"], ["v", "i"], integers: [("kernel_shape", [2, 2]), ("strides", [2, 2])]),
             .init("MaxUnpool", ["v", "i"], ["y"], integers: [("kernel_shape", [2, 2]), ("strides", [2, 2])]),
         ], inputs: [("x", [1, 1, 2, 2])], outputs: [("y", [1, 1, 2, 2])])
 
-    /// Half the size with a filter against aliasing: OpenVINO resizes without.
+    /// Half the size with an antialiasing filter, which OpenVINO ignores.
     private static let shrink = ONNXFile(
         [.init("Resize", ["x", "", "scales"], ["y"], integers: [("antialias", [1])], texts: [("mode", "linear")])],
         inputs: [("x", [1, 1, 1, 8])], outputs: [("y", [1, 1, 1, 4])], constants: [("scales", [1, 1, 1, 0.5])])
@@ -256,7 +256,7 @@ struct TabularTests {
         try Data(json.utf8).write(to: bundle.appendingPathComponent("model.json"))
     }
 
-    /// Each of the two would run on the other engine by itself, and by the setting.
+    /// By default, and by the setting, each of the two would run on the other engine.
     @Test(
         "runtime.engine in model.json fixes the engine of a model, whatever the setting and the answers say",
         .enabled(if: hasEngine, engineAbsence), arguments: ["auto", "openvino", "onnxruntime"])
@@ -299,7 +299,7 @@ struct TabularTests {
                 #expect(
                     (unpool.json["outputs"] as? [String: Any])?["y"] as? [[Double]] == [[0, 4], [0, 0]],
                     "\(unpool.text)")
-                // Of weights 1, 3, 3, 1 about the middle of two pixels; beyond the border the pixel at it counts
+                // Weights 1, 3, 3, 1 about the middle of two pixels; beyond the border the pixel at it counts
                 // (exclude_outside is 0).
                 let shrink = try Curl.run(
                     daemon.url + "/v1/models/shrink/predict",
@@ -333,7 +333,7 @@ struct TabularTests {
             #expect(
                 command.text.contains("runs on ONNX Runtime ") && command.text.contains("computes it wrongly"),
                 "\(command.text)")
-            // Without the engine that answered until now there is no answer, rather than another one.
+            // Without the engine that answered so far the model fails, instead of running on another one.
             daemon = try Daemon(flags + ["--onnxruntime-path", folder.path + "/gone.so"])
             let state = try Curl.run(daemon.url + "/v1/models/shrink").json
             #expect(state["state"] as? String == "failed", "\(state)")

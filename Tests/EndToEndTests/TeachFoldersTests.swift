@@ -3,7 +3,7 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// `ocelli teach NAME DIR` with a small network that embeds: the bundle, the report, what is refused.
+/// `ocelli teach NAME DIR` with a small embedder: the bundle, the report and the errors.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct TeachFoldersTests {
     private static let embedder = SharedData.packageRoot.appendingPathComponent(
@@ -111,7 +111,7 @@ struct TeachFoldersTests {
         #expect(made.text.contains("15 of 15 right, each answered without itself: 100.0 %, and 79.6 to 100.0 %"))
         let labels = ["blue", "green", "red"]
         let head = NearestMean(try labels.map { try embeddings(try files(photos, $0)) })
-        // Pictures that were not taught, and of a colour that was not.
+        // Pictures that were not taught, some of them of a colour that was not taught.
         let others = try pictures("others", ["blue", "green", "red", "yellow"], each: 2, seed: 2)
         let asked = try (labels + ["yellow"]).flatMap { try files(others, $0) }
         let vectors = try embeddings(asked)
@@ -137,7 +137,7 @@ struct TeachFoldersTests {
             known += answer["known"] as? Bool == true ? 1 : 0
         }
         #expect(known < asked.count, "a colour that was not taught is not known")
-        // The same in the other forms of answers.
+        // The other forms of answers have the same.
         let lines = try run(["classify", "--models", "models", "--jsonl", "others/red"])
         #expect(
             lines.text.contains("\"distance\":") && lines.text.contains("\"known\":"), "\(lines.text)\(lines.errors)")
@@ -206,7 +206,7 @@ struct TeachFoldersTests {
     func whatIsThereIsNotReplacedWithoutAWord() throws {
         defer { clean() }
         _ = try pictures("photos", ["red", "blue"], each: 2, seed: 5)
-        // NAME here, or in the folder of models.
+        // NAME in the current folder, or in the folder of models.
         #expect(try teach().text.contains("wrote colors"))
         let again = try teach()
         #expect(again.status == 1 && again.errors.contains("colors already exists: use --force"), "\(again.errors)")
@@ -214,7 +214,7 @@ struct TeachFoldersTests {
         let models = folder.appendingPathComponent("models")
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
         #expect(try teach(["--models", "models"]).text.contains("wrote models/colors"))
-        // What this command did not make stays.
+        // Bundles that this command did not make are not replaced.
         try FileManager.default.copyItem(at: Self.embedder, to: folder.appendingPathComponent("other"))
         let other = try teach(["-o", "other", "--force"])
         #expect(other.status == 1 && other.errors.contains("other was not made by ocelli teach"), "\(other.errors)")
@@ -266,7 +266,7 @@ struct TeachFoldersTests {
         #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("src="))
         let text = try run(["teach", "colors", "--evaluate", "later"])
         #expect(text.text.contains("3 pictures of other classes: "), "\(text.text)")
-        // Any classifier can be asked: its labels are the folders' names.
+        // Any classifier can be evaluated: its labels are the folders' names.
         let digits = try run([
             "teach", "digits", "--evaluate", "later", "--models",
             SharedData.packageRoot.appendingPathComponent("models").path,
@@ -276,7 +276,6 @@ struct TeachFoldersTests {
         )
     }
 
-    /// Killed at any time, it leaves no bundle or a whole one.
     @Test("a killed `ocelli teach` leaves no bundle or a whole bundle")
     func aKillLeavesNoHalfBundle() throws {
         defer { clean() }
@@ -297,7 +296,7 @@ struct TeachFoldersTests {
             process.currentDirectoryURL = folder
             (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
             try process.run()
-            // Most of them near the end, where files are written.
+            // Most of them near the end, while files are written.
             let share = Double.random(in: turn % 4 == 0 ? 0...1 : 0.6...1.1, using: &random)
             Thread.sleep(forTimeInterval: usual / .seconds(1) * share)
             kill(process.processIdentifier, SIGKILL)
@@ -309,7 +308,7 @@ struct TeachFoldersTests {
                 #expect(check.status == 0, "\(check.text)\(check.errors)")
                 try FileManager.default.removeItem(at: bundle)
             }
-            // A daemon passes over what is left.
+            // A daemon ignores the remaining files.
             let rest = (try? FileManager.default.contentsOfDirectory(atPath: models.path)) ?? []
             #expect(rest.allSatisfy { $0.hasPrefix(".colors.teaching-") }, "\(rest)")
         }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli teach --text-vectors` against numpy: Tests/FixtureMakers/make-teaching-fixtures wrote both sides.
+/// `ocelli teach --text-vectors` compared with numpy: Tests/FixtureMakers/make-teaching-fixtures wrote both sides.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct TeachTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/text-vectors")
@@ -41,8 +41,7 @@ struct TeachTests {
         for (one, other) in zip(found.values, wanted) { #expect(abs(one - other) < 1e-6) }
     }
 
-    /// The file that it writes makes a model of embeddings a classifier: the bundle's own file, made by numpy, is
-    /// replaced.
+    /// The written file makes an embedding model a classifier: it replaces the bundle's own file, which numpy made.
     @Test("the file of `teach --text-vectors` equals numpy's, and the bundle with the file passes `check`")
     func bundlesWithTheFileAreValid() throws {
         let bundle = FileManager.default.temporaryDirectory.appendingPathComponent("zeroshot-\(UUID().uuidString)")
@@ -51,7 +50,7 @@ struct TeachTests {
             at: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations/zeroshot"), to: bundle)
         let file = bundle.appendingPathComponent("classes.safetensors")
         let before = try parts(Data(contentsOf: file))
-        // The same vectors as a NumPy file.
+        // These vectors as a NumPy file.
         let shape = "(\(before.shape[0]), \(before.shape[1]))"
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': \(shape), }\n"
         var array = Data([0x93]) + Data("NUMPY".utf8) + Data([1, 0, UInt8(header.utf8.count), 0]) + Data(header.utf8)

@@ -3,8 +3,8 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// TensorIO's format in all its forms: a bundle for each, with a model so small that its answers can be worked out by
-/// hand (`Tests/Fixtures/tensorio`). What is expected is what TensorIO's own code computes.
+/// TensorIO's format in all its forms: a bundle for each, with a model so small that its answers can be computed by
+/// hand (`Tests/Fixtures/tensorio`). The expected answers follow TensorIO's own code.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TensorIOBundlesTests {
     static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tensorio")
@@ -16,7 +16,7 @@ struct TensorIOBundlesTests {
             daemon.url + "/v1/models/\(bundle)/predict", ["--data-binary", "@-"] + arguments, input: Data(body.utf8))
     }
 
-    /// True if two JSON values are the same, numbers within a rounding of 32-bit floats.
+    /// True if two JSON values are equal, numbers within a rounding of 32-bit floats.
     private func same(_ found: Any?, _ expected: Any) -> Bool {
         switch (found, expected) {
         case (let found as [Any], let expected as [Any]):
@@ -42,7 +42,7 @@ struct TensorIOBundlesTests {
         ("number-without-backend", "[2]", "{\"output\": 25}"), ("number-without-modes", "[2]", "{\"output\": 25}"),
         ("number-old-extension", "[2]", "{\"output\": 25}"),
         ("scalar", "{\"inputs\": {\"input\": 2}}", "{\"output\": 25}"), ("scalar", "[2]", "{\"output\": 25}"),
-        // 2 and 25 as 32-bit floats, least byte first.
+        // 2 and 25 as 32-bit floats, little-endian.
         (
             "string-of-float32", "{\"inputs\": {\"input\": {\"b64\": \"AAAAQA==\"}}}",
             "{\"output\": {\"b64\": \"AADIQQ==\"}}"
@@ -59,7 +59,7 @@ struct TensorIOBundlesTests {
             "{\"output1\": [[1, 4, 9, 16], [5, 12, 21, 32], [9, 20, 33, 48], [13, 28, 45, 64]], "
                 + "\"output2\": [[0, 2, 3, 4], [5, 4, 7, 8], [9, 10, 8, 12], [13, 14, 15, 12]]}"
         ),
-        // What is behind the point is cut off on the way in: 0.5 is 127, 0.25 is 63.
+        // Fractions are cut off before quantization: 0.5 is 127, 0.25 is 63.
         (
             "quantized-unit-range", "{\"inputs\": {\"input\": [0, 0.5, 1, 0.25]}}",
             "{\"output\": [0, 0.498039216, 1, 0.247058824]}"
@@ -90,7 +90,7 @@ struct TensorIOBundlesTests {
         ("tensorflow-scalars", "{\"inputs\": {\"age\": 2.5, \"sex\": 2, \"rank\": 3}}", "{\"tree/Predict\": 2}"),
     ]
 
-    /// Bundle, body, and what the error must say.
+    /// Bundle, body, and the words of the error.
     private static let mistakes = [
         ("scalar", "{\"inputs\": {\"input\": [1, 2]}}", ["\"input\"", "1 number", "found 2"]),
         ("string-of-float32", "{\"inputs\": {\"input\": {\"b64\": \"AAAA\"}}}", ["\"input\"", "4 bytes", "found 3"]),
@@ -125,7 +125,7 @@ struct TensorIOBundlesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    /// A model is called by the name that it is served under, and the error says what it does answer.
+    /// A model has the name under which it is served, and the error names its task.
     @Test("a task that a model does not have gets 400 with the served name and the task that the model has")
     func theWrongTaskIsRefusedByTheServedName() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
@@ -179,7 +179,7 @@ struct TensorIOBundlesTests {
         for (bundle, output, expected) in [
             // 0.004 * 100 - 0.485, 0.004 * 150 - 0.457, 0.004 * 200 - 0.408
             ("picture-per-channel-bias", "means", "[-0.085, 0.143, 0.392]"),
-            // Blue first; each colour has its own bias, wherever it lies.
+            // Blue first; each colour has its own bias, wherever it is.
             ("picture-bgr", "means", "[203, 152, 101]"),
             (
                 "picture-quantized-labels", "classification",

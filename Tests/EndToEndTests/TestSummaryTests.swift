@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `scripts/test`: the parts that it runs, and what it says at the end.
+/// `scripts/test`: its parts, and its summary.
 @Suite struct TestSummaryTests {
     private static let scripts = SharedData.packageRoot.appendingPathComponent("scripts")
 
@@ -47,7 +47,7 @@ import Testing
         #expect(!text.contains("packages") && !text.contains("a refused body"))
     }
 
-    /// Each suite of the tree is in one part, and the part for what is left over.
+    /// Each suite is in one part; the last part has the remaining suites.
     @Test("each test suite of the tree is in exactly one part of scripts/test")
     func everySuiteIsInOnePart() throws {
         let script = try String(contentsOf: Self.scripts.appendingPathComponent("test"), encoding: .utf8)

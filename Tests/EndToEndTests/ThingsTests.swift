@@ -57,7 +57,7 @@ struct ThingsTests {
         }
     }
 
-    /// - Parameter isLowered: whether the case's threshold is asked for, because the bundle does not have it.
+    /// - Parameter isLowered: whether to send the case's threshold, because the bundle does not have it.
     private func detect(
         _ one: ThingsCases.Case, _ picture: ThingsCases.Picture, _ daemon: Daemon, isLowered: Bool = false
     ) throws {
@@ -125,7 +125,7 @@ struct ThingsTests {
         }
         // Every pixel has a class.
         #expect(!classes.joined().contains(-1))
-        // The picture says the same as the run lengths.
+        // The picture agrees with the run lengths.
         let png = try post(one, picture.name, "segment", daemon, "", ["-H", "Accept: image/png"])
         #expect(png.body.starts(with: [0x89, 0x50, 0x4E, 0x47]))
         for (label, box) in picture.rectangles {
@@ -150,7 +150,7 @@ struct ThingsTests {
         }
     }
 
-    /// COCO's compressed run lengths, as pycocotools reads them.
+    /// COCO's compressed run lengths, read as by pycocotools.
     static func runs(_ text: String) -> [Int] {
         var runs: [Int] = []
         var bytes = Array(text.utf8)[...]
@@ -216,8 +216,7 @@ struct ThingsTests {
 
     // MARK: Without a model.json
 
-    /// Detectors as they were downloaded: what their exporters say is enough to serve them, and `init` writes what is
-    /// served.
+    /// Downloaded detectors: the facts of their exporters are enough to serve them, and `init` writes these facts.
     @Test("detectors find the expected boxes without a model.json, and with the model.json of `ocelli init`")
     func detectorsWithoutAModelJSON() throws {
         let all = ["synthetic/yolov8", "synthetic/end2end", "ssd_mobilenet_v1"]
@@ -244,7 +243,7 @@ struct ThingsTests {
         let bare = try Daemon(["--models", cases.models.path])
         defer { bare.stop() }
         try check(bare)
-        // The same by the model.json that init writes.
+        // Repeat with the model.json of `init`.
         for file in try FileManager.default.contentsOfDirectory(atPath: cases.models.path) {
             let folder = cases.models.appendingPathComponent(
                 file.split(separator: ".").dropLast().joined(separator: "."))
@@ -291,7 +290,7 @@ struct ThingsTests {
 
     // MARK: The commands
 
-    /// `ocelli detect` says what the daemon says, and draws it; `ocelli embed` writes what numpy reads.
+    /// `ocelli detect` prints the daemon's answer, and draws it; `ocelli embed` writes a file that numpy reads.
     @Test("`ocelli detect` and `embed` print the daemon's answers, and write drawings and NPY arrays")
     func theCommandsSayTheSame() throws {
         let cases = try ThingsCases()
@@ -323,8 +322,8 @@ struct ThingsTests {
                         said[member] as? NSObject == answer[member] as? NSObject, "\(name), \(picture.name): \(member)")
                 }
                 if isEmbedding { continue }
-                // The drawing is a picture of the displayed size, which the daemon reads; it differs where there is
-                // something.
+                // The drawing is a readable picture of the displayed size; it differs from the original if there is a
+                // find.
                 let base = picture.name.split(whereSeparator: { "/:".contains($0) }).last.map(String.init) ?? ""
                 let path = drawn.appendingPathComponent(base + ".png")
                 let again = try Curl.post(path, to: daemon.url + "/v1/models/\(one.bundle)/\(task)")
@@ -343,7 +342,7 @@ struct ThingsTests {
         }
     }
 
-    /// The drawing: the pixels on a box's edge are no longer the picture's, those far from every box are.
+    /// The pixels on a box's edge differ from the picture's, and those far from every box do not.
     @Test("a drawing differs from the picture if and only if something is found")
     func drawingsDifferFromThePicture() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8"])
@@ -356,15 +355,15 @@ struct ThingsTests {
             #expect(result.status == 0, "\(result.errors)")
             return try Data(contentsOf: drawn.appendingPathComponent(picture + ".png"))
         }
-        // With nothing found the drawing is the picture as it was.
+        // Without a find the drawing is the unchanged picture.
         #expect(try drawing("0.99", "blobs_wide.png") != drawing("0.25", "blobs_wide.png"))
         #expect(try drawing("0.25", "blobs_none.png") == drawing("0.99", "blobs_none.png"))
     }
 
     // MARK: The rest of the contract
 
-    /// A route without a name means the model that the setting names, where it does this.
-    @Test("a route without a name is answered by default_model where that model has the task")
+    /// A route without a name uses the model of the setting, if that has the task.
+    @Test("a route without a name is answered by default_model if that model has the task")
     func theDefaultModelAnswersRoutesWithoutAName() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/end2end", "synthetic/embedding"])
         defer { cases.remove() }
@@ -379,8 +378,8 @@ struct ThingsTests {
         #expect(try model("embed", ["--default-model=synthetic-yolov8"]) == "synthetic-embedding")
     }
 
-    /// The tasks of lazy model files without model.json are known when they are loaded: the first request finds the one
-    /// that does it.
+    /// The tasks of lazy model files without model.json are known only after loading: the first request finds the model
+    /// with its task.
     @Test("a lazy model without model.json answers the routes without a name of its task")
     func lazyModelsWithoutModelJSONAnswerRoutesWithoutAName() throws {
         let shared = try #require(SharedData.folder)
@@ -430,7 +429,7 @@ struct ThingsTests {
         #expect(try labels("?top=1") == ["red"])
         #expect(try labels("?classes=blue,0") == ["red", "blue"])
         #expect(try labels("?classes=blue%20%2C+red+,") == ["red", "blue"])
-        // Each is there three times before suppression.
+        // Each box occurs three times before suppression.
         #expect(try labels("?iou=1").count == 9)
         #expect(
             try post(yolo, "blobs_wide.png", "detect", daemon, "?classes=pink").json["code"] as? String
@@ -441,7 +440,7 @@ struct ThingsTests {
         #expect(wrong.status == 400)
         #expect(wrong.json["code"] as? String == "invalid_input")
         #expect((wrong.json["error"] as? String ?? "").contains("/embed"))
-        // A route without a name finds the model that does this.
+        // A route without a name finds the model with its task.
         for task in ["detect", "embed", "segment"] {
             let answer = try Curl.run(
                 daemon.url + "/v1/\(task)", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
@@ -449,7 +448,7 @@ struct ThingsTests {
         }
         let none = try Curl.run(daemon.url + "/v1/keypoints", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
         #expect(none.status == 404)
-        // Several at once; one that is not a picture fails alone.
+        // Several at once; only the one that is not a picture fails.
         let batch = try Curl.run(
             daemon.url + "/v1/models/\(yolo.bundle)/versions/1/detect",
             [
@@ -467,12 +466,12 @@ struct ThingsTests {
                 "Accept: application/octet-stream",
             ])
         #expect(pair.body.count == 2 * 12 * 4)
-        // Tensors are still there.
+        // Tensors are still available.
         let tensors = try Curl.run(
             daemon.url + "/v1/models/\(yolo.bundle)/predict", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
         let outputs = try #require(tensors.json["outputs"] as? [String: Any])
         #expect((outputs["output0"] as? [[Double]])?.count == 7)
-        // A crop is reported, and what is outside has no class.
+        // A crop is reported, and pixels outside it have no class.
         let mask = try cases.case("synthetic/mask_softmax")
         let cropped = try post(mask, "blobs_wide.png", "segment", daemon, "?crop=center").json
         let seen = try #require((cropped["image"] as? [String: Any])?["seen"] as? [String: Double])

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli train`, with TensorFlow where TEST_TENSORFLOW names a Python that has it, or the first one on the path has,
-/// and with a substitute elsewhere.
+/// `ocelli train`, with TensorFlow if TEST_TENSORFLOW names a Python that has it, or the first one on the path has it,
+/// otherwise with a substitute.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct TrainCommandTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/training")
@@ -38,7 +38,7 @@ struct TrainCommandTests {
             ?? []
     }
 
-    /// The substitute checks the job, tells two epochs, and writes variables.
+    /// A substitute that checks the job, reports two epochs, and writes variables.
     private func substitute(_ text: String) throws -> String {
         let file = work.appendingPathComponent("python")
         try Data(
@@ -62,7 +62,7 @@ struct TrainCommandTests {
         #expect(first.status == 0, "\(first.errors)")
         #expect(losses(first).count == 10)
         for (one, other) in zip(losses(first), wanted) { #expect(abs(one - other) < 1e-5) }
-        // The trained bundle goes on where the first left off: variables, Adam's means and its count.
+        // The trained bundle continues from the state of the first: variables, Adam's means and its count.
         let middle = work.appendingPathComponent("middle.tiobundle")
         try FileManager.default.moveItem(at: output, to: middle)
         let second = try train(middle.path, python: python, ["--json"])
@@ -127,7 +127,7 @@ struct TrainCommandTests {
         }
     }
 
-    /// A package that takes 1 GiB stands for TensorFlow.
+    /// A package that takes 1 GiB replaces TensorFlow.
     @Test(
         "a training that needs more than --memory fails, and one that needs less goes on",
         arguments: [("256", "cannot train the model: MemoryError"), ("4096", "has no package \"tensorflow.python\"")])
@@ -147,7 +147,7 @@ struct TrainCommandTests {
         #expect(!FileManager.default.fileExists(atPath: output.path))
     }
 
-    @Test("`ocelli train` takes pictures as base64 too, with the same tensors as of the files")
+    @Test("`ocelli train` takes pictures as base64 too, with the same tensors as from files")
     func picturesInTheBatchAreThoseOfTheFiles() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let batch = work.appendingPathComponent("batch.jsonl"), tensors = work.appendingPathComponent("tensors")

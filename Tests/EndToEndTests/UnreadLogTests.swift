@@ -5,7 +5,7 @@ import Testing
 /// Standard error is a pipe that is not read.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct UnreadLogTests {
-    /// Asks so often, on one connection.
+    /// Sends a number of requests on one connection.
     private func ask(_ url: String, _ count: Int) throws -> [Substring] {
         let result = try Shell.run(
             "curl",
@@ -16,7 +16,7 @@ struct UnreadLogTests {
         return result.text.split(separator: "\n")
     }
 
-    /// More than a pipe and the queue of the log hold.
+    /// Fills the log: more than a pipe and the queue hold.
     private func fill(_ daemon: Daemon) throws {
         for _ in 0..<20 {
             #expect(try ask(daemon.url, 2000).allSatisfy { $0 == "200" })
@@ -26,7 +26,7 @@ struct UnreadLogTests {
         Issue.record("no line was lost: is the log being read?")
     }
 
-    @Test("a daemon whose log nobody reads continues to answer, reload and end")
+    @Test("a daemon with an unread log continues to answer, reload and end")
     func theDaemonGoesOnAnsweringAndEnds() throws {
         let daemon = try Daemon()
         daemon.stopReadingLog()

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders of models that the daemon's user may not look into: what serves continues, and the reason is reported
+/// Folders of models that the daemon's user may not read: loaded models continue to serve, and the reason is reported
 /// everywhere.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: getuid() != 0 || Shell.has("setpriv"), "root may read everything, and setpriv is not there"),
     .serialized)
 struct UnreadableFolderTests {
-    /// Root is bound by permissions without these capabilities.
+    /// Without these capabilities root is bound by permissions.
     private static let launcher =
         getuid() == 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"] : []
 
@@ -47,7 +47,7 @@ struct UnreadableFolderTests {
         #expect(daemon.log.contains("model versions version 1 was not reloaded: " + why), "\(daemon.log)")
         let reason = "\(new.path) cannot be read: Permission denied"
         #expect(daemon.log.contains("model new version 1 could not be loaded: " + reason), "\(daemon.log)")
-        // In every answer; clients do not see where the folder of models is.
+        // The reason is in every answer, without the path of the models folder.
         func shown(_ words: String) -> String { words.replacingOccurrences(of: folder.path + "/", with: "") }
         #expect(
             (try Curl.run(daemon.url + "/v1/models/versions").json["stale"] as? String)?.hasPrefix(shown(why)) == true)
@@ -66,7 +66,7 @@ struct UnreadableFolderTests {
         try reload("nothing has changed")
         #expect(daemon.log.contains("the models folder \(folder.path) cannot be read: Permission denied"))
         for model in ["digits", "versions"] { #expect(try classify(model).topLabel == "7") }
-        // All is well again.
+        // After the permissions are restored.
         for open in [folder, new, versions] { try Self.permit(0o755, open) }
         try reload("reload: done")
         for model in ["digits", "versions", "new"] { #expect(try classify(model).topLabel == "7") }
@@ -76,7 +76,7 @@ struct UnreadableFolderTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// OpenVINO looks for its plugins in the current folder, and would end the process there.
+    /// OpenVINO searches the current folder for its plugins, and would end the process there.
     @Test("a current folder that the user may not enter ends `ocelli classify` with a message")
     func aCurrentFolderThatMayNotBeEnteredIsNamed() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli update` on the files of Tests/Fixtures/updatable, whose weights after training TensorFlow gave.
+/// `ocelli update` on the files of Tests/Fixtures/updatable, compared with TensorFlow's weights after training.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct UpdateCommandTests {
     private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/updatable")
@@ -15,7 +15,7 @@ struct UpdateCommandTests {
         return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
-    /// The examples of a fixture as a file beside its pictures' folder.
+    /// The examples of a fixture as a file next to its pictures' folder.
     private func data(_ name: String) throws -> String {
         let examples = try #require(try expected(name)["examples"] as? [[String: Any]])
         let lines = try examples.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
@@ -34,7 +34,7 @@ struct UpdateCommandTests {
 
     private var output: URL { work.appendingPathComponent("new.mlmodel") }
 
-    /// The frozen part runs in the engine, pictures are files: the losses are TensorFlow's all the same.
+    /// The frozen part runs in the engine, and pictures are files: the losses are still TensorFlow's.
     @Test(
         "`ocelli update` has TensorFlow's losses, writes a valid file and leaves the original as before",
         arguments: [
@@ -112,7 +112,7 @@ struct UpdateCommandTests {
         }
     }()
 
-    /// The library that wrote the files opens them, and finds TensorFlow's weights and nothing else changed.
+    /// The library that wrote the files opens them, and finds TensorFlow's weights and no other change.
     @Test(
         "coremltools opens the updated file, and finds the expected weights and nothing else changed",
         .enabled(
@@ -137,9 +137,9 @@ struct UpdateCommandTests {
         #expect(check.status == 0, "\(check.text)\(check.errors)")
     }
 
-    /// Inputs are as a model.json says, with comments or without: the pictures are scaled otherwise, and so are the
+    /// The inputs follow a model.json, with comments or without: the pictures are scaled differently, and so are the
     /// losses.
-    @Test("`ocelli update` scales pictures as a model.json says, in JSON and in JSON5")
+    @Test("`ocelli update` scales pictures as in a model.json, in JSON and in JSON5")
     func overridesOfAModelJSONCount() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let name = "convolution-classifier", data = try data(name)

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Numbered versions: every answer tells the one that gave it.
+/// Numbered versions: every answer names its version.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct VersionsTests {
-    /// A models folder with the digits model, whose own `version` is 1, as versions of these numbers.
+    /// A models folder with the digits model as versions of these numbers; its own `version` is 1.
     private static func folder(_ versions: [String]) throws -> URL {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
@@ -51,8 +51,8 @@ struct VersionsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// After a start, and after a reload: the highest good version serves, the daemon is ready by every route that says
-    /// so, and the one that failed is shown.
+    /// After a start, and after a reload: the highest good version serves, the daemon is ready on every route about
+    /// that, and the failed one is shown.
     @Test("a version that fails is shown as failed, and the highest good version serves")
     func aVersionThatFailsLeavesTheHighestGoodOneServing() throws {
         let folder = try Self.folder(["1", "2", "3"])
@@ -84,7 +84,7 @@ struct VersionsTests {
         daemon.signal(SIGHUP)
         #expect(daemon.waitForLog("reload: done"))
         try check(serving: "2", failed: "4")
-        // The files of the version that serves are replaced by others that are no model: it goes on, and that is shown
+        // The files of the serving version are replaced by others that are not a model: it continues, and that is shown
         // too.
         try damage("2")
         daemon.signal(SIGHUP)

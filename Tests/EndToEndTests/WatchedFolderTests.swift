@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A folder with models that is looked at by itself.
+/// A folder of models that the daemon scans by itself.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct WatchedFolderTests {
     @Test("with repository_poll models are loaded, changed and removed without a signal")
@@ -37,7 +37,7 @@ struct WatchedFolderTests {
         try text.replacingOccurrences(of: "\"version\": \"1\"", with: "\"version\": \"2\"")
             .write(to: manifest, atomically: true, encoding: .utf8)
         #expect(try eventually { try classify("second").json["version"] as? String == "2" }, "\(daemon.log)")
-        // It goes.
+        // It is removed.
         try files.removeItem(at: second)
         #expect(try eventually { try classify("second").status == 404 }, "\(daemon.log)")
         #expect(try classify("first").topLabel == "7")

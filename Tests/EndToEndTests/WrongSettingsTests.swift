@@ -3,7 +3,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// Wrong settings: the message says what is wrong, where, and what to do.
+/// Wrong settings: the message names the mistake, its place and the remedy.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct WrongSettingsTests {
     private static func folder() throws -> URL {
@@ -12,7 +12,7 @@ struct WrongSettingsTests {
         return folder
     }
 
-    /// The daemon with arguments that end it at once. `{}` stands for a folder with a file called `file`.
+    /// The output of the daemon with arguments that end it at once. `{}` stands for a folder with a file called `file`.
     private func complaint(
         _ arguments: [String], configuration: String? = nil, environment: [String: String] = [:]
     ) throws -> (status: Int32, text: String) {
@@ -57,7 +57,7 @@ struct WrongSettingsTests {
         #expect(text.split(separator: "\n").count == 1, "one sentence, not a page: \(text)")
     }
 
-    /// A wrong value is a wrong value wherever it comes from: a flag, a variable or the file.
+    /// The source of a wrong value does not matter: a flag, a variable or the file.
     @Test(
         "a wrong value from a flag, a variable or the settings file ends with status 2 and its name",
         arguments: [
@@ -102,7 +102,7 @@ struct WrongSettingsTests {
         for word in words + ["ocelli.json5"] { #expect(text.contains(word), "\(text)") }
     }
 
-    /// The engine would end the process where an allocation fails.
+    /// The engine would end the process if an allocation failed.
     @Test("a start with too little address space is refused with the ulimit to raise")
     func tooLittleAddressSpaceIsRefusedWithTheReason() throws {
         let result = try Shell.run(
@@ -115,12 +115,12 @@ struct WrongSettingsTests {
     /// True if this user may unmount /proc in a mount namespace.
     private static let canHideProc = (try? Shell.run("unshare", ["-m", "umount", "-l", "/proc"]).status) == 0
 
-    /// Swift reads the arguments in /proc: without it there are none, as if the program had been called without any.
+    /// Swift reads the arguments in /proc: without it the program would have none.
     @Test(
         "a start without /proc is refused with advice to mount /proc",
         .enabled(if: canHideProc, "needs root: /proc is unmounted in a namespace"))
     func withoutProcTheReasonIsNamed() throws {
-        // Without /proc the loader does not know where the program is, and with it its libraries.
+        // Without /proc the loader does not know the program's place, and so not its libraries.
         let libraries = SharedData.packageRoot.appendingPathComponent(".deps/openvino/lib").path
         let result = try Shell.run(
             "unshare",
@@ -141,7 +141,7 @@ struct WrongSettingsTests {
         daemon.stop()
     }
 
-    /// The daemon, run as the user that owns nothing.
+    /// Runs the daemon as the user nobody.
     private static func asNobody(_ arguments: [String]) throws -> (status: Int32, errors: String) {
         let result = try Shell.run(
             "timeout",
@@ -152,7 +152,7 @@ struct WrongSettingsTests {
         return (result.status, result.errors)
     }
 
-    /// A clone in a folder that only root may enter cannot be run by another user.
+    /// Another user cannot run a clone in a folder that only root may enter.
     private static var nobodyCanRunIt: Bool {
         getuid() == 0 && Shell.has("setpriv") && (try? asNobody(["--version"]).status) == 0
     }
@@ -171,7 +171,7 @@ struct WrongSettingsTests {
             let text = try run(flag, secret.path)
             #expect(text.contains("uid 65534") && text.contains("may not read it"), "\(text)")
         }
-        // Where the kernel lets everybody have low ports (containers), there is nothing to say.
+        // If the kernel lets all users have low ports (containers), there is no error.
         let first = try String(contentsOfFile: "/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding: .utf8)
         if first.hasPrefix("1024") {
             let text = try run("--listen", "127.0.0.1:81")
@@ -179,7 +179,6 @@ struct WrongSettingsTests {
         }
     }
 
-    /// Problems that do not keep the daemon from serving are logged, and it serves.
     @Test("an unusable cache folder and an unknown default model are warned of, and models are served")
     func aCacheThatCannotBeAndAModelThatIsNotAreWarnedOf() throws {
         let daemon = try Daemon(["--cache-dir", "/proc/none", "--default-model", "nobody"])
@@ -190,7 +189,7 @@ struct WrongSettingsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A socket file that a killed daemon has left is replaced; one that is answered on is not.
+    /// A socket file that a killed daemon left is replaced; one with a running daemon is not.
     @Test("the socket file of a killed daemon is replaced; that of a running daemon is refused")
     func aSocketFileIsTakenOverOnlyFromTheDead() throws {
         let folder = try Self.folder()

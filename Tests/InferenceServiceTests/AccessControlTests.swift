@@ -3,7 +3,7 @@ import InferenceService
 import Settings
 import Testing
 
-/// Access rights, by token and by the address that a request comes from.
+/// Access rights, by token and by the address of a request.
 @Suite struct AccessControlTests {
     private static let reader = "reader-reader-reader"
     private static let owner = "owner-owner-owner-owner"
@@ -26,7 +26,7 @@ import Testing
             ("Authorization: Bearer \(reader)", .admin, 403),
             ("authorization: bEARER   \(reader)", .read, 200),
             ("Authorization: Bearer \(owner)", .admin, 200),
-            // One token on two lines has the classes of both.
+            // A token on two lines has the classes of both.
             ("Authorization: Bearer \(reader)2", .read, 200),
             ("Authorization: Bearer \(reader)2", .admin, 200),
             ("Authorization: Bearer \(reader)2", .infer, 403),
@@ -38,7 +38,7 @@ import Testing
             ("Authorization: \(reader)", .read, 401),
             ("Authorization: Bearer", .read, 401),
             ("Authorization: Bearer \(reader) \(owner)", .read, 401),
-            // Which of two would count is not for anybody to find out.
+            // A client must not learn which of two tokens would count.
             ("Authorization: Bearer \(owner)\nAuthorization: Bearer wrong-wrong-wrong", .read, 401),
             ("Authorization: Bearer wrong-wrong-wrong\nAuthorization: Bearer \(owner)", .read, 401),
             ("Authorization: Bearer \(owner)\nAuthorization: Bearer \(owner)", .read, 401),
@@ -62,7 +62,7 @@ import Testing
             ("/v2/health/live", .read), ("/v2/health/ready", .read), ("/v2/models/m", .read),
             ("/v2/models/m/infer", .infer), ("/v2/models/m/versions/1/infer", .infer), ("/v2/models/m/ready", .read),
             ("/v2/models/m/config", .read), ("/v2/models/m/stats", .read), ("/v2/models/stats", .read),
-            // What a model is called gives no right, and takes none away.
+            // A model's name neither grants nor removes a right.
             ("/v2/models/repository", .read), ("/v1/models/repository/predict", .infer),
             ("/v2/repository/index", .admin),
             ("/v2/repository/models/m/load", .admin), ("/v2/repository/models/m/unload", .admin),
@@ -86,7 +86,7 @@ import Testing
     }
 }
 
-/// Requests that come from this machine, and those that only seem to.
+/// Requests from this machine, and those that only seem to come from it.
 @Suite struct RequestOriginTests {
     private func objection(
         _ fields: String, remote: String = "127.0.0.1:4242", names: [String] = [], listen: [String] = [],
@@ -146,7 +146,7 @@ import Testing
         #expect(try objection("Host: localhost", target: "http://evil.example/x")?.contains("evil.example") == true)
     }
 
-    /// No name leads to a Unix-domain socket, but a page's origin and a proxy count there too.
+    /// No name leads to a Unix-domain socket, but a page's origin and a proxy's fields count there too.
     @Test("on a Unix socket any Host is accepted, but proxy fields and foreign origins are not")
     func unixSockets() throws {
         #expect(try objection("Host: whatever", remote: "unix") == nil)
@@ -154,7 +154,7 @@ import Testing
         #expect(try objection("Host: whatever\nOrigin: http://other", remote: "unix") != nil)
     }
 
-    @Test("models may be loaded from this machine, from everywhere or not at all, as the setting says")
+    @Test("models may be loaded from this machine, from everywhere or not at all, depending on the setting")
     func whoMayLoadModels() throws {
         var settings = Settings()
         func status(_ remote: String, _ host: String) throws -> Int {

@@ -4,7 +4,8 @@ import InferenceService
 import Settings
 import Testing
 
-/// The order in which a request is judged by its head: access first, then its client's limits, then what it asks for.
+/// The order of the checks of a request's head: access first, then the limits of its client, then the requested
+/// resource.
 @Suite(.timeLimit(.minutes(2))) struct AdmissionOrderTests {
     private typealias World = OpenInferenceHandlersTests.World
 
@@ -47,7 +48,7 @@ import Testing
         #expect(refused == Set(operations))
     }
 
-    @Test("without a token every route that needs one is 401, also for models that do not exist")
+    @Test("without a token every route that needs one is 401, even for models that do not exist")
     func tokensComeFirst() async throws {
         let world = try await World()
         var settings = Settings()
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("probes of health, and nothing else, are answered beyond the limit of connections")
+    @Test("health probes are answered beyond the limit of connections, and other requests are not")
     func probes() async throws {
         let world = try await World { $0.dialects = [.sageMaker] }
         func isProbe(_ path: String, _ method: HTTPMethod = .get) throws -> Bool {
@@ -80,7 +81,7 @@ import Testing
         #expect(try !isProbe("/ping"), "its dialect is off")
     }
 
-    @Test("one token has one rate, however its field is spelled")
+    @Test("one token has one rate limit, however its field is written")
     func oneTokenHasOneRate() async throws {
         let world = try await World()
         var settings = Settings()
@@ -93,7 +94,7 @@ import Testing
             let field = "\nAuthorization: \(scheme)token-of-one-client"
             if try status(world.service, .post, "/v1/models/digits/classify", field) == nil { admitted += 1 }
         }
-        // One at once, and one for each second that has passed meanwhile.
+        // One at once, and one for each elapsed second.
         #expect(admitted >= 1 && admitted <= 1 + Int((clock.now - start).components.seconds) + 1)
         let other = "\nAuthorization: Bearer token-of-another"
         #expect(try status(world.service, .post, "/v1/models/digits/classify", other) == nil)

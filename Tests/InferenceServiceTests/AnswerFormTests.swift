@@ -5,13 +5,13 @@ import InferenceService
 import TestSupport
 import Testing
 
-/// The form of answers: how outputs are nested, what an item of a batch says of itself, and what is counted.
+/// The form of answers: the nesting of outputs, the members of a batch's item, and the counters.
 @Suite(.timeLimit(.minutes(2))) struct AnswerFormTests {
     private typealias World = OpenInferenceHandlersTests.World
 
     private static let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
-    /// A form with some pictures; a nil is text that is none.
+    /// A form with some pictures; nil stands for text that is not a picture.
     private func form(_ pictures: [URL?]) throws -> (body: [UInt8], fields: String) {
         var body = Data()
         for picture in pictures {
@@ -23,7 +23,7 @@ import Testing
         return (Array(body), "\nContent-Type: multipart/form-data; boundary=b")
     }
 
-    /// The model's shape decides, not the number of rows that an answer has.
+    /// The nesting depends on the model's shape, not on the number of rows in an answer.
     @Test(
         "an output is nested by the model's shape, not by the number of rows in the answer",
         arguments: [
@@ -39,7 +39,7 @@ import Testing
         #expect(reply.text.contains("\"outputs\":{\"x\":\(value)}"), "\(reply.text)")
     }
 
-    /// An item's total begins where the whole's does: with the request's first byte.
+    /// An item's total, like the request's, begins with the request's first byte.
     @Test("each batch item's total time counts from the first byte of the request", arguments: ["classify", "predict"])
     func theTotalOfAnItemBeginsWithTheRequest(_ route: String) async throws {
         let world = try await World()
@@ -65,7 +65,7 @@ import Testing
         #expect(counted.count == 1, "\(page)")
     }
 
-    /// Long bodies are read in a slot: whatever ends such a request releases it.
+    /// A long body is read in a slot, and the slot is released however the request ends.
     @Test("a long inference request releases its slot, whether the request succeeds or fails")
     func aSlotIsReleasedHoweverAnInferenceRequestEnds() async throws {
         let world = try await World()

@@ -4,7 +4,7 @@ import InferenceService
 import Settings
 import Testing
 
-/// Pages of other origins (Fetch, section 3.2): which may ask for what, and what they are told.
+/// Pages of other origins (Fetch, section 3.2): the permitted requests, and the fields of the answers.
 @Suite(.timeLimit(.minutes(2))) struct CORSTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
@@ -62,7 +62,7 @@ import Testing
         ]
         for fields in cases {
             let reply = try await world.answer("GET /v1/models", fields: fields)
-            // A cache may hold the answer for another page: it must ask again.
+            // A cache may hold the answer for another page, which must revalidate it.
             #expect(reply.status == 200 && Self.corsFields(reply) == ["vary"] && reply["Vary"] == "Origin", "\(fields)")
             let preflight = try await world.answer(
                 "OPTIONS /v1/classify", fields: fields + "\nAccess-Control-Request-Method: POST")
@@ -102,8 +102,8 @@ import Testing
         }
     }
 
-    /// Routes that change something, routes for all, routes that there are not, methods that the route does not have,
-    /// and what is no preflight.
+    /// Routes that change something, open routes, missing routes, missing methods of a route, and requests that are not
+    /// preflights.
     @Test("preflights for admin, open or missing routes, or for a wrong or missing method, are refused")
     func otherPreflights_areRefused() async throws {
         let world = try await Self.world()
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// A browser asks without a token; the request that follows needs one.
+    /// A browser sends a preflight without a token; the actual request needs one.
     @Test("a preflight needs no token, but the request after the preflight does")
     func aPreflight_needsNoToken() async throws {
         let world = try await Self.world()

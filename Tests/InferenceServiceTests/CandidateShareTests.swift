@@ -8,11 +8,11 @@ import Synchronization
 import SystemSupport
 import Testing
 
-/// Requests that a candidate is to answer, and cannot.
+/// Requests assigned to a candidate that fails or is late.
 @Suite(.timeLimit(.minutes(2))) struct CandidateShareTests {
     private typealias Reply = OpenInferenceHandlersTests.Reply
 
-    /// A service whose model "m" is version 1, and whose candidate, version 2, is to answer all requests.
+    /// A service with the model "m": version 1 serves, and the candidate, version 2, is assigned all requests.
     private final class Scene: Sendable {
         let folder: URL
         let engine = FailingEngine()
@@ -64,7 +64,7 @@ import Testing
             }
         }
 
-        /// The rollout once the candidate is rolled back, or as it is when that takes too long.
+        /// The rollout once the candidate is rolled back; its current state after a timeout.
         func rolledBack() async throws -> RolloutMachine {
             for _ in 0..<5_000 {
                 let machine = try repository.rolloutStatus(of: "m").view.machine
@@ -84,7 +84,7 @@ import Testing
         let lost = try await scene.infer()
         #expect(lost.status == 500 && lost.error.contains("both fail"), "\(lost.text)")
         #expect(try scene.repository.rolloutStatus(of: "m").view.machine.state == .comparing)
-        // A roll-back for the first error would come before this one's, and have its reason.
+        // A rollback for the first error would come earlier, and have its reason.
         scene.engine.failures.withLock { $0 = ["2": "only one fails"] }
         let saved = try await scene.infer()
         #expect(saved.status == 200 && saved.json["model_version"] as? String == "1", "\(saved.text)")
@@ -119,7 +119,7 @@ import Testing
         #expect(after.status == 200 && after.json["model_version"] as? String == "1", "\(after.text)")
     }
 
-    @Test("a kept answer of a candidate between two late ones does not save it")
+    @Test("a cached answer of a candidate between two late ones does not reset the count of late answers")
     func aKeptAnswerProvesNothing() async throws {
         let scene = try await Scene(deadline: 1.5, answerCache: 1 << 20)
         #expect(try await scene.infer(version: "1").status == 200)
@@ -132,7 +132,7 @@ import Testing
         #expect(try await scene.rolledBack().state == .rolledBack)
     }
 
-    @Test("a candidate that does not answer its share within short deadlines is not rolled back for it")
+    @Test("a candidate that does not answer its requests within short deadlines is not rolled back for it")
     func shortDeadlinesProveNothing() async throws {
         let scene = try await Scene(deadline: 0.2)
         #expect(try await scene.infer(version: "1").status == 200)
@@ -143,13 +143,13 @@ import Testing
     }
 }
 
-/// An engine whose models answer zeros, or fail as soon as a test says so.
+/// An engine with models that answer zeros, and fail when a test says so.
 private final class FailingEngine: Engine {
     let version = "fake 1"
     let comparesStreams = false
-    /// The reasons for which inferences fail, by the model's version.
+    /// The reasons of failing inferences, by the model's version.
     let failures = Mutex<[String: String]>([:])
-    /// The versions whose inferences end only when they are cancelled.
+    /// The versions with inferences that end only by cancellation.
     let hanging = Mutex<Set<String>>([])
 
     func availableDevices() throws(EngineError) -> [ComputeDevice] {
@@ -187,7 +187,7 @@ private struct FailingModel: CompiledModel {
     }
 }
 
-/// Sendable: the memory is allocated once, and who touches it when is ``EngineTensor``'s rule.
+/// Sendable: the memory is allocated once, and ``EngineTensor`` has the rules for access to it.
 private final class ZeroTensor: EngineTensor, @unchecked Sendable {
     let elementType: ElementType
     let shape: Shape

@@ -33,7 +33,7 @@ import Testing
         #expect(number(one) != number(other))
     }
 
-    @Test("where clients are told apart by token, the token is the client, otherwise the address")
+    @Test("the token identifies the client if tokens are required, otherwise the address does")
     func tokenIsTheClientWhereTokensAreAskedFor() throws {
         let address = "192.0.2.1:4242"
         #expect(number(address, token: "a") == number("192.0.2.9:1", token: "a"))
@@ -56,9 +56,9 @@ import Testing
         #expect(try identity(scheme + token) != identity("Bearer " + token + "2"))
     }
 
-    /// The numbers were computed by another program: FNV-1a of `Bearer a`, of the address as text, and of the first 64
-    /// bits of an IPv6 address.
-    @Test("the number that decides a share is of the token, else of the address, and the same in every process")
+    /// The expected numbers were computed by another program: FNV-1a of `Bearer a`, of the address as text, and of the
+    /// first 64 bits of an IPv6 address.
+    @Test("the number that decides a share comes from the token or the address, and is the same in every process")
     func theNumberOfAShareIsTheSameInEveryProcess() {
         for address in ["192.0.2.1:4242", "[2001:db8::1]:80", "unix"] {
             let sticky = identity(address, token: "a").sticky

@@ -1,12 +1,12 @@
 import InferenceService
 import Testing
 
-/// Goldens that differ while a version serves: it is loaded again once; after that the watchdog is not fed.
+/// Goldens that differ while a version serves: the version is loaded again once; after that the watchdog is not fed.
 @Suite struct GoldenWatchTests {
     private static let cats = GoldenWatch.Version(name: "cats", version: "2")
     private static let dogs = GoldenWatch.Version(name: "dogs", version: "1")
 
-    @Test("the first golden difference of each model version asks for a reload, the second does not")
+    @Test("the first golden difference of each model version requests a reload, the second does not")
     func theFirstDifferenceIsForgivenAndTheSecondIsNot() {
         var watch = GoldenWatch()
         let differs1 = watch.differs(Self.cats)

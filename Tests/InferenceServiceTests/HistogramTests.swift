@@ -1,7 +1,7 @@
 import InferenceService
 import Testing
 
-/// Buckets as Prometheus means them: each counts what is at most its bound.
+/// Buckets as Prometheus defines them: each counts values up to its bound, inclusive.
 @Suite struct HistogramTests {
     @Test("a value equal to a bound is counted in the bound's bucket, a greater value in the next bucket")
     func aBoundBelongsToItsBucket() {
@@ -24,7 +24,7 @@ import Testing
         histogram.record(.max)
         #expect(histogram.buckets.first == 1)
         #expect(histogram.buckets.last == 1)
-        // The sum wraps, as counters do; it does not trap.
+        // The sum wraps around, like counters; it does not trap.
         histogram.record(2)
         #expect(histogram.sum == 1)
     }

@@ -2,7 +2,7 @@ import InferenceService
 import Synchronization
 import Testing
 
-/// Metrics by label: one for each, whichever caller asks first, and never more than the limit.
+/// Metrics by label: one for each label, whichever caller is first, and never more than the limit.
 @Suite struct LabelledListTests {
     private final class Counter: Sendable {
         let value = Atomic<Int>(0)
@@ -28,7 +28,7 @@ import Testing
         #expect(all.count <= 12)
         #expect(all.reduce(0) { $0 + $1.metric.count } == 1000, "something was not counted")
         #expect((all.first { $0.label == "other" }?.metric.count ?? 0) >= 988)
-        // What was there before stays distinct.
+        // The labels before the limit stay distinct.
         list["label 0"].add()
         #expect(list["label 0"].count == 2)
     }

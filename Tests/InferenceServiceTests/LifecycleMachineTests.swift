@@ -2,7 +2,7 @@ import InferenceService
 import SystemSupport
 import Testing
 
-/// Every event in every phase of the daemon's life.
+/// Every event in every phase of the daemon's life cycle.
 @Suite struct LifecycleMachineTests {
     private typealias Event = LifecycleMachine.Event
     private typealias Action = LifecycleMachine.Action
@@ -92,7 +92,7 @@ import Testing
             during == [
                 [.announce], [.reload(.everything)], [], [], [], [.announce, .reload(.everything)], [.announce],
             ])
-        // What has changed after everything was read is read again.
+        // Changes after the full reload has read the files need another reload.
         let after = actions([.started, .reload(.everything), .reload(models), .reloaded])
         #expect(after == [[.announce], [.reload(.everything)], [], [.announce, .reload(models)]])
     }

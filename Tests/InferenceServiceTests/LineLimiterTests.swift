@@ -1,7 +1,7 @@
 import InferenceService
 import Testing
 
-/// Lines that repeat are left out, counted and reported; other lines are not affected.
+/// Repeated lines are suppressed, counted and reported; other lines are not affected.
 @Suite struct LineLimiterTests {
     private static let second: UInt64 = 1_000_000_000
 
@@ -13,7 +13,7 @@ import Testing
         }
         for turn in 0..<37 { #expect(limiter.judge("disk", at: UInt64(100 + turn)) == .leaveOut) }
         #expect(limiter.judge("disk", at: LineLimiter.window - 1) == .leaveOut)
-        // The next window's first line tells of all that were left out, once.
+        // The next window's first line reports all suppressed lines, once.
         #expect(limiter.judge("disk", at: LineLimiter.window) == .write(suppressed: 38))
         #expect(limiter.judge("disk", at: LineLimiter.window + 1) == .write(suppressed: 0))
     }
@@ -22,7 +22,7 @@ import Testing
     func aWindowHasABurstOfItsOwn() {
         var limiter = LineLimiter()
         var written = 0
-        // A line each 10 ms for ten windows.
+        // A line every 10 ms for ten windows.
         for turn in 0..<10_000 {
             if case .write = limiter.judge("x", at: UInt64(turn) * 10_000_000) { written += 1 }
         }
@@ -40,7 +40,7 @@ import Testing
     @Test("256 keys are remembered: one more forgets all, every new key passes, and repeats are still limited")
     func whatIsRememberedIsBounded() {
         var limiter = LineLimiter()
-        // As many keys as an attacker cares to make up: each passes, none is forgotten wrongly for long.
+        // An attacker can invent any number of keys: each passes, and no other key is affected for long.
         for turn in 0..<100_000 { #expect(limiter.judge("key \(turn)", at: 1) == .write(suppressed: 0)) }
         for _ in 0..<LineLimiter.burst { _ = limiter.judge("again", at: 2) }
         #expect(limiter.judge("again", at: 3) == .leaveOut)

@@ -72,7 +72,7 @@ import Testing
             "\(error as Any)")
     }
 
-    /// A socket of systemd's would otherwise serve what the address does not.
+    /// Otherwise a socket of systemd would serve routes that the address does not.
     @Test("passed sockets do not replace an address with options: the error suggests systemd:NAME")
     func passedSocketsDoNotTakeThePlaceOfAddressesWithOptions() {
         for text in ["127.0.0.1:9?routes=infer", "127.0.0.1:9?proxy=v1", "127.0.0.1:9?proxy=v2"] {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// Texts that people write for an address, and that are none here.
+    /// Frequent wrong forms of an address.
     @Test(
         "a malformed listen address is refused, with the intended address suggested where possible",
         arguments: [
@@ -96,7 +96,7 @@ import Testing
         #expect(error?.description.contains(hint) == true, "\(String(describing: error))")
     }
 
-    /// A mistake is one whether or not the address would be used.
+    /// A mistake is reported even if the address would not be used.
     @Test("a malformed listen address is refused with and without passed sockets")
     func aMistakeIsNamed() {
         for passed in [Self.none, Self.one] {

@@ -3,9 +3,9 @@ import InferenceService
 import Settings
 import Testing
 
-/// The work of a model's load check.
+/// The steps of a model's load check.
 @Suite struct LoadCheckPlanTests {
-    /// A file that crashes on the second stream only crashes in the load check.
+    /// A file that crashes only on the second stream must crash in the load check.
     @Test("the load check compares streams, with a model cache and without")
     func theTrialRunsAllStreamsWithACacheAndWithoutOne() {
         for cache in ["", "auto"] {

@@ -3,11 +3,11 @@ import InferenceService
 import JSON
 import Testing
 
-/// A log that is not read: the lines that are kept, and the report of the rest.
+/// A log without a reader: the kept lines, and the report of the lost ones.
 @Suite struct LogTests {
     private let line = [UInt8]("0123456789\n".utf8)
 
-    /// A queue whose steps can be written in expectations.
+    /// A queue that returns its steps in the form of expectations.
     private final class Probe {
         var queue: LogQueue
         var batch: [UInt8] = []
@@ -64,14 +64,14 @@ import Testing
         for number in 0..<count { log.line(.info) { $0.add("line \(number) of a log that is not read for a while") } }
         #expect(log.lostLines > 0)
         await log.flush(within: .milliseconds(50))
-        // Now it is read: the kept lines come in order, then the number of lost lines.
+        // A late reader gets the kept lines in order, then the number of lost lines.
         let reader = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
         await log.flush(within: .seconds(60))
         let lost = log.lostLines
         log.notice("a line\nthat tries to be two")
         await log.flush(within: .seconds(60))
         try pipe.fileHandleForWriting.close()
-        // Each line begins with the time, in UTC.
+        // Each line begins with the time in UTC.
         let time = #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /#
         let lines = String(decoding: try await reader.value, as: UTF8.self).split(separator: "\n").map { line in
             #expect(line.prefixMatch(of: time) != nil, "\(line)")
@@ -103,8 +103,8 @@ import Testing
         #expect((before.addingTimeInterval(-0.01)...after).contains(time), "\(line)")
     }
 
-    /// Several mistakes are listed one by one for programs.
-    @Test("structured fields stand beside the message in a JSON log line")
+    /// Programs get several problems as a list.
+    @Test("structured fields are members of a JSON log line, in addition to the message")
     func fieldsStandBesideTheMessageInJSON() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
@@ -148,7 +148,7 @@ import Testing
     func aReaderThatIsGoneIsCounted() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
-        // What the daemon does at its start: a write without a reader is an error then, not a signal.
+        // As the daemon does at its start: a write without a reader is then an error, not a signal.
         signal(SIGPIPE, SIG_IGN)
         try pipe.fileHandleForReading.close()
         log.notice("without a reader")
@@ -156,7 +156,7 @@ import Testing
         #expect(log.lostLines == 1)
     }
 
-    /// Text from a client can neither end its field nor look like another one.
+    /// Text from a client can neither end its field nor imitate another one.
     @Test(
         "client text with spaces, quotes or control characters is quoted in its log field",
         arguments: [
@@ -180,8 +180,8 @@ import Testing
         #expect(String(decoding: text.bytes, as: UTF8.self) == "0.00 0.00 0.01 1.00 1.01 1000.00 60000.00 ")
     }
 
-    /// A decoded path must not reach a terminal as it is: escape sequences of one byte (C1), marks that turn the
-    /// direction of the text after them, separators of lines, and what nothing shows.
+    /// A decoded path must not reach a terminal unchanged: it may contain escape sequences of one byte (C1), marks that
+    /// change the direction of the following text, line separators, and invisible characters.
     @Test(
         "control, direction and invisible characters are escaped or replaced in log lines",
         arguments: [

@@ -8,10 +8,10 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// `/v2`, and the page, answered by real models without a socket between.
+/// `/v2`, and the page, answered by real models without a socket.
 @Suite(.timeLimit(.minutes(2))) struct OpenInferenceHandlersTests {
-    /// A service with three models that are ready: `bare`, a model file alone that gives the rows of three numbers that
-    /// it takes; `rows`, the same as a bundle, one row at a time; `digits`, which takes pictures.
+    /// A service with three ready models: `bare`, a bare model file that returns its input, rows of three numbers;
+    /// `rows`, the same model as a bundle, one row at a time; `digits`, which takes pictures.
     final class World: Sendable {
         let folder: URL
         let repository: ModelRepository
@@ -56,7 +56,7 @@ import Testing
             """
 
         /// - Parameters:
-        ///   - age: how long ago the request's first byte came.
+        ///   - age: the time since the request's first byte.
         ///   - other: another service of the same models.
         func answer(
             _ line: String, _ body: [UInt8] = [], fields: String = "", age: Duration = .zero, by other: Service? = nil
@@ -73,7 +73,7 @@ import Testing
             }
         }
 
-        /// An `infer` request with binary data behind its JSON.
+        /// Sends an `infer` request with binary data after its JSON.
         func infer(_ model: String, _ json: String, _ data: [UInt8]) async throws -> Reply {
             try await answer(
                 "POST /v2/models/\(model)/infer", Array(json.utf8) + data,
@@ -85,11 +85,11 @@ import Testing
         }
     }
 
-    // What is made of JSON is not changed.
+    // Unchecked: the parsed JSON is never changed.
     struct Reply: @unchecked Sendable {
         let response: HTTPResponse
         let json: [String: Any]
-        /// The bytes behind the JSON.
+        /// The bytes after the JSON.
         let data: [UInt8]
 
         init(_ response: HTTPResponse) {
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Metadata of the server and its models
 
-    @Test("GET /v2 lists the extensions, with model_repository only where models may be controlled")
+    @Test("GET /v2 lists the extensions, with model_repository only if models may be loaded and unloaded")
     func theServerNamesItsExtensions() async throws {
         let all = ["binary_tensor_data", "classification", "statistics"]
         for (control, names) in [(Settings.RepositoryControl.local, all + ["model_repository"]), (.none, all)] {
@@ -146,7 +146,7 @@ import Testing
         #expect(try await world.answer("GET /v2/models/bare/versions/2").status == 404)
     }
 
-    /// The engine's types and the protocol's, one by one.
+    /// The types of the engine and of the protocol, one by one.
     @Test("every element type of the engine has its /v2 datatype name")
     func everyTypeHasItsName() async throws {
         let types = [
@@ -159,7 +159,7 @@ import Testing
             let input = (metadata["inputs"] as? [[String: Any]])?.first
             #expect(input?["datatype"] as? String == datatype, "\(engine): \(metadata)")
         }
-        // What goes in comes out: a tensor of another type would be refused by the engine.
+        // The engine refuses a tensor of another type, so a value that comes back shows the type.
         let json =
             "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"INT16\", \"shape\": [1, 3], "
             + "\"data\": [-32768, 7, 32767]}]}"
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Predictions
 
-    @Test("binary and JSON tensors are returned as sent, in the form that each output asks for")
+    @Test("binary and JSON tensors are returned as sent, in the form requested for each output")
     func tensorsGoThereAndBack() async throws {
         let world = try await World()
         let more = ", \"id\": \"seven\", \"parameters\": {\"timeout\": 0, \"binary_data_output\": true}"
@@ -194,7 +194,7 @@ import Testing
     @Test(
         "a wrong amount of binary tensor data is refused with the expected byte count",
         arguments: [
-            // Bytes that no input has announced, and too few.
+            // More bytes than the inputs announce, and fewer.
             (12, [UInt8](repeating: 0, count: 13), "expected 12 bytes of binary data after the JSON"),
             (12, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data, found 11"),
             (11, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data (shape [1,3] of FP32), found 11"),
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    /// A bundle's model runs one item at a time: the batch is taken apart and put together again.
+    /// A bundle's model runs one item at a time: the batch is split and joined again.
     @Test("a batch keeps its order; an empty batch and more than max_batch rows are refused")
     func aBatchKeepsItsOrder() async throws {
         let world = try await World()
@@ -255,7 +255,7 @@ import Testing
             reply.outputs.first?["data"] as? [String] == ["3.0:0", "2.0:2", "5.0:0", "5.0:1"]
                 && reply.outputs.first?["shape"] as? [Int] == [2, 2]
                 && reply.outputs.first?["datatype"] as? String == "BYTES", "\(reply.text)")
-        // More than there are, and as bytes with their lengths.
+        // More classes than the output has, as bytes with their lengths.
         let binary = try await world.infer("bare", Self.input(1, "\"data\": [3, 1, 2]", outputs(9, true)))
         let expected = ["3.0:0", "2.0:2", "1.0:1"].flatMap { Self.bytes([UInt32($0.utf8.count)]) + Array($0.utf8) }
         #expect(binary.data == expected, "\(binary.text)")
@@ -337,7 +337,7 @@ import Testing
         let all = try await index("{}").first
         #expect(all?["state"] as? String == "UNAVAILABLE" && all?["reason"] as? String == "unloaded")
         #expect(try await index("{\"ready\": true}").compactMap { $0["name"] as? String } == ["digits", "rows"])
-        // Of all models only those that are there, of one that is named also where it is not.
+        // The statistics of all models include only loaded ones; those of a named model include unloaded ones.
         func counted(_ path: String) async throws -> Int? {
             (try await world.answer("GET \(path)").json["model_stats"] as? [Any])?.count
         }
@@ -354,7 +354,7 @@ import Testing
 
     // MARK: The page
 
-    /// Its script runs by a nonce that cannot be predicted, and HEAD has GET's length.
+    /// The page's script runs by an unpredictable nonce, and HEAD has the length of GET.
     @Test("each answer of the page has a new nonce in its script and policy, and the same length")
     func thePageHasANonceOfItsOwn() async throws {
         let world = try await World()

@@ -5,7 +5,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// `/invocations`, Vertex AI's routes and `/v1/vision`, answered by real models without a socket between.
+/// `/invocations`, Vertex AI's routes and `/v1/vision`, answered by real models without a socket.
 @Suite(.timeLimit(.minutes(3))) struct OtherDialectsTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
@@ -54,7 +54,7 @@ import Testing
     func boxesAreWholePixels(_ path: String) async throws {
         let world = try await Self.world()
         let picture = try #require(Self.seven)
-        // What our own route finds with the same threshold.
+        // The expected boxes come from Ocelli's own route with the same threshold.
         let own = try await world.answer("POST /v1/detect?threshold=0.4", Array(picture)).json
         let boxes = try #require(own["detections"] as? [[String: Any]])
         #expect(!boxes.isEmpty)
@@ -165,7 +165,7 @@ import Testing
             let reply = try await world.answer("POST /invocations", Array(body.utf8), fields: json)
             #expect(reply.status == 200 && reply.text == expected, "\(reply.text)")
         }
-        // By the container's attributes; a picture by what the model does.
+        // The model is chosen by the container's attributes, the task for a picture by the model.
         let attributes = "\nX-Amzn-SageMaker-Custom-Attributes: "
         let picture = Array(try #require(Self.seven))
         let labels = try await world.answer(
@@ -251,7 +251,7 @@ import Testing
         #expect(try await answer(routes, "POST /predict", rows).text == #"{"predictions":[[1.0,2.0,3.0]]}"#)
         #expect(try await answer(routes, "GET /predict").status == 405)
         #expect(try await answer(routes, "POST /predict", rows, []).status == 404)
-        // Paths of dialects that are off are free; what Ocelli has keeps its meaning.
+        // Paths of disabled dialects are free; Ocelli's own paths keep their meaning.
         let ping = ["AIP_HEALTH_ROUTE": "/ping", "AIP_PREDICT_ROUTE": "/v1/models"]
         #expect(try await answer(ping, "GET /ping").status == 200)
         #expect(try await answer(ping, "POST /v1/models", rows).status == 405)

@@ -7,7 +7,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// Models whose picture size is open: the answers are those of numpy and Pillow
+/// Models with an open picture size: the expected answers come from numpy and Pillow
 /// (Tests/FixtureMakers/make-own-size-fixtures).
 @Suite(.timeLimit(.minutes(3))) struct OwnSizeTests {
     private typealias World = OpenInferenceHandlersTests.World
@@ -154,7 +154,7 @@ import Testing
     @Test("extreme picture sizes are answered within the limits or refused with their size")
     func hostileSizes_areBoundedOrRefusedByName() async throws {
         let world = try await Self.world(maxPixels: 40_000)
-        // The thinnest and the smallest keep within the limits of the tensor, and come back as they were.
+        // The thinnest and the smallest pictures are within the limits of the tensor, and come back unchanged.
         for (model, width, height) in [
             ("identity", 1, 1), ("fit", 1, 1), ("fill", 1, 1), ("center", 1, 1), ("identity", 8_000, 1),
             ("fit", 1, 8_000),
@@ -166,12 +166,12 @@ import Testing
             #expect(found.width == width && found.height == height, "\(model): \(found.width) x \(found.height)")
             #expect(found.pixels.allSatisfy { $0 == 90 }, "\(model), \(width) x \(height)")
         }
-        // A header alone says 64 megapixels.
+        // A header that claims 64 megapixels.
         var header = try Self.gray(10, 10)
         header.replaceSubrange(16..<24, with: [0, 0, 0x1F, 0x40, 0, 0, 0x1F, 0x40])
         let large = try await predict(world, "upscale", header)
         #expect(large.status == 413 && large.error.contains("8000 x 8000"), "\(large.status) \(large.text)")
-        // Four times the pixels of what is sent.
+        // An output with four times the pixels of the picture.
         let doubled = try await predict(world, "upscale", Self.gray(150, 100))
         #expect(
             doubled.status == 400 && doubled.error.contains("a picture of 300 x 200 pixels, expected at most 40000"),
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    /// A tensor sent as such is within the limits, too.
+    /// A tensor that is sent directly must be within the limits, too.
     @Test("a tensor sent directly has the same size limits as a picture")
     func tensorsHaveTheSameLimits() async throws {
         let world = try await Self.world()
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    /// Memory is that of the picture's size, and a deadline ends it, whatever the model has seen before.
+    /// Memory depends on the picture's size, and a deadline ends the request, whatever the model ran before.
     @Test("memory is reserved for a picture by its size, and a deadline ends its inference")
     func roomAndDeadline_areThoseOfItsSize() async throws {
         let world = try await Self.world()
@@ -226,7 +226,7 @@ import Testing
         #expect(try await world.repository.model(named: "identity").limiter.snapshot.inFlight == 0)
     }
 
-    /// The time that a picture is expected to take grows with its size, so that clients take turns by what they cost.
+    /// The expected time of a picture grows with its size, so that clients take turns by their cost.
     @Test("the expected cost of a picture grows with its pixels, up to the model's limits")
     func theCostOfAPicture_isThatOfItsSize() async throws {
         let world = try await Self.world()
@@ -240,7 +240,7 @@ import Testing
         }
         #expect(inference(small) > 0)
         #expect(inference(large) > inference(small) * 900, "1,024 times the pixels")
-        // What is above the limits counts as it is run.
+        // A picture above the limits counts with the size at which it runs.
         let most = inference(EncodedImage(try Self.gray(1_024, 1_024)))
         #expect(inference(EncodedImage(try Self.gray(2_048, 2_048))) == most)
     }

@@ -6,13 +6,13 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Pipelines whose clients leave, whose time is short, whose models fail, and what they cost others.
+/// Pipelines under load: disconnected clients, short deadlines, failing models, and the cost for others.
 @Suite(.timeLimit(.minutes(3))) struct PipelineLoadTests {
     private typealias World = OpenInferenceHandlersTests.World
 
     private static let names = ["spots", "colors", "means", "picky", "crowd", "all", "looks", "some", "crowded"]
 
-    /// A picture whose upper part is bright and whose lower part is dark.
+    /// A picture with a bright upper half and a dark lower half.
     private static func halves(_ width: Int, _ height: Int) throws -> [UInt8] {
         var random = SplitMix(seed: 34)
         let pixels = (0..<width * height * 3).map { place in
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Waits until nothing is under way or held, of any model.
+    /// Waits until no model has a request in progress, and no memory is held.
     private func isIdle(_ world: World) async throws -> Bool {
         for _ in 0..<2_000 {
             var isBusy = DecodeBudget.shared.usage.used != 0
@@ -43,14 +43,14 @@ import Testing
         }
     }
 
-    // MARK: Clients that leave
+    // MARK: Disconnected clients
 
-    @Test("clients that leave at any moment leave nothing taken, and other clients are answered")
+    @Test("clients that disconnect at any moment leave no resource taken, and other clients are answered")
     func cancellationStorm_leavesNothingTaken() async throws {
         let world = try await PipelineTests.world(names: Self.names)
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SplitMix(seed: seed)
-        // Large enough to need room among the decoded pictures, which smaller ones do without.
+        // Large enough to reserve memory for decoding, which smaller pictures do not.
         let picture = try PipelineTests.png(600, 500)
         let delays = (0..<200).map { _ in UInt64(random.next() % 30_000_000) }
         var whole = 0, left = 0
@@ -62,7 +62,7 @@ import Testing
                             let reply = try await world.answer("POST /v1/models/all/detect", picture)
                             return (reply.status, looked(reply, "color"))
                         }
-                        // Every eighth stays.
+                        // Every eighth client stays.
                         if place != 0 {
                             try? await Task.sleep(nanoseconds: delay)
                             client.cancel()
@@ -88,7 +88,7 @@ import Testing
         #expect(reply.status == 200 && looked(reply, "color") == 64)
     }
 
-    @Test("a deadline of any length gives a whole answer or 504, and leaves nothing taken")
+    @Test("a deadline of any length gives a whole answer or 504, and leaves no resource taken")
     func deadlines_giveAllOrNothing() async throws {
         let world = try await PipelineTests.world(names: Self.names)
         let picture = try PipelineTests.png(600, 500)
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: A model that fails
 
-    /// Of "crowded" it runs batches, which fail as a whole.
+    /// "crowded" runs the failing model in batches, which fail as a whole.
     @Test(
         "a model's failure for some crops is an error in their places only; other crops are answered",
         arguments: ["some", "crowded"])
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Fairness
 
-    @Test("crops count as their client's work where the model's slots are shared")
+    @Test("crops count as their client's work when clients share the model's slots")
     func crops_countAsTheClientsWork() async throws {
         let world = try await PipelineTests.world(names: Self.names)
         let pipeline = try await world.repository.model(named: "all")
@@ -157,7 +157,7 @@ import Testing
         let result = try await pipeline.observations(
             of: image, request: ObservationRequest(task: .detect), options: options)
         #expect(result.count == 64)
-        // All slots of the classifier are taken, and both clients wait: the one with the pipeline came first.
+        // All slots of the classifier are taken, and both clients wait; the one with the pipeline is first in line.
         var held: [Slot] = []
         for _ in 0..<limiter.snapshot.limit { held.append(try await limiter.acquire()) }
         let (order, told) = AsyncStream.makeStream(of: Int.self)

@@ -7,8 +7,8 @@ import Settings
 import TestSupport
 import Testing
 
-/// Pipelines answered by real models without a socket between: Tests/Fixtures/pipelines, whose detector finds the same
-/// 64 things in every picture, whatever is in it.
+/// Pipelines answered by real models without a socket: Tests/Fixtures/pipelines. Their detector finds the same 64
+/// objects in every picture.
 @Suite(.timeLimit(.minutes(3))) struct PipelineTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
@@ -18,7 +18,7 @@ import Testing
 
     /// - Parameters:
     ///   - more: other pipelines, as JSON.
-    ///   - names: those of the fixtures.
+    ///   - names: the names of pipelines in the fixtures.
     static func world(
         _ change: (inout Settings) -> Void = { _ in }, _ more: [String: String] = [:], names: [String] = names
     ) async throws -> OpenInferenceHandlersTests.World {
@@ -55,15 +55,15 @@ import Testing
 
     // MARK: Answers
 
-    @Test("each detection has the answers of its stages by name, and none of stages for other classes")
+    @Test("each detection has the answers of its stages by name, and no stages for other classes")
     func answer_ofAPipeline_hasItsStages() async throws {
         let world = try await Self.world()
         let reply = try await world.answer("POST /v1/models/looks/detect", Self.png(200, 120))
         #expect(reply.status == 200, "\(reply.text.prefix(400))")
         let found = detections(reply)
         #expect(reply.json["model"] as? String == "looks" && reply.json["version"] as? String == "1")
-        // 0.99 to 0.60 in steps of 0.01. Even ones take three crops, odd ones two, of 64; the last one is for a find of
-        // a find.
+        // Confidences from 0.99 to 0.60 in steps of 0.01. Even detections take three crops, odd ones two, of 64; the
+        // last crop is of a detection in a detection.
         #expect(found.count == 39 || found.count == 40)
         let looked = found.filter { $0["color"] != nil }
         let nested = found.flatMap { ($0["parts"] as? [String: Any])?["detections"] as? [[String: Any]] ?? [] }
@@ -107,7 +107,7 @@ import Testing
                     continue
                 }
                 for (place, side) in [("x", "width"), ("y", "height")] {
-                    // The detector finds the same parts of what it sees.
+                    // The detector finds the same parts of any picture, so also of a crop.
                     let start = number(box[place]) + number(share[place]) / 100 * number(box[side])
                     #expect(
                         abs(number(got[place]) - start) < 0.01
@@ -264,7 +264,7 @@ import Testing
             }
             #expect(changed == 0 && seen == 0)
             guard cover == "blur", let last = hidden.last else { continue }
-            // The last one is covered last: all of it is there, in 64 blocks at most.
+            // The last detection is covered last, so that all of its cover is visible, in at most 64 blocks.
             var colors: Set<[UInt8]> = []
             for y in last.y {
                 for x in last.x { colors.insert(Array(after[3 * (y * width + x)..<3 * (y * width + x) + 3])) }
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("a request for blur or fill whose answer might show too much is refused")
+    @Test("a request for blur or fill is refused if its answer might show too much")
     func picture_thatMayShowTooMuch_isAnError() async throws {
         let world = try await Self.world { $0.tolerateTruncated = true }
         let source = try Self.png(160, 90), accept = "\nAccept: image/jpeg"
@@ -320,7 +320,7 @@ import Testing
 
     // MARK: explain
 
-    @Test("explain shows what a stage's model saw of a detection, and refuses wrong stages")
+    @Test("explain shows the input of a stage's model for a detection, and refuses wrong stages")
     func explain_ofAStage_isItsTensor() async throws {
         let world = try await Self.world()
         let source = try Self.png(200, 120)
@@ -337,7 +337,7 @@ import Testing
             let reply = try await world.answer("POST /v1/models/looks/detect?\(query)", source)
             #expect(reply.status == 400 && reply.error.contains(words), "\(query): \(reply.text.prefix(200))")
         }
-        // With stages the detector sees all pixels scaled, and alone those of a smaller decode.
+        // With stages the detector's input is scaled from all pixels; without stages, from a smaller decode.
         let large = try [UInt8](
             Data(
                 contentsOf: SharedData.packageRoot.appendingPathComponent(
@@ -434,9 +434,9 @@ import Testing
         let after = try await world.repository.model(named: "looks")
         #expect(after !== before && after.pipeline?.detector !== detector)
         #expect(after.pipeline?.detector === (try await world.repository.model(named: "spots")))
-        // Who had the old one keeps its models.
+        // Holders of the old pipeline keep its models.
         #expect(before.pipeline?.detector === detector)
-        // Others that run it are new, too; those that do not stay.
+        // Other pipelines with the model are replaced too; the rest stay.
         let mass = try await world.repository.model(named: "mass")
         try await world.repository.reload("means")
         #expect(try await world.repository.model(named: "mass") === mass)
@@ -450,7 +450,7 @@ import Testing
         #expect(again.status == 200, "\(again.text.prefix(300))")
     }
 
-    @Test("a pipeline that does not fit its changed models goes on with the earlier models")
+    @Test("a pipeline that does not fit its changed models keeps the earlier models")
     func pipeline_thatNoLongerFits_keepsItsModels() async throws {
         let world = try await Self.world()
         let file = world.folder.appendingPathComponent("spots/labels.txt")
@@ -464,7 +464,7 @@ import Testing
         let model = try await world.answer("GET /v1/models/looks").json
         let versions = model["versions"] as? [[String: Any]]
         #expect((versions?.first?["stale"] as? String)?.contains("odd") == true, "\(model)")
-        // The one without classes follows.
+        // The pipeline without classes uses the changed model.
         let all = detections(try await world.answer("POST /v1/models/all/detect", Self.png(20, 20)))
         #expect(Set(all.compactMap { $0["label"] as? String }) == ["even", "other"])
     }

@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Pipelines beside rollouts and goldens.
+/// Pipelines together with rollouts and goldens.
 @Suite(.timeLimit(.minutes(3))) struct PipelineVersionsTests {
     private final class TemporaryFolder {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-pipe-\(UUID().uuidString)")
@@ -30,7 +30,7 @@ import Testing
         return repository
     }
 
-    /// The version of the detector that a pipeline runs, once it is the one expected, or after a while.
+    /// The version of a pipeline's detector, once it is the expected one, or after a timeout.
     private func detector(_ repository: ModelRepository, expecting version: String) async throws -> String? {
         var found: String?
         for _ in 0..<1_000 {
@@ -55,7 +55,7 @@ import Testing
         #expect(try await detector(repository, expecting: "1") == "1")
         try await repository.deleteRollout(of: "spots")
         #expect(try await detector(repository, expecting: "2") == "2")
-        // A version whose answers are wrong answers nobody, a pipeline's clients neither.
+        // A version with wrong answers answers no request, not even those for a pipeline.
         let wrong = try await repository.model(named: "spots")
         let before = try await repository.model(named: "all", deadline: .now + .seconds(60))
         try await repository.replace(wrong, because: "a golden differs")
@@ -63,7 +63,7 @@ import Testing
         #expect(after !== before && after.pipeline?.detector !== wrong)
     }
 
-    @Test("requests for a pipeline wait while a model of it whose answers are wrong is loaded again")
+    @Test("requests for a pipeline wait while one of its models, whose answers are wrong, is loaded again")
     func pipelineOfAModelThatIsReplaced_isWaitedFor() async throws {
         let folder = try TemporaryFolder()
         for name in ["spots", "colors", "all"] { try Self.copy(name, to: name, in: folder.url) }
@@ -109,7 +109,7 @@ import Testing
         func set() { value.store(true, ordering: .releasing) }
     }
 
-    /// The end of a label: the version of the model that has it.
+    /// The end of a label, which is the version of its model.
     private static func version(_ label: Any?) -> String {
         (label as? String)?.split(separator: "-").last.map(String.init) ?? "none"
     }
@@ -125,7 +125,7 @@ import Testing
         return (Set(found.map { version($0["label"]) }), Set(stages))
     }
 
-    /// The labels of a model say which version of it answered.
+    /// The labels of a model contain its version.
     @Test("no answer mixes two versions of a model, however often the models are replaced")
     func versions_areNeverMixed() async throws {
         let twice = """
@@ -170,7 +170,7 @@ import Testing
             for await one in group { for (place, versions) in one.enumerated() { all[place].formUnion(versions) } }
             return all
         }
-        // They were asked while versions changed.
+        // Requests were sent while the versions changed.
         #expect(seen.allSatisfy { $0.count > 3 && !$0.contains("none") }, "\(seen)")
         let last = try await world.answer("POST /v1/models/twice/detect", picture).json
         let (finds, stages) = Self.versions(last["detections"] as? [[String: Any]] ?? [])

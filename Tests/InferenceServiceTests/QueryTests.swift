@@ -4,7 +4,7 @@ import InferenceService
 import Settings
 import Testing
 
-/// The values that a request may have in its query or its form, at the edges.
+/// The values of a request's query or form, at the limits.
 @Suite struct QueryTests {
     private func read(
         _ query: String, form: [(name: String, value: String)] = []
@@ -64,7 +64,7 @@ import Testing
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    /// The query wins over the form, also where the form's value would be refused.
+    /// The query wins over the form, even if the form's value would be refused.
     @Test("a query parameter wins over the form field of the same name, even over an invalid value")
     func theQueryWinsOverTheForm() throws {
         let query = try read("top=3", form: [("top", "5"), ("threshold", "0.5")]).get()

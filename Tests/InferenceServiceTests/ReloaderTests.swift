@@ -10,9 +10,9 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// A reload applies new settings whole, or not at all.
+/// A reload applies new settings as a whole, or not at all.
 @Suite(.timeLimit(.minutes(2))) struct ReloaderTests {
-    /// The parts that a reload changes, with no model and a log that can be read.
+    /// The parts that a reload changes, without models and with a readable log.
     private final class World {
         let folder: URL
         let log: Log
@@ -86,7 +86,7 @@ import Testing
                 end: MonotonicInstant(nanoseconds: 0), outcome: .answered)
         }
 
-        /// The status that a request is answered with on sight of its head, or the length of the body it may have.
+        /// The status of an answer to a request's head, or the maximum length of its body.
         func admission(_ head: String) throws -> Int {
             switch service.admit(try Requests.head(head), requestID: "r", from: RequestSource(remote: "127.0.0.1:4242"))
             {
@@ -159,7 +159,7 @@ import Testing
         #expect(world.metrics[.lastReloadSucceeded] == 1)
     }
 
-    /// Models that are new, and models whose files have changed, serve when the reload is done.
+    /// New models, and models with changed files, serve when the reload is done.
     @Test("a reload loads new and changed models and keeps unchanged models")
     func modelsAreLoaded() async throws {
         let world = try World()
@@ -206,9 +206,9 @@ import Testing
     }
 }
 
-/// The time and the form that a request asks for.
+/// The deadline and the form of a request.
 @Suite struct PredictionRequestTests {
-    /// A slow upload is the client's own time.
+    /// The time of a slow upload is the client's own.
     @Test("a request's deadline counts from the end of its body, not from its head")
     func theDeadlineCountsFromTheBodysEnd() throws {
         var settings = Settings()

@@ -2,7 +2,7 @@ import Testing
 
 import InferenceService
 
-/// Replaced files of the program, found in proc_pid_maps(5).
+/// The detection of replaced files of the program in proc_pid_maps(5).
 @Suite struct ReplacedProgramTests {
     private static let running = """
         55d5a1a00000-55d5a1b00000 r--p 00000000 08:01 1311 /usr/local/bin/ocelli

@@ -3,9 +3,9 @@ import HTTPWire
 import SystemSupport
 import Testing
 
-/// Requests as the server hands them on.
+/// Requests as the server passes them to its responder.
 enum Requests {
-    /// The head of this text, whose lines end here as they do in Swift.
+    /// Parses a head; each line of the text ends with LF instead of CRLF.
     static func head(_ text: String) throws -> RequestHead {
         var parser = RequestParser()
         let bytes = Array((text.split(separator: "\n").joined(separator: "\r\n") + "\r\n\r\n").utf8)

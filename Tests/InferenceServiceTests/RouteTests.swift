@@ -2,7 +2,7 @@ import HTTPWire
 import InferenceService
 import Testing
 
-/// Any text may be a path: also none, for a request whose first line never came.
+/// Any text may be a path, even an empty one: a request may end before its first line.
 @Suite struct RouteTests {
     @Test(
         "matching an odd or empty path does not trap",
@@ -14,7 +14,7 @@ import Testing
             "/v2/repository", "/v2/repository/models//load", "/\u{0}", "/é", "/..", "/v1/models/../x",
         ])
     func noPathIsTooOdd(_ path: String) {
-        // What matters is that it comes back at all.
+        // The test is that it returns at all.
         let label = Service.routes.match(path)?.resource.label ?? ""
         #expect(label.isEmpty || label.hasPrefix("/"))
     }
@@ -96,7 +96,7 @@ import Testing
         #expect(try #require(Service.routes.match("/v1/classify")).resource.allowed == [.post])
     }
 
-    /// The meant path for one without a resource, as people and clients of other servers write it.
+    /// The intended paths for frequent mistakes of people, and for paths of other servers.
     @Test(
         "the nearest existing path is suggested for a mistyped path, and none for a strange path",
         arguments: [

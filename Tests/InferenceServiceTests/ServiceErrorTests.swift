@@ -6,8 +6,7 @@ import InferenceService
 import Teaching
 import Testing
 
-/// Every error of every module has its status and code, as docs/http-api.md has them, and there is one place that says
-/// so.
+/// Every error of every module has its status and code, as in docs/http-api.md, from one mapping.
 @Suite struct ServiceErrorTests {
     private func check(
         _ error: ServiceError, _ status: Int, _ code: String, retries: Bool = false,
@@ -21,7 +20,7 @@ import Testing
         if let wait = error.retryAfter { #expect(wait >= 1, sourceLocation: sourceLocation) }
     }
 
-    @Test("an error is the request's own where its body or model is wrong, not for want of room, time or the engine")
+    @Test("an error is of the request if its body or model is wrong, not for lack of room, time or the engine")
     func isOfTheRequest() {
         for (code, expected) in [
             (ErrorCode.invalidImage, true), (.invalidInput, true), (.badRequest, true), (.modelNotFound, true),
@@ -32,8 +31,8 @@ import Testing
         }
     }
 
-    /// The cases of an error, without their values: the compiler asks for a new case here, and a test for its line in
-    /// the table.
+    /// The cases of an error, without their values: the compiler requires a new case here, and a test requires its row
+    /// in the table.
     private enum PictureCase: CaseIterable {
         case unsupportedFormat, unavailable, turnedOff, noDecoder, empty, truncated, corrupt, tooLarge, sideTooLong,
             tooMuchMemory, tooManyScans
@@ -100,7 +99,7 @@ import Testing
         #expect(ServiceError(.turnedOff(.gif)).message == "GIF pictures are turned off here (picture_formats)")
     }
 
-    /// As above, of admission.
+    /// The cases of an admission error.
     private enum AdmissionCase: CaseIterable {
         case queueFull, overloaded, waitTimedOut, deadlineExceeded, deadlineUnreachable, displaced, draining, cancelled
 
@@ -121,8 +120,7 @@ import Testing
     @Test("every admission error has its HTTP status, code and retry time")
     func everyErrorOfAdmissionHasItsStatusAndCode() {
         let wait = Duration.milliseconds(1500)
-        // With the seconds after which to come back, rounded up: a client that comes back a moment too early is refused
-        // again.
+        // The retry times are rounded up: a client that returns a moment too early would be refused again.
         let all: [(AdmissionError, Int, String, Int?)] = [
             (.queueFull(predictedWait: wait), 503, "overloaded", 2),
             (.displaced(predictedWait: wait), 503, "overloaded", 2),
@@ -140,7 +138,7 @@ import Testing
         #expect(ServiceError(AdmissionError.queueFull(predictedWait: .zero)).retryAfter == 1)
     }
 
-    /// As above, of models.
+    /// The cases of a model's error.
     private enum ModelCase: CaseIterable {
         case invalidInput, unsupported, modelNotFound, versionNotFound, modelNotReady, invalidBundle, engine, image
         case refused, deadlineExceeded, cancelled
@@ -190,7 +188,7 @@ import Testing
                 == #"{"error":"a \"quoted\" word\n","code":"bad_request","request_id":"r1"}"#)
     }
 
-    /// Every 503 says when to come back, whichever layer it is of; no other answer does.
+    /// Every 503 has a retry time, whichever layer it comes from; no other answer has one.
     @Test("every 503 error has a retry time, and no other HTTP error does")
     func everyAnswerThatIsBusySaysWhenToComeBack() {
         for code in WireError.Code.allCases {

@@ -28,7 +28,7 @@ import Testing
         Dictionary(metrics.cancelled.filter { $0.count > 0 }.map { ($0.stage, $0.count) }) { $1 }
     }
 
-    /// A cancelled request was not refused, though its answer, which is not read, is the same.
+    /// A cancelled request was not refused, although its answer, which no client reads, is the same.
     @Test("cancelled requests are not counted as refusals")
     func cancellationsAreNotRefusals() {
         let metrics = ServiceMetrics()
@@ -71,10 +71,10 @@ import Testing
         metrics.ended(record(.clientGone(.body), status: nil), route: "/a")
         metrics.ended(record(.clientGone(.body), status: nil), route: "/a")
         metrics.ended(record(.clientGone(.answering)), route: "/a")
-        // The stage that the handler was in has counted it.
+        // The handler has already counted its own stage.
         metrics.ended(record(.clientGone(.handling), status: nil), route: "/a")
         metrics.ended(record(.answered), route: "/a")
-        // Waiting for a model counts as waiting.
+        // A wait for a model counts as one for a slot.
         #expect(
             cancelled(metrics) == [
                 "head": 1, "body": 2, "queue": 2, "decode": 1, "infer": 1, "postprocess": 1, "answer": 1,

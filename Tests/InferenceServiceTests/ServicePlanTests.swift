@@ -4,9 +4,9 @@ import InferenceService
 import Settings
 import Testing
 
-/// The configuration of each part by the settings.
+/// The configuration of each part, derived from the settings.
 @Suite struct ServicePlanTests {
-    /// Reloads wait for every load: one that hangs must end, with a load check before it or without.
+    /// Reloads wait for every load: a load that hangs must end, with a load check before it or without.
     @Test("a model load has a time limit, with a load check before the load and without", arguments: [true, false])
     func loadsThatAServerStartsHaveALimit(_ hasLoadCheck: Bool) {
         var settings = Settings()
@@ -35,7 +35,7 @@ import Testing
         #expect(ServicePlan(settings: settings, environment: environment).stateFolder == expected)
     }
 
-    /// Two nodes of 32 cores each, on a tree that is made up.
+    /// Two nodes of 32 cores each, from an invented /sys.
     private static let twoNodes = HostResources(
         HostFiles(
             text: { path in
@@ -48,7 +48,7 @@ import Testing
                 }
             }, openFiles: { nil }))
 
-    @Test("on several NUMA nodes streams have four cores, those of ONNX Runtime one, and lone requests have a node")
+    @Test("on several NUMA nodes a stream has 4 cores, one of ONNX Runtime 1, and single-stream requests a node")
     func severalNodesGetStreamsThatFit() {
         func plan(_ change: (inout Settings) -> Void = { _ in }) -> ServicePlan {
             var settings = Settings()

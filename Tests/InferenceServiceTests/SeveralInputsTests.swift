@@ -5,14 +5,14 @@ import Inference
 import TestSupport
 import Testing
 
-/// Models with several inputs, and one form for all of them.
+/// Models with several inputs, sent in one form.
 @Suite(.timeLimit(.minutes(3))) struct SeveralInputsTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
 
     private static let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
-    /// Models whose outputs are their inputs: a picture, numbers of which one is named like a parameter, raw bytes; and
+    /// Models that return their inputs: a picture, numbers (one input has the name of a parameter) and raw bytes; and
     /// two pictures.
     private static func world() async throws -> World {
         try await World(models: { folder in
@@ -52,7 +52,7 @@ import Testing
         })
     }
 
-    /// A part of a form: its name and data, and what its header says besides.
+    /// A part of a form: its name and data, and more fields of its header.
     private struct Part {
         var name: String, data: Data, more = ""
 
@@ -86,12 +86,12 @@ import Testing
 
     private func outputs(_ reply: Reply) -> NSDictionary { reply.json["outputs"] as? NSDictionary ?? [:] }
 
-    @Test("a form gives each input by name, with the same outputs as the JSON request")
+    @Test("a form with each input by name gives the same outputs as the JSON request")
     func aForm_givesEachInputByName() async throws {
         let world = try await Self.world()
         let reply = try await send(world, "mixed", Self.parts())
         #expect(reply.status == 200, "\(reply.text.prefix(300))")
-        // The same as JSON.
+        // The JSON request gives the same outputs.
         let text = try Data(contentsOf: Self.picture).base64EncodedString()
         let json = """
             {"inputs": {"photo": {"b64": "\(text)"}, "vector": [1, 2.5, -3, 400], "threshold": 7, "raw": [0.5, 8]}}
@@ -99,13 +99,13 @@ import Testing
         let same = try await world.answer("POST /v1/models/mixed/predict", Array(json.utf8))
         #expect(outputs(same) == outputs(reply) && outputs(reply).count == 4, "\(same.text.prefix(300))")
         #expect(outputs(reply)["vector"] as? [Double] == [1, 2.5, -3, 400])
-        // An input's name goes before a parameter's: 7 is no threshold for labels.
+        // An input takes precedence over a parameter of the same name: 7 is not a threshold for labels.
         #expect(outputs(reply)["threshold"] as? Double == 7)
         #expect((reply.json["image"] as? [String: Any])?["format"] as? String == "png")
         // Two pictures.
         let both = try await send(world, "pair", [.file("left"), .file("right")])
         #expect(both.status == 200 && outputs(both)["left"] as? NSArray == outputs(both)["right"] as? NSArray)
-        // Several at once, in JSON.
+        // Several items at once, in JSON.
         let item = json.dropFirst("{\"inputs\": ".count).dropLast()
         let items = "{\"items\": [\(item), \(item)]}"
         let list = try await world.answer("POST /v1/models/mixed/predict", Array(items.utf8))
@@ -114,7 +114,7 @@ import Testing
         #expect(try await world.repository.model(named: "mixed").limiter.snapshot.inFlight == 0)
     }
 
-    @Test("a form part may be a file, text, JSON or base64, and the outputs are the same")
+    @Test("a form part may be a file, text, JSON or base64, with the same outputs")
     func aPart_mayBeAnyFormOfItsValue() async throws {
         let world = try await Self.world()
         let whole = outputs(try await send(world, "mixed", Self.parts()))
@@ -123,7 +123,7 @@ import Testing
             [Float(0.5), 8].flatMap { value in withUnsafeBytes(of: value.bitPattern.littleEndian, Array.init) })
         let others: [(Int, Part)] = [
             (0, .text("photo", "{\"b64\": \"\(b64)\"}")), (0, .text("photo", " \"\(b64)\"")),
-            // A picture without a file's name, and the only picture under another name.
+            // A picture without a file name, and the only picture under another name.
             (0, Part(name: "photo", data: try Data(contentsOf: Self.picture))), (0, try .file("image")),
             (0, try .file("upload")),
             (1, .text("vector", "[[1, 2.5, -3, 400]]", "\r\nContent-Type: application/json")),
@@ -136,7 +136,7 @@ import Testing
             let reply = try await send(world, "mixed", parts.reversed())
             #expect(outputs(reply) == whole && whole.count == 4, "\(part.name): \(reply.text.prefix(300))")
         }
-        // What else a page sends is its own; parameters are parameters.
+        // Other fields of a page are ignored; parameters are read.
         let more = [Part.text("token", "abc"), .text("crop", "fill"), .text("timeout_ms", "60000")]
         #expect(outputs(try await send(world, "mixed", Self.parts() + more)) == whole)
         let wrong = try await send(world, "mixed", Self.parts() + [.text("crop", "none")])
@@ -180,7 +180,7 @@ import Testing
             other.status == 400
                 && other.error.contains("part 5 is named \"phtoo\": the model has no input of this name"),
             "\(other.text)")
-        // Which of two a picture is cannot be known.
+        // It is unknown which of the two inputs the picture is for.
         let either = try await send(world, "pair", [.file("left"), .file("image")])
         #expect(either.status == 400 && either.error.contains("it has \"left\", \"right\""), "\(either.text)")
         let many = try await send(world, "mixed", Array(repeating: .text("vector", "[]"), count: 40))
@@ -198,7 +198,7 @@ import Testing
         }
         let bytes = try await tensor("mixed", Self.parts())
         #expect(bytes.count == 704, "128 bytes of header, 8 by 6 by 3 floats")
-        // Its other inputs are not needed for that, nor is the other picture.
+        // Neither the other inputs nor the other picture are needed.
         #expect(try await tensor("mixed", [.file("photo")]) == bytes)
         for name in ["left", "right"] { #expect(try await tensor("pair", [.file(name)]) == bytes) }
         let both = try await send(world, "pair", [.file("left"), .file("right")], "?explain=png")

@@ -5,9 +5,9 @@ import InferenceService
 import SystemSupport
 import Testing
 
-/// The load at which a candidate is asked beside requests, and those of its errors that count.
+/// The load at which a candidate may run, and those of its errors that count.
 @Suite struct ShadowTests {
-    /// A load of the daemon, and what the gate says to it.
+    /// A load of the daemon, and the decision of the gate.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let expected: ShadowGate
@@ -45,7 +45,7 @@ import Testing
         Case("a picture waits for memory", .closed) { $0.memory.waiting = 1 },
     ]
 
-    @Test("a candidate is asked only where no request of any model has to wait for it", arguments: loads)
+    @Test("a candidate is asked only if no request of any model has to wait for it", arguments: loads)
     func theGateIsOpenWhereNobodyWaits(_ one: Case) {
         #expect(
             ShadowGate.decide(compared: [one.candidate, one.serving], others: [one.other], memory: one.memory)
@@ -56,7 +56,7 @@ import Testing
         .engine(EngineError(kind: kind, operation: "run the inference", detail: "out of order"))
     }
 
-    @Test("an error of the candidate counts, and one of the machine or the moment does not")
+    @Test("an error of the candidate counts, and a temporary one of the machine does not")
     func errorsOfTheMachineDoNotCount() {
         var faults = ShadowFaults()
         func message(_ error: InferenceError) -> String? {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("a candidate is too slow only when two items in succession took longer than they may")
+    @Test("a candidate is too slow only when two items in succession exceeded their time limit")
     func theSecondLateItemCounts() {
         var faults = ShadowFaults()
         func late(_ name: String, _ candidate: String, _ stage: InferenceError.Stage = .inference) -> String? {

@@ -2,9 +2,9 @@ import InferenceService
 import SystemSupport
 import Testing
 
-/// Counters that every thread adds to in memory of its own.
+/// Counters to which every thread adds in its own memory.
 @Suite(.timeLimit(.minutes(1))) struct StripedCountersTests {
-    @Test("a counter holds what was added to it, and others are left alone")
+    @Test("adding to a counter changes its value, and no other counter")
     func eachCounterIsItsOwn() {
         let counters = StripedCounters(40)
         for index in 0..<40 { counters.add(UInt64(index), at: index) }
@@ -20,8 +20,8 @@ import Testing
         #expect([-1, 0, 1, 2].allSatisfy { counters[$0] == 0 })
     }
 
-    /// More threads than stripes: some share one, and make it at the same time.
-    @Test("what 200 threads add is all there, and no sum is smaller than an earlier one")
+    /// More threads than stripes: some share a stripe, and allocate it at the same time.
+    @Test("the additions of 200 threads are all counted, and no sum is smaller than an earlier one")
     func manyThreadsLoseNothing() async throws {
         for _ in 0..<5 {
             let counters = StripedCounters(3)

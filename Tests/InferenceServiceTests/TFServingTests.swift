@@ -6,8 +6,8 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// `:predict` and what belongs to it. The bodies are those of TensorFlow Serving's documents and of the tests of its
-/// JSON reader; the expected shapes are what these say.
+/// `:predict` and related routes. The bodies come from TensorFlow Serving's documents and from the tests of its JSON
+/// reader, and so do the expected shapes.
 @Suite(.timeLimit(.minutes(3))) struct TFServingTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
@@ -24,7 +24,7 @@ import Testing
             })
     }
 
-    /// A bundle that gives back the array that it takes.
+    /// Writes a bundle that returns its input array.
     private static func single(_ name: String, shape: [Int], in folder: URL) throws {
         let bundle = folder.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
@@ -65,7 +65,8 @@ import Testing
                 "matrix", #"{"inputs": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]}"#,
                 #"{"outputs":[[[1.0,2.0],[3.0,4.0]],[[5.0,6.0],[7.0,8.0]]]}"#
             ),
-            // What is not JSON, as TensorFlow Serving and Python write it; numbers as TensorFlow Serving writes them.
+            // Values that are not JSON, in the form of TensorFlow Serving and Python; numbers in the form of TensorFlow
+            // Serving.
             ("rows", #"{"instances": [[NaN, Infinity, -Infinity]]}"#, #"{"predictions":[[NaN,Infinity,-Infinity]]}"#),
             ("scalars", #"{"instances": [NaN, 1]}"#, #"{"predictions":[NaN,1.0]}"#),
             ("scalars", #"{"inputs": NaN}"#, #"{"outputs":[NaN]}"#),
@@ -84,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("every element type comes back from :predict with exact values")
+    @Test("every element type is returned by :predict with exact values")
     func everyType_isWrittenAsItIs() async throws {
         let types = [
             ("boolean", "true,false,true"), ("u8", "0,7,255"), ("i8", "-128,0,127"), ("i16", "-32768,7,32767"),
@@ -232,7 +233,7 @@ import Testing
         #expect(try await world.answer("POST /v1/models/odd:predict:predict", body).status == (isOn ? 200 : 404))
     }
 
-    @Test("a model's description has its TensorFlow Serving state only where the dialect is on")
+    @Test("a model's description has its TensorFlow Serving state only if the dialect is on")
     func theStateOfAModel_isInItsDescription() async throws {
         let world = try await Self.world()
         let json = try await world.answer("GET /v1/models/rows").json

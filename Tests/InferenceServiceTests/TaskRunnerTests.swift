@@ -6,7 +6,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// The common part of all tasks, whichever models do them: lists, `explain`, slots.
+/// The common part of all tasks, for any model: lists, `explain`, slots.
 @Suite(.timeLimit(.minutes(3))) struct TaskRunnerTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
@@ -14,7 +14,7 @@ import Testing
     /// A task, a model that does it, and the member of its answers.
     struct Case: Sendable, CustomTestStringConvertible {
         let task: String, model: String, member: String
-        /// The shape of the tensor that a picture becomes.
+        /// The shape of a picture's tensor.
         let shape: [Int]
         var path: String { "POST /v1/models/\(model)/\(task)" }
         var testDescription: String { task }
@@ -46,7 +46,7 @@ import Testing
             })
     }
 
-    /// A bundle whose output is the tensor that the picture becomes.
+    /// Writes a bundle that returns the tensor of a picture.
     private static func identity(_ name: String, output: String, in folder: URL) throws {
         let bundle = folder.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
@@ -60,7 +60,7 @@ import Testing
         """.write(to: bundle.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
     }
 
-    /// A form with some pictures; a nil is text that is none.
+    /// A form with some pictures; nil stands for text that is not a picture.
     private func form(_ pictures: [URL?]) throws -> (body: [UInt8], fields: String) {
         var body = Data()
         for picture in pictures {
@@ -94,7 +94,7 @@ import Testing
         #expect(String(decoding: npy.response.body.prefix(128), as: UTF8.self).contains(shape))
         #expect(try await inFlight(world, one.model) == 0)
         guard ["mask", "points"].contains(one.model) else { return }
-        // The model gives the tensor that it got, which `/v2` shows.
+        // The model returns its tensor, which `/v2` shows.
         let text = Data(picture).base64EncodedString()
         let tensor = try await world.infer(
             one.model,
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// With one slot in all, items that waited for a second one would wait for themselves.
+    /// With a single slot, items that waited for a second one would wait for ever.
     @Test("a list that was read in the only slot runs without waiting for a second slot")
     func aList_thatWasReadInASlot_doesNotWaitForIt() async throws {
         let world = try await Self.world { $0.maxInFlight = 1 }

@@ -3,9 +3,9 @@ import InferenceService
 import JSON
 import Testing
 
-/// JSON numbers become elements of the type that the engine takes.
+/// The conversion of JSON numbers to elements of the engine's type.
 @Suite struct TensorReaderTests {
-    /// Rounded to the nearest, ties to even, as all other ways to a brain float.
+    /// Rounded to the nearest, ties to even, like all other conversions to a brain float.
     @Test(
         "bfloat16 values are rounded to the nearest, ties to even",
         arguments: [
@@ -53,7 +53,7 @@ import Testing
         #expect((try? bytes(text, as: type)) == expected)
     }
 
-    /// A few too many are counted for the error; what comes after them is not read.
+    /// A few too many numbers are counted for the error; the rest is not read.
     @Test("reading stops 1,024 numbers past the expected count, and the error gives both")
     func tooManyNumbersAreNotRead() {
         func error(_ count: Int) -> String {
@@ -68,7 +68,8 @@ import Testing
         #expect(error(1029) == "input \"x\": expected at most 4 numbers, found more than 1028")
     }
 
-    /// `null` is NaN (the bits are numpy's) where missing values are taken; `NaN` is named, unless it is taken as well.
+    /// `null` is NaN (the bits are numpy's) if missing values are accepted; `NaN` is named in the error, unless it is
+    /// accepted too.
     @Test(
         "null becomes NaN where missing values are accepted, and is refused elsewhere",
         arguments: [
@@ -83,7 +84,7 @@ import Testing
         #expect(error?.message.contains("JSON has no NaN") == true, "\(error?.message ?? "")")
     }
 
-    /// The text as numbers of a type, as they lie in memory.
+    /// Reads text as numbers of a type; returns their bytes in memory.
     private func bytes(
         _ text: String, as type: ElementType, takesMissing: Bool = false, takesNonFinite: Bool = false
     ) throws -> [UInt8] {

@@ -3,7 +3,7 @@ import InferenceService
 import TestSupport
 import Testing
 
-/// The lines that a tokens file may have; mistakes are reported with their line and without the token.
+/// The lines of a tokens file; mistakes are reported with their line and without the token.
 @Suite struct TokenFileTests {
     private static let secret = "s3cr3t-s3cr3t-s3cr3t"
 

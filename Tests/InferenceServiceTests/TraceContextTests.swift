@@ -40,7 +40,7 @@ import Testing
         #expect(try Self.context("traceparent: \(value)\ntracestate: a=b") == nil)
     }
 
-    @Test("two traceparent fields, or a tracestate alone, are ignored")
+    @Test("two traceparent fields, or a tracestate without traceparent, are ignored")
     func twoParents_areIgnored() throws {
         #expect(try Self.context("traceparent: \(Self.parent)\ntraceparent: \(Self.parent)") == nil)
         #expect(try Self.context("tracestate: a=b") == nil)

@@ -4,7 +4,7 @@ import InferenceService
 import Synchronization
 import Testing
 
-/// The watchdog's decision where a model's answer to a golden differs while it serves.
+/// The watchdog's decision if a model's answer to a golden differs while it serves.
 @Suite(.timeLimit(.minutes(2))) struct WatchdogTests {
     /// A red picture of two by two pixels.
     private static let picture =
@@ -50,7 +50,7 @@ import Testing
 
         deinit { try? FileManager.default.removeItem(at: folder) }
 
-        /// Makes the model that serves answer wrongly, asks the watchdog once, and waits until another one serves.
+        /// Makes the serving model answer wrongly, calls the watchdog once, and waits until another one serves.
         func goWrong(_ turn: inout Int) async throws -> Bool {
             let model = try await repository.model(named: "m")
             engine.spoilLoaded()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("after a golden differs the watchdog is fed on; after it differs again, never, whatever is ready")
+    @Test("after a golden differs the watchdog is still fed; after it differs again, never, whatever is ready")
     func aVersionThatDiffersTwiceIsNotTrustedAgain() async throws {
         let scene = try await Scene()
         var turn = 0
@@ -98,13 +98,13 @@ import Testing
     }
 }
 
-/// An engine whose model prefers the first of two classes, and the second where a test has spoilt it.
+/// An engine with a model that prefers the first of two classes, and the second after a test has spoilt it.
 private final class ErringEngine: Engine {
     let version = "erring 1"
-    /// The models that were compiled, and how many of the first ones are spoilt.
+    /// The number of compiled models, and how many of the first ones are spoilt.
     private let state = Mutex((compiled: 0, spoilt: 0))
 
-    /// Spoils the models that were compiled so far; later ones are right.
+    /// Spoils the models compiled so far; later ones are right.
     func spoilLoaded() { state.withLock { $0.spoilt = $0.compiled } }
 
     func count() -> Int {
@@ -164,7 +164,7 @@ private final class ErringEngine: Engine {
         }
     }
 
-    /// Sendable: the memory is allocated once, and who touches it when is ``EngineTensor``'s rule.
+    /// Sendable: the memory is allocated once, and ``EngineTensor`` has the rules for access to it.
     private final class Tensor: EngineTensor, @unchecked Sendable {
         let elementType: ElementType
         let shape: Shape

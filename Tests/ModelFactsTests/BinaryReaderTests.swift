@@ -4,7 +4,7 @@ import ModelFacts
 import TestSupport
 import Testing
 
-/// TensorFlow Lite, ONNX and IR files, whole and broken.
+/// TensorFlow Lite, ONNX and IR files, intact and broken.
 @Suite struct BinaryReaderTests {
     static func onnx(_ properties: [(String, String)], operation: String = "Softmax") -> [UInt8] {
         func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
@@ -35,13 +35,13 @@ import Testing
         #expect(sheet.ending?.value == .softmax)
         #expect(
             ONNXReader.read(ByteSource(Self.onnx([], operation: "Gemm")), name: "m").ending?.value == GraphEnding.none)
-        // Identity passes on what MatMul gave.
+        // Identity passes on the result of MatMul.
         #expect(
             ONNXReader.read(ByteSource(Self.onnx([], operation: "Identity")), name: "m").ending?.value
                 == GraphEnding.none)
     }
 
-    /// A graph, its nodes as operator, inputs and outputs; an operator of a domain of its own has a point in its name.
+    /// A graph, with its nodes as operator, inputs and outputs; an operator with a domain has a point in its name.
     private static func graph(_ nodes: [(String, [String], [String])]) -> [UInt8] {
         func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
             [UInt8(number << 3 | 2), UInt8(bytes.count & 127 | 128), UInt8(bytes.count >> 7)] + bytes
@@ -55,7 +55,7 @@ import Testing
         return field(7, nodes.flatMap { field(1, node($0)) } + field(12, text(1, "y")))
     }
 
-    /// Layers make scores; what softmax made and something changed afterwards may be anything.
+    /// Layers make scores; a softmax that was changed afterwards may be anything.
     @Test(
         "the last operators of an ONNX graph tell softmax, raw scores or an unknown ending",
         arguments: [
@@ -119,7 +119,7 @@ import Testing
         #expect(sheet.labels?.value == ["cat", "dog_&_co"] && sheet.ending?.value == .softmax)
         #expect(sheet.order?.value == .bgr && sheet.confidence?.value == 0.4)
         #expect(sheet.framing?.value == PictureFraming(.letterbox(nil, topLeft: true)))
-        // By channel of the tensor, which is blue first: turned round.
+        // By channel of the tensor, which is blue first: reversed.
         #expect(sheet.normalization?.value.mean == [103.53, 116.28, 123.675].map { $0 / 255 })
     }
 
@@ -146,7 +146,7 @@ import Testing
 
     // MARK: TensorFlow
 
-    /// The signature's output, through the functions that a model is put into.
+    /// The signature's output, through the functions that wrap a model.
     @Test(
         "a SavedModel and a frozen graph tell the activation at their end through nested functions",
         arguments: [
@@ -169,7 +169,7 @@ import Testing
         for count in 0..<whole.count {
             #expect(TensorFlowReader.savedModel(ByteSource(Array(whole.prefix(count))), name: "m").ending == nil)
         }
-        // A function that calls itself, and one that is not there.
+        // A function that calls itself, and one that does not exist.
         for name in ["outer2", "inner"] {
             _ = TensorFlowReader.savedModel(
                 ByteSource(FuzzSeeds.savedModel(FuzzSeeds.graph("Softmax", calls: name))), name: "m")
@@ -221,8 +221,8 @@ import Testing
         #expect(sheet.name?.value == "small" && sheet.framing?.value == PictureFraming(.stretch))
     }
 
-    /// The labels without a locale count; with translations only, the first. Calibration is not supported, which is
-    /// reported.
+    /// The labels without a locale count; with translations only, the first ones. Calibration is reported as
+    /// unsupported.
     @Test("labels without a locale count first, and score calibration is reported as unsupported")
     func translatedLabelsThresholdsAndCalibration() throws {
         func sheet(_ name: String) throws -> FactSheet {
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    /// Tables that point at themselves, at their neighbours and past the end.
+    /// Tables that refer to themselves, to their neighbours and beyond the end.
     @Test("TensorFlow Lite tables with random or circular offsets end without labels")
     func recursiveTablesEnd() {
         var random = SplitMix(seed: 18)
@@ -278,7 +278,7 @@ import Testing
         #expect(!TFLiteReader.read(ByteSource(bytes), name: "m").problems.isEmpty)
     }
 
-    /// A zip archive behind the model whose one file unpacks to far more than it says, or says that it does.
+    /// A zip archive after the model with one file that unpacks to far more than declared, or declares far too much.
     @Test("a label archive that unpacks to too much, or to more than declared, is refused")
     func zipBombs() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-zip-\(UUID().uuidString)")
@@ -300,7 +300,7 @@ import Testing
         var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         let large = TFLiteReader.read(ByteSource(bytes), name: "m").problems.map(\.reason).joined(separator: "; ")
         #expect(large.contains("\"labels.txt\" of 104857600 bytes in its zip archive"), "\(large)")
-        // The directory says 1000 bytes.
+        // The directory declares 1000 bytes.
         let directory = try #require(
             bytes.indices.dropLast(4).last { bytes[$0..<$0 + 4].elementsEqual([0x50, 0x4B, 1, 2]) })
         bytes.replaceSubrange(directory + 24..<directory + 28, with: [0xE8, 3, 0, 0])
@@ -308,7 +308,7 @@ import Testing
         #expect(lying.contains("does not unpack to the declared 1000 bytes"), "\(lying)")
     }
 
-    /// Seeded changes of every format: nothing crashes. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
+    /// Seeded changes of every format. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
     @Test(
         "randomly damaged model files are read within bounds and without a crash",
         arguments: ["onnx", "tflite", "xml", "zip", "savedmodel", "graph"])
@@ -338,7 +338,7 @@ import Testing
                 default: 0
                 }
             #expect(layers <= bytes.count, "seed \(seed), run \(run)")
-            // What was read is within bounds whatever the bytes are.
+            // The results are within bounds for any bytes.
             #expect((sheet.labels?.value.count ?? 0) <= 200_000, "seed \(seed), run \(run)")
         }
     }
@@ -364,14 +364,14 @@ enum FuzzSeeds {
         }
     }
 
-    /// A field of a protobuf message with a length.
+    /// A length-delimited field of a protobuf message.
     static func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
         [UInt8(number << 3 | 2), UInt8(bytes.count & 127 | 128), UInt8(bytes.count >> 7)] + bytes
     }
 
     static func text(_ number: Int, _ text: String) -> [UInt8] { field(number, [UInt8](text.utf8)) }
 
-    /// A graph that calls a function whose result another function makes, which ends in an operator.
+    /// A graph that calls a function; another function makes its result, which ends in an operator.
     static func graph(_ operation: String, calls: String = "outer") -> [UInt8] {
         func node(_ name: String, _ operation: String, _ input: String, calls function: String? = nil) -> [UInt8] {
             let attribute = function.map { field(5, text(1, "f") + field(2, field(10, text(1, $0)))) } ?? []
@@ -390,7 +390,7 @@ enum FuzzSeeds {
         return graph + field(2, field(1, inner) + field(1, outer))
     }
 
-    /// A SavedModel whose signature gives `probabilities`.
+    /// A SavedModel with a signature that gives `probabilities`.
     static func savedModel(_ graph: [UInt8]) -> [UInt8] {
         let info = text(1, "probabilities") + field(2, text(1, "id:0"))
         let signature = text(1, "serving_default") + field(2, field(2, info))

@@ -4,16 +4,16 @@ import ModelFacts
 import TestSupport
 import Testing
 
-/// Each kind of source alone, beside one that says the same, beside one that says something else, and broken.
+/// Each kind of source by itself, with a source that agrees, with one that differs, and broken.
 @Suite struct EverySourceTests {
-    /// A kind of source: a file that says of two classes, cat and dog, or how pictures are prepared, and what is left
-    /// of it when it is broken.
+    /// A kind of source: a file with two classes, cat and dog, or with the preparation of pictures, and its broken
+    /// form.
     struct Kind: Sendable, CustomTestStringConvertible {
         let name: String
-        /// Of the labels or, where the kind has none, of the normalization.
+        /// True for labels, false if the kind has only the normalization.
         let saysLabels: Bool
         let read: @Sendable (_ text: String, _ name: String) -> FactSheet
-        /// With `cat` and `dog`, or a deviation of 0.5 that can be replaced.
+        /// The intact text: with `cat` and `dog`, or with a deviation of 0.5 that can be replaced.
         let whole: String
         /// The text without its last part, and words of the problem.
         let broken: String, words: String
@@ -75,7 +75,7 @@ import Testing
             ? text.replacing("dog", with: "fox") : text.replacing("\"image_std\": [0.5", with: "\"image_std\": [0.25")
     }
 
-    @Test("each kind of metadata file alone gives its labels or normalization without a problem", arguments: kinds)
+    @Test("each kind of metadata file by itself gives its labels or normalization without a problem", arguments: kinds)
     func alone(_ kind: Kind) {
         let sheet = kind.read(kind.whole, "a")
         #expect(sheet.problems.isEmpty && sheet.disagreements.isEmpty, "\(sheet.problems)")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Two files of a kind, and one beside every other kind: the first counts, and whether they differ is said.
+    /// Two files of a kind, and one of each kind with another kind: the first counts, and a difference is reported.
     @Test("of two metadata files the first counts, and a difference is reported", arguments: kinds)
     func besideAnother(_ kind: Kind) {
         let first = kind.read(kind.whole, "a"), same = kind.read(kind.whole, "b")
@@ -109,15 +109,15 @@ import Testing
         }
     }
 
-    @Test("a broken metadata file is reported with its place, and the file beside still counts", arguments: kinds)
+    @Test("a broken metadata file is reported with its place, and other files still count", arguments: kinds)
     func broken(_ kind: Kind) {
         let sheet = kind.read(kind.broken, "a")
         let reasons = sheet.problems.map { "\($0.source): \($0.reason)" }.joined(separator: "\n")
         #expect(reasons.contains(kind.words) && sheet.problems.first?.source.hasSuffix("a") == true, "\(reasons)")
-        // What is beside it still counts.
+        // The other file still counts.
         let neighbour = HuggingFaceReader.config(Array(#"{"id2label": {"0": "cat", "1": "dog"}}"#.utf8), source: "b")
         #expect(FactSheet.merged([sheet, neighbour]).labels != nil)
-        // Cut off anywhere: a problem, or less is known; never a crash.
+        // Cut off anywhere, it is a problem or gives fewer facts, but never crashes.
         for count in 0..<kind.whole.count { _ = kind.read(String(kind.whole.prefix(count)), "a") }
     }
 }

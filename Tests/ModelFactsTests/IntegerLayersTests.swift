@@ -4,9 +4,9 @@ import ModelFacts
 import TestSupport
 import Testing
 
-/// Layers both of whose operands are rounded to 8 bits. InferenceTests.ByteProductsTests has whole files.
+/// Layers with both operands rounded to 8 bits. InferenceTests.ByteProductsTests has whole files.
 @Suite struct IntegerLayersTests {
-    /// An IR of layers (type, attributes of `data`) and edges (from, to, port).
+    /// The count of an IR with layers (type, attributes of `data`) and edges (from, to, port).
     private static func layers(_ layers: [(String, String)], _ edges: [(Int, Int, Int)]) -> Int {
         let nodes = layers.enumerated().map { index, layer in
             "<layer id=\"\(index)\" type=\"\(layer.0)\"><data \(layer.1)/></layer>"
@@ -16,7 +16,7 @@ import Testing
         return OpenVINOReader.integerLayers(Array(text.utf8))
     }
 
-    /// A convolution of a picture that a layer has rounded, by weights of a type that are scaled.
+    /// A convolution of a quantized picture by scaled weights of some type.
     private static func convolution(
         quantizer: String = "levels=\"256\"", weights: String = "i8", between: String = "MaxPool"
     ) -> Int {
@@ -39,7 +39,7 @@ import Testing
         #expect(Self.convolution(between: "SoftMax") == 0, "its values are new ones")
     }
 
-    @Test("8-bit weights alone do not make an integer layer")
+    @Test("8-bit weights without a quantized input do not make an integer layer")
     func weightsAloneDoNotCount() {
         let count = Self.layers(
             [
@@ -68,7 +68,7 @@ import Testing
                 [("Reshape", ""), ("Reshape", ""), ("MatMul", "")], [(0, 1, 0), (1, 0, 0), (0, 2, 0), (1, 2, 1)]) == 0)
     }
 
-    /// A SavedModel's function after training for quantization: Keras puts the layers there.
+    /// A SavedModel's function after training for quantization: Keras puts the layers in it.
     @Test("quantized layers in a SavedModel's functions are counted as integer layers")
     func aSavedModelsFunctionsCount() {
         func node(_ name: String, _ operation: String, _ inputs: String...) -> [UInt8] {

@@ -31,7 +31,7 @@ import Testing
         #expect(throws: FormatError.self) { try labels("\n\n", "labels.txt") }
     }
 
-    /// Forms that differ in where the numbers are, and what is between.
+    /// Forms that differ in the place of the numbers, and in the separator.
     @Test(
         "class numbers beside the names in a label file give their order and are removed",
         arguments: [
@@ -57,7 +57,7 @@ import Testing
         #expect(LabelFile.isUsual(name))
     }
 
-    /// Each names classes 0, 1, 3 and 4: lines in any order, with nothing for class 2.
+    /// Each names classes 0, 1, 3 and 4: lines in any order, without class 2.
     @Test(
         "labels with numbers keep their numbers where one is missing, in any order",
         arguments: [
@@ -81,7 +81,7 @@ import Testing
         #expect(try labels(text, name) == ["person", "bicycle", "2", "car", "motorcycle"])
     }
 
-    @Test("labels with every number from 1 on are those of the classes from 0 on, in any order")
+    @Test("labels with every number from 1 on name the classes from 0 on, in any order")
     func numbersFromOne() throws {
         #expect(try labels("2 dog\n1 cat\n3 cow\n", "labels.txt") == ["cat", "dog", "cow"])
         #expect(try labels("0 face\n", "labels.txt") == ["face"])
@@ -95,7 +95,7 @@ import Testing
             (#"{"0": "cat", "900000000000": "dog"}"#, "labels.json", "names class 900000000000"),
             (#"{"cat": 0, "dog": 0}"#, "labels.json", "names class 0 twice"),
             (#"[{"id": 0, "name": "cat"}, {"name": "dog"}]"#, "labels.json", "has numbers for 1 of its 2 names"),
-            // A long list that skips few numbers and begins at 1: its class 0 may be the line of 1, or have none.
+            // A long list that skips few numbers and begins at 1: its class 0 may be line 1, or may have no name.
             (
                 (1...12).filter { $0 != 7 }.map { "\($0) thing \($0 * 3)" }.joined(separator: "\n"), "labels.txt",
                 "names class 1, but not class 0: expected numbers from 0 on, or every number from 1 on"
@@ -141,7 +141,7 @@ import Testing
         arguments: ["README.txt", "requirements.txt", "model.json", "relabels.txt", "vocab.txt", "labels.npy"])
     func otherNames(_ name: String) { #expect(!LabelFile.isUsual(name)) }
 
-    /// Of torchvision's list: the first, two that share a name, and the last.
+    /// From torchvision's list: the first one, two with the same name, and the last one.
     @Test("the built-in ImageNet labels are torchvision's, and the list of 1,001 begins with background")
     func imageNet() throws {
         let labels = try #require(ImageNetLabels.named("imagenet-1k"))

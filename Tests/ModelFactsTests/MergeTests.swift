@@ -21,8 +21,7 @@ import Testing
             ])
     }
 
-    /// A key counts more than the default of a library, and both more than what is merely
-    /// usual: whatever the order.
+    /// A key counts more than the default of a library, and both more than a convention, in any order.
     @Test("a stated value wins over a library's default, and a default over a convention")
     func aConventionYieldsToADefaultAndADefaultToAStatement() {
         func filter(_ value: PictureFilter, _ basis: FactBasis) -> FactSheet {
@@ -36,7 +35,7 @@ import Testing
             #expect(merged.filter?.value == .linear && merged.disagreements.isEmpty)
         }
         #expect(FactSheet.merged([all[0], all[1]]).filter?.value == .bicubic)
-        // Of equals the first counts, and what another key says is noted.
+        // Of equally strong values the first counts, and a different stated value is noted.
         let merged = FactSheet.merged([filter(.area, .stated), all[2]])
         #expect(merged.filter?.value == .area && merged.disagreements.isEmpty)
         var other = FactSheet()
@@ -44,7 +43,7 @@ import Testing
         #expect(FactSheet.merged([all[2], other]).disagreements.count == 1)
     }
 
-    /// Every reader marks what its source does not say: beside another source that says it, that one counts.
+    /// Every reader marks values that its source does not give: another source that gives them takes precedence.
     @Test(
         "the defaults of any metadata source yield to what another source states",
         arguments: [

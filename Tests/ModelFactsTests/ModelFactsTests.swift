@@ -2,14 +2,14 @@ import FileFormats
 import ModelFacts
 import Testing
 
-/// The facts of each kind of file, one source at a time. Expected values are those of transformers, timm, PyYAML and
+/// The facts of each kind of file, one source at a time. The expected values come from transformers, timm, PyYAML and
 /// the formats' own documents.
 @Suite struct HuggingFaceTests {
     private func sheet(_ text: String, config: String? = nil) -> FactSheet {
         HuggingFaceReader.preprocessor(Array(text.utf8), config: config.map { Array($0.utf8) })
     }
 
-    /// `pooler_output` of each class in transformers' modeling files; None of those that compute more than a mean.
+    /// `pooler_output` of each class in transformers' modeling files; None for classes that compute more than a mean.
     @Test("the pooling of a transformers model is that of its class, and unknown for other classes")
     func poolingOfArchitectures() {
         func pooling(_ name: String) -> Fact<VectorPooling>? {
@@ -37,12 +37,12 @@ import Testing
     func sentencePooling(_ text: String, _ pooling: VectorPooling?) {
         let sheet = HuggingFaceReader.sentencePooling(Array(text.utf8), source: "1_Pooling/config.json")
         #expect(sheet.pooling?.value == pooling && sheet.problems.isEmpty)
-        // A stated value has precedence over the class's usual one.
+        // A stated value takes precedence over the class's default.
         let model = HuggingFaceReader.config(Array(#"{"architectures": ["Dinov2Model"]}"#.utf8))
         #expect(FactSheet.merged([model, sheet]).pooling?.value == pooling ?? .cls)
     }
 
-    /// Files as people have them, and what the class makes of them (transformers 4.57.6).
+    /// Typical files, and the framing by the class (transformers 4.57.6).
     static let framings: [(String, PictureFraming)] = [
         (#"{"image_processor_type": "ViTImageProcessor"}"#, PictureFraming(.exact(FactSize(height: 224, width: 224)))),
         (
@@ -100,7 +100,7 @@ import Testing
         #expect(found.framing?.value == PictureFraming(.shortest(224), crop: FactSize(height: 224, width: 224)))
         #expect(found.normalization?.value.mean == [0.48145466, 0.4578275, 0.40821073])
         #expect(found.normalization?.key == "default of CLIPImageProcessor")
-        // A type whose class is not known has no defaults.
+        // A type of an unknown class has no defaults.
         let unknown = sheet(
             #"{"size": {"height": 8, "width": 8}, "resample": 2}"#, config: #"{"model_type": "brand_new"}"#)
         #expect(unknown.unsupported.map(\.key) == ["do_normalize", "do_rescale"])
@@ -112,7 +112,7 @@ import Testing
             told.problems.map(\.reason) == [
                 "unknown \"BrandNewImageProcessor\": its keys are read with their usual meaning"
             ])
-        // The meaning of a number alone is not specified.
+        // The meaning of a single number is not specified.
         let alone = sheet(#"{"size": 224, "do_normalize": true}"#)
         #expect(alone.framing == nil && alone.unsupported.count == 2)
     }
@@ -132,14 +132,14 @@ import Testing
             #"{"image_processor_type": "EfficientNetImageProcessor", "rescale_factor": 0.00784313725, "rescale_offset": true, "do_normalize": false, "include_top": false}"#
         )
         #expect(offset.normalization?.value.offset == -1 && offset.filter?.value == .nearest)
-        // include_top divides by std whether the pixels were normalized or not.
+        // include_top divides by std whether or not the pixels were normalized.
         let top = sheet(
             #"{"image_processor_type": "EfficientNetImageProcessor", "do_normalize": false, "include_top": true}"#)
         #expect(top.normalization?.value.mean == [0, 0, 0] && top.normalization?.value.std == [0.5, 0.5, 0.5])
         #expect(top.normalization?.value.dividesTwice == false)
     }
 
-    /// The key of each value, and whose default it is.
+    /// The key of each value, or the name of its default.
     @Test("every value of an image processor file names its key or the class default")
     func everyValueHasItsOwnKey() {
         let all = sheet(
@@ -183,7 +183,7 @@ import Testing
                 "do_pad"
             ),
             (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "unknown image processor"),
-            // Its defaults are not known: what it leaves out is not guessed.
+            // Its defaults are unknown: omitted values are not guessed.
             (
                 #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}}"#,
                 "does not specify \"resample\""
@@ -237,7 +237,7 @@ import Testing
         #expect(labels(#"{"label2id": {"dog": 1, "cat": 0}}"#) == ["cat", "dog"])
         #expect(labels(#"{"label2id": {"dog": "1", "cat": "0"}}"#) == ["cat", "dog"])
         #expect(labels(#"{"id2label": ["cat", "dog"]}"#) == ["cat", "dog"])
-        // What a configuration without labels has instead.
+        // The placeholders of a configuration without labels.
         let placeholders = HuggingFaceReader.config(Array(#"{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}"#.utf8))
         #expect(placeholders.labels == nil && placeholders.placeholderLabels?.value == ["LABEL_0", "LABEL_1"])
         let hole = HuggingFaceReader.config(Array(#"{"id2label": {"0": "cat", "2": "dog"}}"#.utf8))
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    /// 10 MB of names are read, more classes than there can be are not.
+    /// 10 MB of names are read; more classes than the maximum are not.
     @Test("150,000 labels of 10 MB are read, and more than 200,000 are refused")
     func manyNames() {
         let names = (0..<150_000).map { "\"\($0)\": \"\(String(repeating: "x", count: 55))\"" }.joined(separator: ",")
@@ -283,7 +283,7 @@ import Testing
         let border = sheet(#", "crop_mode": "border", "mean": [0.5, 0.25, 1]"#, input: 288)
         #expect(border.framing?.value == PictureFraming(.contain(square(288)), crop: square(288), floors: false))
         #expect(border.fill?.value == [128, 64, 255])
-        // More than the input's size: the border is cut off again.
+        // More than the input's size: the border is cropped again.
         let cut = sheet(#", "crop_mode": "border""#, input: 224)
         #expect(cut.framing?.value == PictureFraming(.contain(square(248)), crop: square(224), floors: false))
         #expect(cut.unsupported.isEmpty)
@@ -301,7 +301,6 @@ import Testing
         #expect(some.filter?.key == "pretrained_cfg.interpolation")
     }
 
-    /// timm's own default.
     @Test("a timm configuration without a size has timm's default of 224 pixels")
     func aConfigurationWithoutASize() {
         let text = #"{"architecture": "x", "pretrained_cfg": {"mean": [0.5, 0.5, 0.5]}}"#
@@ -311,7 +310,7 @@ import Testing
         #expect(sheet.inputSize == Fact(size, source: "config.json", key: "timm's default", basis: .preset))
     }
 
-    /// timm itself does it only where it is asked for on the command line.
+    /// timm itself applies it only if requested on the command line.
     @Test("a timm crop border above 0 is reported as unsupported")
     func aBorderIsNotCutOff() {
         #expect(sheet(#", "crop_border_pixels": 0"#, input: 224).unsupported.isEmpty)
@@ -438,7 +437,7 @@ import Testing
         #expect(problems.contains(words), "\(problems)")
     }
 
-    /// Nesting, aliases of aliases and long values cost what their bytes do, or are refused.
+    /// Nesting, aliases of aliases and long values cost time in proportion to their bytes, or are refused.
     @Test("deeply nested, aliased or unterminated YAML of great size is refused")
     func bombs() {
         let deep = (0..<100_000).map { String(repeating: " ", count: $0 % 2_000) + "a:" }.joined(separator: "\n")

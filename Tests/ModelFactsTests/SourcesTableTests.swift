@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of docs/model-json.md that says what each key of each source becomes: it has every key that a reader asks
-/// for, and each of its keys is asked for.
+/// The table of docs/model-json.md with the meaning of each key of each source: it has every key that a reader uses,
+/// and a reader uses each of its keys.
 @Suite struct SourcesTableTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
@@ -23,7 +23,7 @@ import Testing
         return String(rest[..<(rest.range(of: "\n\n")?.lowerBound ?? rest.endIndex)])
     }
 
-    /// The texts that a pattern's first group matches.
+    /// The texts matched by a pattern's first group.
     private static func matches(_ pattern: String, in text: String) throws -> [String] {
         let expression = try NSRegularExpression(pattern: pattern, options: [.dotMatchesLineSeparators])
         let whole = NSRange(text.startIndex..., in: text)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// The keys that a reader's text asks a file for.
+    /// The keys in a reader's source text.
     private static func keys(in text: String) throws -> Set<String> {
         let calls = #"\.(?:text|flag|number|numbers|integer|size|labels|object|has|value|scalarText)\("([A-Za-z_\-]+)""#
         var keys = try Set(matches(calls, in: text))
@@ -45,7 +45,7 @@ import Testing
         return keys
     }
 
-    @Test("every metadata key that a reader asks for is in the table of docs/model-json.md")
+    @Test("every metadata key that a reader uses is in the table of docs/model-json.md")
     func everyKeyThatIsReadIsInTheTable() throws {
         let words = try Set(
             Self.table().split(separator: "\n").flatMap { row in
@@ -70,7 +70,7 @@ import Testing
         for row in rows {
             let cells = row.split(separator: "|", omittingEmptySubsequences: false)
             for word in try Self.matches("`([^`]+)`", in: String(cells[2])) {
-                // Patterns of names stand for what is compared by its beginning or end.
+                // Patterns of names are compared by their beginning or end.
                 let literal = word.hasPrefix("…") ? word.dropFirst() : word.hasSuffix("…") ? word.dropLast() : word[...]
                 let family = literal.replacing("ForObjectDetection", with: "")
                 if !code.contains("\"\(literal)\"") && !code.contains("\"\(family)\"") && !code.contains("\(literal)\"")

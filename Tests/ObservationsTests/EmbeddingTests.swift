@@ -1,7 +1,7 @@
 import Observations
 import Testing
 
-/// Embeddings out of tensors with a vector for each token or place: compared with sums that were done by hand.
+/// Embeddings from tensors with a vector for each token or cell, compared with sums computed by hand.
 @Suite struct EmbeddingTests {
     private static func embedding(_ decoding: EmbeddingDecoding, _ shape: [Int], _ values: [Float]) throws -> [Float] {
         let decoder = try EmbeddingDecoder(decoding, shape: shape)
@@ -13,8 +13,8 @@ import Testing
         }
     }
 
-    /// Three tokens of two numbers; a map of two numbers on two rows of two; the same with channels last.
-    @Test("the pooled vector of tokens and of maps is the first one or the mean, whatever the order of the axes")
+    /// Three tokens of two numbers; a map of two numbers on two rows of two; the map with channels last.
+    @Test("the pooled vector of tokens and of maps is the first one or the mean, for any order of the axes")
     func pooling() throws {
         let tokens: [Float] = [1, 2, 3, 4, 8, 0], map: [Float] = [1, 2, 3, 6, 10, 20, 30, 0]
         for (pooling, channels, shape, values, expected) in [

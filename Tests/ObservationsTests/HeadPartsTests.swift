@@ -100,7 +100,7 @@ import Testing
         #expect(found.first?.box == Box(left: -1, top: 7, right: 1, bottom: 9))
     }
 
-    @Test("tensors that do not fit a head are refused with their name and what was expected")
+    @Test("tensors that do not fit a head are refused with their name and the expected shape")
     func whatDoesNotFitIsRefusedByName() {
         let head = Self.head()
         #expect(
@@ -169,7 +169,7 @@ import Testing
         #expect(found.count == 1 && abs((found.first ?? 0) - 0.375) < 1e-6)
     }
 
-    /// Every class whose product with the objectness reaches the threshold is found, and no other.
+    /// A class is found exactly if the product of its score and the objectness reaches the threshold.
     @Test(
         "a class is found exactly if its score times the objectness reaches the threshold",
         arguments: [ScoreWeights.product, .root, ScoreWeights(objectness: 0.6, classes: 0.4)],
@@ -224,7 +224,7 @@ import Testing
             let values = scores.flatMap { [Float](repeating: 1, count: 4) + [$0, 0] }
             #expect(try Self.find(decoding, [1, 2, 3, 6], values).map(\.row) == peaks, "\(scores)")
         }
-        // Each class has peaks of its own.
+        // Each class has its own peaks.
         var other = values
         other[5] = 0.8
         #expect(
@@ -358,8 +358,8 @@ import Testing
         #expect(decoded > 2_000 && refused > 200, "\(decoded), \(refused)")
     }
 
-    /// Ten million candidates: returns the requested number of detections, the best ones, whose scores were hidden
-    /// among the others.
+    /// Ten million candidates: returns the requested number of detections, the best ones, although their scores were
+    /// hidden among the others.
     @Test("the best three of ten million candidates are found, and decoding can be cancelled")
     func tenMillionCandidates_areBounded() throws {
         let rows = 2_000_000, classes = 5

@@ -207,7 +207,7 @@ import Testing
     }
 
     /// Many classes and a likely background: each class is found where it is the greatest, in any SIMD lane.
-    @Test("each of 37 classes is found where its score is the greatest")
+    @Test("each of 37 classes is found at the greatest score")
     func theGreatestOfManyClassesIsFound() throws {
         let classes = 37
         var boxes: [Float] = [], scores: [Float] = []

@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Matching works in both directions, one to one: it fails for a missing box, and for a box claimed by two.
-    @Test("every box needs a partner of its own in the other answer")
+    @Test("every box needs its own partner in the other answer")
     func eachBoxHasItsOwn() {
         let one = box("a", 0, 0, 30, 30), other = box("a", 1, 0, 30, 30)
         #expect(!agree(.boxes([one], side: 99), .boxes([one, other], side: 99)))
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// Compared with all permutations, for small numbers of boxes.
-    @Test("box matching succeeds exactly where a search of all pairings does")
+    @Test("box matching succeeds exactly if a search of all pairings does")
     func theMostPairsAreFound() {
         var random = SplitMix(seed: 7)
         func boxes() -> [Answer.FoundBox] {

@@ -76,7 +76,7 @@ import Testing
             let before = machine.record
             let actions = machine.handle(event)
             #expect(machine.state == expected, "\(name) in \(state)")
-            // A change is saved, and only a change is.
+            // Changes are saved, and nothing else is.
             #expect(actions.contains(.save) || machine.record == before, "\(name) in \(state)")
             #expect(
                 actions.isEmpty == (state == expected && !name.hasPrefix("put") && name != "delete"),

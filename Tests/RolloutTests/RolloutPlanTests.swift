@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("the labels stable and candidate stand for versions unless the plan defines them")
+    @Test("the labels stable and candidate name versions unless the plan defines them")
     func wordsStandForVersions() throws {
         let plan = try Self.plan(
             #"{"serve": "2", "candidate": {"version": "3"}, "labels": {"canary": "3", "stable": "1"}}"#)
@@ -106,7 +106,7 @@ import Testing
         #expect(version("stable", RolloutPlan()) == "9" && version("candidate", RolloutPlan()) == nil)
     }
 
-    @Test("a written rollout record is read back the same, and damaged records are refused")
+    @Test("a written rollout record reads back unchanged, and damaged records are refused")
     func whatIsWrittenIsReadAgain() throws {
         var record = RolloutMachine.Record()
         record.plan = try Self.plan(

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("an error of the candidate where the serving version answers is a verdict, even without promote")
+    @Test("an error of only the candidate is a verdict, even without promote")
     func anErrorOfTheCandidateAloneIsOut() {
         var comparison = Comparison(agreement: 0.98)
         comparison.add(id: "a", serving: .failure(code: "x", message: "s"), candidate: label("a"))

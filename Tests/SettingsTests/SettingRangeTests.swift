@@ -4,7 +4,7 @@ import Testing
 
 /// The ends of ranges, lists, and amounts at the boundaries of their units.
 @Suite struct SettingRangeTests {
-    /// Whether a value is accepted, as the text of a flag and in the file.
+    /// True for each source that accepts a value: the text of a flag, and the file.
     private func isTaken(_ setting: Setting, _ text: String) -> [Bool] {
         var byFlag = SettingsLoader()
         byFlag.set(setting, text: text, origin: "flag")

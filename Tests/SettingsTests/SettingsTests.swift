@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Variables that Kubernetes sets for a service named `ocelli` are ignored; misspelled settings are reported.
-    @Test("the variables of a Kubernetes service called ocelli are not taken for settings")
+    @Test("the variables of a Kubernetes service named ocelli are not settings")
     func aServiceLinkIsNotASetting() {
         func problems(_ environment: [String: String]) -> [String] {
             var loader = SettingsLoader()
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// Images, charts and harnesses have variables of their own with the prefix: they must not prevent the daemon from
+    /// Images, charts and harnesses have their own variables with the prefix, which must not prevent the daemon from
     /// starting.
     @Test("an unknown OCELLI_ variable is a warning that suggests the nearest setting")
     func anUnknownVariableIsAWarningThatNamesTheNearest() {

@@ -1,9 +1,9 @@
 public import Foundation
 import Synchronization
 
-/// The real binary, running: started by a test on a free loopback port, ended by its pid when the test is over.
+/// The running binary: a test starts it on a free loopback port, and it ends by its pid after the test.
 public final class Daemon: Sendable {
-    /// The binary: `.build/release/ocelli`, or what TEST_BINARY names.
+    /// The binary: `.build/release/ocelli`, or the path in TEST_BINARY.
     public static let binary: URL = {
         if let path = ProcessInfo.processInfo.environment["TEST_BINARY"] { return URL(fileURLWithPath: path) }
         return SharedData.packageRoot.appendingPathComponent(".build/release/ocelli")
@@ -12,7 +12,7 @@ public final class Daemon: Sendable {
     /// True if there is a binary to test.
     public static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: binary.path) }
 
-    /// The words of a skipped test.
+    /// The reason of a skipped test.
     public static let absence = ".build/release/ocelli is not built: run `make build` first (`make test` does)"
 
     /// `http://127.0.0.1:PORT`
@@ -32,7 +32,7 @@ public final class Daemon: Sendable {
         let hasEnded = Atomic(false)
     }
 
-    /// A failure to start, with what the daemon said.
+    /// A failure to start, with the daemon's output.
     public struct Failure: Error, CustomStringConvertible {
         /// The problem, in words.
         public let description: String
@@ -42,10 +42,11 @@ public final class Daemon: Sendable {
         public let status: Int32
     }
 
-    /// Starts `ocelli serve` and waits until it listens and, if asked, is ready.
+    /// Starts `ocelli serve` and waits until it listens and, if requested, is ready.
     /// - Parameters:
-    ///   - stackKiB: How large the stacks of its threads may become (default: as of the test itself).
-    ///   - launcher: A program, found on PATH, and its arguments, that becomes the daemon: its first further argument.
+    ///   - stackKiB: the maximum stack size of its threads (default: that of the test).
+    ///   - launcher: a program, found on PATH, with arguments. It becomes the daemon, which is its first further
+    ///     argument.
     public init(
         _ arguments: [String] = [], environment: [String: String] = [:], waitUntilReady: Bool = true,
         listen: String = "127.0.0.1:0", stackKiB: Int? = nil, launcher: [String] = []
@@ -62,12 +63,12 @@ public final class Daemon: Sendable {
             process.executableURL = Self.binary
             process.arguments = arguments
         }
-        // A cache of the test's own, so that nothing of the user's is touched and nothing depends on what is in it.
+        // The tests' own cache: no test touches the user's cache or depends on its contents.
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OCELLI_") }
         variables["XDG_CACHE_HOME"] = Self.cache.path
-        // Any test on the engine of one's choice.
+        // TEST_ENGINE selects the engine of any test.
         variables["OCELLI_ENGINE"] = ProcessInfo.processInfo.environment["TEST_ENGINE"]
-        // One event loop on machines with many processors too: tests count its connections.
+        // One event loop even on machines with many processors, because tests count its connections.
         if ProcessInfo.processInfo.activeProcessorCount >= 32 { variables["OCELLI_EVENT_LOOPS"] = "1" }
         process.environment = variables.merging(environment) { $1 }
         let pipe = Pipe()
@@ -83,7 +84,7 @@ public final class Daemon: Sendable {
         pid = process.processIdentifier
         let wanted = waitUntilReady ? ["listening on ", "ready after "] : ["listening on "]
         var text = ""
-        // Bounded, and generous: the machine may be busy with the other tests.
+        // A limited but long time: the machine may be busy with the other tests.
         for _ in 0..<1800 {
             text = output.text.withLock { $0 }
             if wanted.allSatisfy({ text.contains($0) }) || text.contains("not every model is ready") { break }
@@ -93,7 +94,7 @@ public final class Daemon: Sendable {
         guard let range = text.range(of: "listening on ") else {
             if process.isRunning { process.terminate() }
             process.waitUntilExit()
-            // What it wrote last may still be in the pipe.
+            // The last output may still be in the pipe.
             _ = eventually(within: 5) { output.hasEnded.load(ordering: .acquiring) }
             let log = output.text.withLock { $0 }
             let status = process.terminationStatus
@@ -117,25 +118,25 @@ public final class Daemon: Sendable {
         }
     }
 
-    /// From now on the daemon's standard error is not read.
+    /// Stops reading the daemon's standard error.
     public func stopReadingLog() { pipe.fileHandleForReading.readabilityHandler = nil }
 
     /// Reads it again.
     public func startReadingLog() { Self.read(pipe, into: output) }
 
-    /// Compiled models of all tests.
+    /// The compiled models of all tests.
     public static let cache = FileManager.default.temporaryDirectory.appendingPathComponent(
         "ocelli-test-cache-\(getuid())")
 
     /// Sends a signal.
     public func signal(_ number: Int32) { kill(pid, number) }
 
-    /// Waits, bounded, until the log has these words.
+    /// Waits, for a limited time, until the log has these words.
     public func waitForLog(_ words: String, seconds: Double = 30) -> Bool {
         eventually(within: seconds) { log.contains(words) }
     }
 
-    /// Waits for the end, which must come by itself; kills what has not ended in time.
+    /// Waits until the daemon ends by itself; kills it after the time.
     /// - Returns: the exit status.
     @discardableResult
     public func waitForExit(seconds: Double = 30) -> Int32 {
@@ -144,7 +145,7 @@ public final class Daemon: Sendable {
         return process.terminationReason == .exit ? process.terminationStatus : -1
     }
 
-    /// Ends the daemon as a service manager does.
+    /// Ends the daemon like a service manager.
     /// - Returns: the exit status.
     @discardableResult
     public func stop() -> Int32 {
@@ -158,7 +159,7 @@ public final class Daemon: Sendable {
 
     /// Open file descriptors of the process.
     public var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? -1 }
-    /// The processes that it has started and that have not ended.
+    /// The running processes that it has started.
     public var children: [Int32] {
         let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
         return tasks.flatMap { task in
@@ -170,7 +171,7 @@ public final class Daemon: Sendable {
     public var threads: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").count) ?? -1 }
     /// Resident memory in KiB.
     public var residentKiB: Int { status("VmRSS:") }
-    /// The most that it ever was.
+    /// The maximum of resident memory so far, in KiB.
     public var mostResidentKiB: Int { status("VmHWM:") }
 
     private func status(_ name: String) -> Int {

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// Looks again and again, for a bounded time, until something holds. The machine may be busy: the time is for what
-/// never comes true, and no measure of how long it may take.
+/// Checks a condition repeatedly, for a limited time, until it is true. The machine may be busy: the time is a limit
+/// for a condition that never becomes true, not a measure of how long it may take.
 /// - Parameters:
-///   - seconds: after which it gives up.
-///   - pause: seconds between two looks.
-/// - Returns: whether it ever held.
+///   - seconds: the time limit.
+///   - pause: the seconds between two checks.
+/// - Returns: whether the condition became true.
 @discardableResult
 public func eventually(
     within seconds: Double = 20, every pause: Double = 0.02, _ condition: () throws -> Bool

@@ -7,7 +7,7 @@ public enum ExpectedLabels {
         public let model: String, picture: String, index: Int, label: String, confidence: Double
         /// The model and the picture.
         public var description: String { "\(model)/\(picture)" }
-        /// Integer models are allowed more: their scores move in steps.
+        /// The tolerance of the confidence. It is larger for integer models, because their scores move in steps.
         public var tolerance: Double { model.contains("quant") || model.contains("int8") ? 0.08 : 0.05 }
     }
 

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A model that gives what it takes, as OpenVINO IR, which is text: one for each type of elements.
+/// A model that returns its inputs, as OpenVINO IR, which is text: one for each element type.
 public enum IdentityModel {
     /// Writes `NAME.xml` into a folder: a tensor "x" of rows.
     /// - Parameters:
     ///   - type: OpenVINO's name: `f32`, `i64`, `boolean`.
-    ///   - batch: the rows, or -1 for any number.
+    ///   - batch: the number of rows, or -1 for any number.
     ///   - columns: the elements of a row.
     public static func write(
         _ type: String, named name: String, batch: Int = -1, columns: Int = 3, into folder: URL
@@ -13,12 +13,12 @@ public enum IdentityModel {
         try write(type, named: name, shape: [batch, columns], into: folder)
     }
 
-    /// The same with a shape of any rank; -1 for an open axis.
+    /// Writes a model with a tensor "x" of any rank; -1 is an open axis.
     public static func write(_ type: String, named name: String, shape: [Int], into folder: URL) throws {
         try write(type, named: name, tensors: [("x", shape)], into: folder)
     }
 
-    /// A model of several tensors, by name: each comes out as it went in.
+    /// Writes a model of several tensors, by name; each is returned unchanged.
     public static func write(
         _ type: String, named name: String, tensors: [(name: String, shape: [Int])], into folder: URL
     ) throws {

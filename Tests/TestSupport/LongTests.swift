@@ -1,20 +1,21 @@
 import Foundation
 
-/// Tests that take long: in CI and `make test-all` all of them run once (TEST_LONG=once), in `.ci/nightly` with long
-/// repetitions (TEST_LONG=repeat). `make test` runs the shorter forms of some, and skips the others.
+/// The selection of tests that take long: in CI and `make test-all` all of them run once (TEST_LONG=once), in
+/// `.ci/nightly` with long repetitions (TEST_LONG=repeat). `make test` runs the shorter forms of some, and skips the
+/// others.
 public enum LongTests {
     private static let form = ProcessInfo.processInfo.environment["TEST_LONG"]
 
     /// True if long tests run: the condition of `.enabled(if:)`.
     public static let areAskedFor = form != nil
 
-    /// The reason of a skipped one.
+    /// The reason of a skipped test.
     public static let absence = "takes long: `make test-all` runs it"
 
-    /// The repetitions of a test that finds failures by chance.
+    /// The number of repetitions of a test that finds failures by chance.
     public static func times(_ short: Int, long: Int) -> Int { areAskedFor && form != "once" ? long : short }
 
-    /// All cases of a table, or one in `step` of them, from the first on: most faults show in several.
+    /// All cases of a table, or every `step`-th one from the first: most faults show in several cases.
     public static func every<Cases: Collection>(_ step: Int, of cases: Cases) -> [Cases.Element] {
         areAskedFor ? Array(cases) : cases.enumerated().filter { $0.offset % step == 0 }.map(\.element)
     }

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Writes small ONNX files (onnx.proto): graphs of nodes with attributes of integers, numbers and texts, for tests that
-/// need operators of their own.
+/// need particular operators.
 public struct ONNXFile: Sendable {
     /// A node: its operator, the names of its inputs and outputs, and its attributes.
     public struct Node: Sendable {
@@ -9,8 +9,8 @@ public struct ONNXFile: Sendable {
         let integers: [(String, [Int])], texts: [(String, String)], domain: String
         private(set) var numbers: [(String, [Float])] = [], lists: [(String, [String])] = []
 
-        /// A node.
-        /// - Parameter integers: an attribute of one integer is a number, and of several a list.
+        /// Creates a node.
+        /// - Parameter integers: attributes; one integer makes a number, several make a list.
         public init(
             _ operation: String, _ inputs: [String], _ outputs: [String], integers: [(String, [Int])] = [],
             texts: [(String, String)] = [], domain: String = ""
@@ -38,8 +38,8 @@ public struct ONNXFile: Sendable {
     private let maps: [String]
     private let opset: Int
 
-    /// A file whose inputs and outputs are 32-bit floats of these shapes, -1 for an open axis.
-    /// - Parameter maps: more outputs, which are sequences of numbers by label, as of ZipMap.
+    /// A file with inputs and outputs of 32-bit floats in these shapes, -1 for an open axis.
+    /// - Parameter maps: further outputs, which are sequences of numbers by label, as of ZipMap.
     public init(
         _ nodes: [Node], inputs: [(String, [Int])], outputs: [(String, [Int])], constants: [(String, [Float])] = [],
         maps: [String] = [], opset: Int = 19
@@ -52,9 +52,9 @@ public struct ONNXFile: Sendable {
         self.opset = opset
     }
 
-    /// A row of poolings over wide windows that gives the mean of each of three channels: as much arithmetic as is
-    /// asked for.
-    /// - Parameter isFlat: whether the means have no axes of their own for rows and columns.
+    /// A row of poolings over wide windows that gives the mean of each of three channels, with a selectable amount of
+    /// arithmetic.
+    /// - Parameter isFlat: whether the means have no axes for rows and columns.
     public static func slow(layers: Int, side: Int = 256, window: Int = 63, isFlat: Bool = false) -> ONNXFile {
         let pad = (window - 1) / 2
         var nodes = (0..<layers).map { index in

@@ -1,19 +1,19 @@
 internal import CSystem
 internal import Glibc
 
-/// A TCP port of 127.0.0.1 for a program that is told its port, such as a proxy.
+/// A TCP port of 127.0.0.1 for a program that needs a given port, such as a proxy.
 ///
-/// It is held by a socket that is bound and does not listen: the kernel gives it to no other program that asks for any
-/// port, and a server that sets SO_REUSEADDR, as servers do, can listen on it meanwhile. A port that is chosen and
-/// closed again may be another program's before it is used.
+/// A socket that is bound and does not listen holds it: the kernel gives the port to no other program that binds any
+/// port, and a server with SO_REUSEADDR, which servers set, can listen on it meanwhile. Without that, another program
+/// may get the port before it is used.
 public final class ReservedPort: Sendable {
-    /// Its number.
+    /// The port's number.
     public let number: Int
     private let descriptor: Int32
 
     /// No port is free.
     public struct Failure: Error {
-        /// The error's number.
+        /// The error number.
         public let errno: Int32
     }
 

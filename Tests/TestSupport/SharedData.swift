@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Real models and pictures that are not part of the project: `../shared/data` beside the package, where it exists.
-/// Tests that need it are enabled only where it is there, and say so when they skip.
+/// Real models and pictures that are not part of the project: `../shared/data` next to the package, if it exists. Tests
+/// that need it are otherwise skipped with a reason.
 public enum SharedData {
     /// The root of this package.
     public static let packageRoot: URL = URL(fileURLWithPath: #filePath)
@@ -13,9 +13,9 @@ public enum SharedData {
         return FileManager.default.fileExists(atPath: url.path) ? url : nil
     }()
 
-    /// True if the shared data is there: the condition of `.enabled(if:)`.
+    /// True if the shared data is present: the condition of `.enabled(if:)`.
     public static var isAvailable: Bool { folder != nil }
 
-    /// The words of a skipped test.
+    /// The reason of a skipped test.
     public static let absence = "../shared/data is not beside the package: this test needs its models and pictures"
 }

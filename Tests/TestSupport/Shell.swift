@@ -13,12 +13,12 @@ public enum Shell {
         public let errors: String
         /// The output as text.
         public var text: String { String(decoding: output, as: UTF8.self) }
-        /// The output as JSON; an empty object where it is none.
+        /// The output as JSON; an empty object if it is not one.
         public var json: [String: Any] { (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] ?? [:] }
     }
 
-    /// This process's environment, without what `make quick` says to Package.swift: the program takes OCELLI_ variables
-    /// for its settings.
+    /// This process's environment without the variable of `make quick` for Package.swift: the program takes OCELLI_
+    /// variables as settings.
     public static var environment: [String: String] {
         ProcessInfo.processInfo.environment.filter { $0.key != "OCELLI_ONLY" }
     }
@@ -44,7 +44,7 @@ public enum Shell {
                 try? stdin.fileHandleForWriting.close()
             }
         }
-        // Both pipes are read to their ends at once, so that neither fills up and stops the program.
+        // Read both pipes to their ends concurrently, so that neither fills up and stops the program.
         let complaint = Mutex(Data())
         let group = DispatchGroup()
         DispatchQueue.global().async(group: group) {

@@ -16,12 +16,12 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
         return value ^ (value >> 31)
     }
 
-    /// True with this probability.
+    /// True with this probability in percent.
     public mutating func chance(_ percent: Int) -> Bool {
         Int.random(in: 0..<100, using: &self) < percent
     }
 
-    /// The seed of this run: `OCELLI_SEED`, or another one each time. Printed, so that a failure can be reproduced.
+    /// The seed of this run: `OCELLI_SEED`, or a random one. It is printed, so that a failure can be reproduced.
     public static func seed(for test: String) -> UInt64 {
         let chosen = ProcessInfo.processInfo.environment["OCELLI_SEED"].flatMap { UInt64($0) }
         let seed = chosen ?? UInt64.random(in: 0...UInt64(UInt32.max))

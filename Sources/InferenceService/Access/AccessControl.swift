@@ -2,22 +2,23 @@ package import HTTPWire
 
 /// Decides whether a request may pass, by its bearer token (RFC 6750).
 package struct AccessControl: Sendable {
-    /// Nil if no tokens are asked for.
+    /// The accepted tokens; nil if no token is required.
     private let entries: [TokenFile.Entry]?
 
-    /// Everybody may do everything.
+    /// Accepts every request.
     package static let open = AccessControl(entries: nil)
 
     private init(entries: [TokenFile.Entry]?) { self.entries = entries }
 
-    /// True if tokens are asked for.
+    /// True if a token is required.
     package var hasTokens: Bool { entries != nil }
 
     package init(_ file: TokenFile) { self.init(entries: file.entries) }
 
-    /// Refuses a request that may not pass.
-    /// - Parameter wanted: the class of the route; nil is open to all.
-    /// - Returns: the token, without the rest of its field; nil where none is asked for.
+    /// Refuses a request without a token that grants access.
+    /// - Parameter wanted: the class of the route; nil for a route that is open to all.
+    /// - Returns: the token, without the scheme of its field; nil if none is required.
+    /// - Throws: `unauthorized` for a missing, malformed or unknown token; `forbidden` for one without the class.
     @discardableResult
     package func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) -> [UInt8]? {
         guard let entries, let wanted else { return nil }
@@ -33,7 +34,8 @@ package struct AccessControl: Sendable {
                 .unauthorized, "the Authorization field is not of the form \"Bearer TOKEN\"")
         }
         let given = Array(parts[1].utf8)
-        // Every token is compared, even after a match: the time reveals neither which one matches nor how much of it.
+        // Compare every token, even after a match: the time then reveals neither which token matches nor how much of
+        // it.
         var classes: Set<AccessClass> = []
         var isKnown = false
         for entry in entries where Self.isEqual(given, entry.token) {

@@ -2,12 +2,13 @@ package import HTTPServer
 package import HTTPWire
 internal import Settings
 
-/// The permission for web pages of other origins (`cors_origins`), by the fields of the Fetch standard's CORS protocol.
+/// The permission for web pages of other origins (`cors_origins`), given by the fields of the Fetch standard's CORS
+/// protocol.
 ///
-/// Only routes of the classes `infer` and `read` take part. Credentials of the browser (cookies, certificates) are
-/// never allowed: a page that has a token sends it itself, in `Authorization`.
+/// Only routes of the classes `infer` and `read` take part. The browser's credentials (cookies, certificates) are never
+/// allowed: a page that has a token sends it itself, in `Authorization`.
 package struct CORSPolicy: Sendable, Hashable {
-    /// The origins that are allowed; nil for all.
+    /// The allowed origins; nil for all.
     private let origins: Set<String>?
 
     /// Nil if no page of another origin is allowed.
@@ -18,16 +19,17 @@ package struct CORSPolicy: Sendable, Hashable {
 
     // MARK: Answers
 
-    /// The fields of an answer that a page may use, beside those that every page may read.
+    /// The response fields that a page may read, in addition to those that every page may read.
     private static let exposed =
         "Allow, Cache-Status, ETag, Inference-Header-Content-Length, Model-Version, Retry-After, Server-Timing, WWW-Authenticate, X-Request-ID"
 
-    /// True if pages may ask for routes of a class.
+    /// True if pages of other origins may use routes of a class.
     package static func concerns(_ access: AccessClass?) -> Bool { access == .infer || access == .read }
 
-    /// The fields of an answer to a request for a route that pages may ask for.
+    /// The CORS fields of an answer on a route that pages of other origins may use.
     package func fields(for head: RequestHead) -> [(name: String, value: String)] {
-        // Also where there is no origin, or one that is not allowed: a cache must not give its answer to another page.
+        // Vary is needed without an origin, or with a disallowed one, too: a cache must not give this answer to another
+        // page.
         var fields = [(name: "Vary", value: "Origin")]
         guard let origin = allowed(head) else { return fields }
         fields.append((name: "Access-Control-Allow-Origin", value: origin))
@@ -35,7 +37,7 @@ package struct CORSPolicy: Sendable, Hashable {
         return fields
     }
 
-    /// The answer to a preflight request; nil if it is none, or asks for what is not allowed.
+    /// Answers a preflight request; nil if the request is not a preflight, or asks for something that is not allowed.
     /// - Parameter methods: the methods of the resource that pages may use.
     package func preflight(_ head: RequestHead, methods: [HTTPMethod]) -> HTTPResponse? {
         guard head.method == .options, let wanted = head.value(of: "access-control-request-method"),
@@ -54,11 +56,12 @@ package struct CORSPolicy: Sendable, Hashable {
         return HTTPResponse(status: .noContent, fields: fields)
     }
 
-    /// The time for which a browser may remember a preflight's answer: after it, a changed setting is in effect for all
+    /// The seconds for which a browser may cache a preflight's answer; after that, a changed setting applies to all
     /// pages.
     private static let seconds = "600"
 
-    /// The value that allows the request's origin; nil if it has none, several, or one that is not allowed.
+    /// The value of `Access-Control-Allow-Origin`; nil if the request has no origin, several, or one that is not
+    /// allowed.
     private func allowed(_ head: RequestHead) -> String? {
         guard head.contains("origin") else { return nil }
         let given = head.values(of: "origin")
@@ -67,8 +70,8 @@ package struct CORSPolicy: Sendable, Hashable {
         return origins.contains(origin) ? origin : nil
     }
 
-    /// True if a text is a list of names of fields (RFC 9110 section 5.6): what a browser asks for is allowed, as a
-    /// field without a meaning does nothing here.
+    /// True if a text is a list of field names (RFC 9110 section 5.6). Any name that a browser lists is allowed:
+    /// unknown fields have no effect in this server.
     private static func isList(_ names: String) -> Bool {
         names.utf8.allSatisfy { byte in
             switch byte {
@@ -80,7 +83,7 @@ package struct CORSPolicy: Sendable, Hashable {
 
     // MARK: The setting
 
-    /// The error in the values of `cors_origins`; nil if there is none.
+    /// The error in the values of `cors_origins`; nil if they are valid.
     package static func problem(with origins: [String]) -> String? {
         if origins.contains("*"), origins.count > 1 {
             return "\"*\" stands for every origin and cannot be combined with others (cors_origins)"
@@ -91,8 +94,8 @@ package struct CORSPolicy: Sendable, Hashable {
             + ": expected an origin as browsers send it, such as https://app.example or http://localhost:3000 (lower case, no path, no default port), or * (cors_origins)"
     }
 
-    /// True if a text is an origin in the form in which browsers send it (RFC 6454 section 6.2): they are compared byte
-    /// by byte.
+    /// True if a text is an origin in the form that browsers send (RFC 6454 section 6.2): origins are compared byte by
+    /// byte.
     private static func isOrigin(_ text: String) -> Bool {
         guard let end = text.firstRange(of: "://") else { return false }
         let scheme = text[..<end.lowerBound], authority = text[end.upperBound...]

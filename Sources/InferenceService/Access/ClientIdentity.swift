@@ -1,32 +1,34 @@
 internal import Glibc
 internal import Rollout
 
-/// The sender of a request: the holder of a token where tokens are asked for, else an address.
+/// The identity of a client: its token if tokens are required, otherwise its address.
 ///
-/// Of an address, what one client can hardly change: all of IPv4, and of IPv6 the first 64 bits, of which a network has
-/// all the rest. Behind a proxy it is the client's own address where the proxy is trusted to say it
-/// (`trusted_proxies`), as in the access log.
+/// Only the part of an address that a client can hardly change counts: all of IPv4, and the first 64 bits of IPv6,
+/// because one network has all addresses below them. Behind a proxy in `trusted_proxies` it is the client's address
+/// that the proxy reports, as in the access log.
 package struct ClientIdentity: Sendable, Hashable {
-    /// Differs for each process, so that nobody can choose whom to share it with.
+    /// The client's number in this process. It differs in each process, so that no client can choose another to share
+    /// it with.
     package let number: UInt64
-    /// The same in every process, for what must not change with a restart.
+    /// The client's number in every process, for decisions that must survive a restart.
     package let sticky: UInt64
-    /// As ``number``, but of the whole address: for answers, whose time would tell a neighbour what another has sent.
+    /// Like ``number``, but of the whole address. For shared answers: their time would tell a neighbour in the same /64
+    /// network that a picture was sent before.
     package let sender: UInt64
 
     /// - Parameters:
     ///   - address: `192.0.2.1`, `192.0.2.1:4242`, `[2001:db8::1]:4242`, or `unix`.
-    ///   - token: the token that has been accepted (``AccessControl/check(_:_:)``); nil where none is asked for.
+    ///   - token: the accepted token (``AccessControl/check(_:_:)``); nil if none is required.
     package init(_ address: String, token: [UInt8]?) {
         if let token {
             number = Self.number(token)
             sender = number
-            // Of the field in its usual form, as in earlier versions: a client stays in its share.
+            // Hash the usual form of the field, as earlier versions did: a client keeps its share.
             sticky = StickyShare.number(Array("Bearer ".utf8) + token)
         } else {
             let host = Self.host(address), bytes = Self.significant(host)
             number = Self.number(bytes)
-            // Only of IPv6 the significant bytes are not all.
+            // Only an IPv6 address has bytes that do not count.
             sender = host.contains(UInt8(ascii: ":")) ? Self.number(Array(host)) : number
             sticky = StickyShare.number(bytes)
         }
@@ -38,7 +40,7 @@ package struct ClientIdentity: Sendable, Hashable {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// An address without its port.
+    /// The address without its port.
     private static func host(_ address: String) -> ArraySlice<UInt8> {
         let colon = UInt8(ascii: ":"), host = Array(address.utf8)[...]
         if host.first == UInt8(ascii: "[") { return host.dropFirst().prefix { $0 != UInt8(ascii: "]") } }
@@ -46,7 +48,7 @@ package struct ClientIdentity: Sendable, Hashable {
         return host
     }
 
-    /// The bytes of an address that count.
+    /// The bytes of an address that identify a client.
     private static func significant(_ host: ArraySlice<UInt8>) -> [UInt8] {
         guard host.contains(UInt8(ascii: ":")) else { return Array(host) }
         var binary = in6_addr()

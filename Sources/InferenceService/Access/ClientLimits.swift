@@ -2,23 +2,23 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// Refuses the requests of clients that send more than the settings permit (`client_in_flight`, `client_rate`).
+/// Refuses the requests of clients that exceed the limits `client_in_flight` and `client_rate`. Thread-safe.
 final class ClientLimits: Sendable {
     private let counts = Mutex(ClientCounts())
 
-    /// A place among the requests that its client has in flight.
+    /// One of a client's requests in flight.
     struct Place: Sendable {
         fileprivate let limits: ClientLimits
         fileprivate let client: UInt64
 
-        /// Exactly once.
+        /// Ends the request. Call exactly once.
         func leave() { limits.counts.withLock { $0.leave(client) } }
     }
 
-    /// Counts a request whose head has come.
+    /// Counts a request when its head has arrived, and refuses it over a limit.
     /// - Parameters:
-    ///   - rate: how many a second are permitted; 0 for any number.
-    ///   - most: how many in flight; 0 for any number.
+    ///   - rate: the limit in requests a second; 0 for none.
+    ///   - most: the limit of requests in flight; 0 for none.
     func check(_ client: ClientIdentity, rate: Int, most: Int) throws(ServiceError) {
         guard rate > 0 || most > 0 else { return }
         let now = MonotonicInstant.now
@@ -35,8 +35,8 @@ final class ClientLimits: Sendable {
             retryAfter: 1 + Int(clamping: wait / 1_000_000_000), label: "client_rate")
     }
 
-    /// A request begins; nil where their number is not limited.
-    /// - Parameter most: how many are permitted; 0 for any number.
+    /// Begins a request; returns nil if requests in flight are not limited.
+    /// - Parameter most: the limit of requests in flight; 0 for none.
     func enter(_ client: ClientIdentity?, most: Int) throws(ServiceError) -> Place? {
         guard let client, most > 0 else { return nil }
         let now = MonotonicInstant.now

@@ -1,18 +1,18 @@
 internal import HTTPWire
 
-/// The routes that a listener has: the option `routes` of `listen`. Metrics and administration can so have their own
-/// port.
+/// The routes that each listener serves: the option `routes` of `listen`. It allows a separate port for metrics and
+/// administration.
 package struct ListenerRoutes: Sendable {
-    /// By listener; nil if it has all routes.
+    /// The classes of routes by listener; nil for all.
     let classes: [Set<AccessClass>?]
 
-    /// Every listener has all routes.
+    /// All routes on every listener.
     package static let all = ListenerRoutes(classes: [])
 
-    /// Refuses a request for a method that its listener does not have.
+    /// Refuses a request if its listener does not serve the route and method.
     /// - Parameters:
-    ///   - wanted: the classes that a listener must have to serve it; asked for only where it has not all.
-    ///   - listener: its place in the setting `listen`.
+    ///   - wanted: the classes that a listener must serve; evaluated only if the listener is restricted.
+    ///   - listener: the listener's index in the setting `listen`.
     func check(
         _ wanted: @autoclosure () -> Set<AccessClass>, of head: RequestHead, listener: Int
     ) throws(ServiceError) {

@@ -1,15 +1,15 @@
 package import Settings
 internal import Synchronization
 
-/// The settings and the state that requests are answered by: replaced as a whole when the configuration is reloaded, so
-/// that no request sees half of one and half of another.
+/// The settings and the access control that answer requests. A reload replaces the object as a whole, so that no
+/// request uses a mix of old and new settings.
 package final class LiveSettings: Sendable {
     let settings: Settings
     let access: AccessControl
-    /// The pages of other origins that may ask; nil for none.
+    /// The permission for pages of other origins; nil if they have none.
     let cors: CORSPolicy?
 
-    /// No other settings have the same number.
+    /// A number that no other settings have.
     let number: UInt64
     private static let numbers = Atomic<UInt64>(0)
 

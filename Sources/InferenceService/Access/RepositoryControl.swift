@@ -3,7 +3,7 @@ package import Settings
 /// The permission to load and unload models: the setting `repository_control`.
 package enum RepositoryControl {
     /// Refuses a request that is not allowed, with the reason.
-    /// - Parameter what: what is asked for, for the message.
+    /// - Parameter what: the requested action, for the message.
     package static func check(
         _ origin: RequestOrigin, settings: Settings, what: String = "loading and unloading models"
     ) throws(ServiceError) {

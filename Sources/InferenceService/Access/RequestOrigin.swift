@@ -1,16 +1,16 @@
 internal import Glibc
 package import HTTPWire
 
-/// The origin of a request: a program on this machine, or a proxy or a web page that only seems to be one.
+/// The origin of a request: tells a program on this machine from a proxy or a web page that only looks like one.
 ///
-/// Any web page that is open on this machine can send simple requests to it, and have its own name lead here (DNS
-/// rebinding). Such requests identify their sender: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata),
-/// and the name in `Host`.
+/// Any web page that is open on this machine can send simple requests to it, and can point its own name to this machine
+/// (DNS rebinding). Such requests reveal their sender by `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch
+/// Metadata) and by the name in `Host`.
 package struct RequestOrigin {
     let head: RequestHead
-    /// The peer, as ``HTTPRequest/remote`` has it.
+    /// The peer's address, as in ``HTTPRequest/remote``.
     let remote: String
-    /// True if it came to a listener for proxies that send PROXY headers.
+    /// True if the request came through a listener for proxies that send PROXY headers.
     let isProxied: Bool
 
     package init(head: RequestHead, remote: String, isProxied: Bool = false) {
@@ -20,14 +20,14 @@ package struct RequestOrigin {
     }
 
     /// Fields that proxies add (RFC 7239, RFC 8586, RFC 9110 section 7.6.3, and the usual ones of nginx, Knative and
-    /// content delivery networks), and how others of them begin: not every proxy adds the client's address.
+    /// content delivery networks), and prefixes of others: not every proxy adds the client's address.
     private static let forwarding: Set<String> = [
         "forwarded", "via", "cdn-loop", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
         "cf-connecting-ip", "k-proxy-request",
     ]
     private static let forwardingPrefixes = ["x-forwarded-", "x-original-forwarded-", "x-envoy-"]
 
-    /// The first field that a proxy has added.
+    /// The first field that a proxy added; nil if there is no such field.
     private var forwardingField: String? {
         (0..<head.fieldCount).lazy.map { head.field(at: $0).name.lowercased() }.first { name in
             Self.forwarding.contains(name) || Self.forwardingPrefixes.contains { name.hasPrefix($0) }
@@ -36,10 +36,10 @@ package struct RequestOrigin {
 
     /// The reason why the request does not count as one from this machine; nil if it does.
     /// - Parameters:
-    ///   - names: names of this machine, beside `localhost`.
-    ///   - listen: the addresses that are listened on: what stands for a host in them is one of this machine too.
+    ///   - names: names of this machine, in addition to `localhost`.
+    ///   - listen: the listen addresses; their hosts are names of this machine too.
     package func objection(names: [String], listen: [String]) -> String? {
-        // Also where the header names no address, or this machine: the client behind the proxy is not known to be here.
+        // Even if the PROXY header names no address, or this machine: the client behind the proxy may be elsewhere.
         if isProxied { return "the connection was forwarded by a proxy (PROXY protocol)" }
         guard isFromLoopback else { return "\(remote) is not on this machine" }
         if let field = forwardingField {
@@ -52,7 +52,7 @@ package struct RequestOrigin {
         if let origin = head.value(of: "origin"), !Self.isSame(origin.lowercased(), authority) {
             return "a web page of another origin sent it (Origin: \(origin.prefix(100)))"
         }
-        // No name leads to a Unix-domain socket.
+        // A Unix-domain socket is not reached by a host name.
         guard remote != "unix", !authority.isEmpty else { return nil }
         let host = Self.host(of: authority)
         let own = ["localhost"] + names.map { $0.lowercased() } + listen.map { Self.host(of: $0.lowercased()) }
@@ -77,7 +77,7 @@ package struct RequestOrigin {
         return String(authority.prefix { $0 != ":" })
     }
 
-    /// True if an origin (RFC 6454) is the one that is asked: scheme aside, host and port are the same.
+    /// True if an origin (RFC 6454) has the host and port of the authority; its scheme does not matter.
     private static func isSame(_ origin: String, _ authority: String) -> Bool {
         ["http://", "https://"].contains { scheme in
             origin.hasPrefix(scheme) && !authority.isEmpty && origin.dropFirst(scheme.count) == authority[...]

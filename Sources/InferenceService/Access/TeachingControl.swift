@@ -1,7 +1,7 @@
 package import Settings
 
-/// The permission to teach: by the class of a token, or where none are asked for, as for loading models
-/// (`repository_control`).
+/// The permission to teach: granted by the class of a token; without tokens, by `repository_control`, as for loading
+/// models.
 package enum TeachingControl {
     /// Refuses a request that is not allowed, with the reason.
     package static func check(_ origin: RequestOrigin, hasTokens: Bool, settings: Settings) throws(ServiceError) {

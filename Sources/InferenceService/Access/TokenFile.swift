@@ -6,7 +6,7 @@ internal import SystemSupport
 /// Bearer tokens, and the routes that each grants. The format of the file:
 ///
 /// ```
-/// # who it is for
+/// # a comment, such as the holder of the token
 /// infer,read 0f8fad5b-d9cb-469f-a165-70867728950e
 /// all        a-longer-secret-of-the-operator
 /// ```
@@ -18,12 +18,12 @@ package struct TokenFile: Sendable {
     }
 
     package let entries: [Entry]
-    /// Everything that is wrong, with its line. Tokens themselves are never shown.
+    /// All errors of the file, each with its line. They never contain a token.
     package let problems: [String]
-    /// The warnings for the operator about a file that works.
+    /// Warnings for the operator about a valid file.
     package let warnings: [String]
 
-    /// The tokens of some text; `name` stands for it in messages.
+    /// Parses a text; `name` is its name in messages.
     package init(text: String, name: String) {
         var entries: [Entry] = []
         var problems: [String] = []
@@ -37,7 +37,7 @@ package struct TokenFile: Sendable {
                 continue
             }
             let token = Array(words[1].utf8)
-            // What RFC 6750 calls b64token: anything else could not be sent.
+            // The characters of RFC 6750's b64token and a few more; others could not be sent.
             guard token.count >= 16, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x2C }) else {
                 problems.append("\(place): expected a token of at least 16 characters without quotes and commas")
                 continue
@@ -63,7 +63,7 @@ package struct TokenFile: Sendable {
         warnings = []
     }
 
-    /// The tokens of a file. Reads it: blocks.
+    /// Reads and parses a file. Blocks.
     package init(path: String) {
         let name = "the tokens file"
         guard let data = FileManager.default.contents(atPath: path) else {

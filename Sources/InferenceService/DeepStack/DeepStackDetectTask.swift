@@ -6,8 +6,8 @@ internal import JSON
 internal import Observations
 internal import Settings
 
-/// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: boxes in whole pixels, as DeepStack and CodeProject.AI
-/// answer them.
+/// `POST /v1/vision/detection`, `/face` and `/custom/{name}`: answers boxes in whole pixels, like DeepStack and
+/// CodeProject.AI.
 struct DeepStackDetectTask: PredictionTask {
     private let run: RunRequest
     private let request: ObservationRequest
@@ -33,7 +33,7 @@ struct DeepStackDetectTask: PredictionTask {
     }
 
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ObservationResult, InferenceError>] {
-        // The answer has no place for what stages of a pipeline say.
+        // Run no later stages of a pipeline: the answer has no member for their results.
         var options = run.options
         options.maxCrops = 0
         return await run.model.observations(of: images, request: request, options: options, slot: slot)
@@ -75,9 +75,9 @@ struct DeepStackDetectTask: PredictionTask {
     }
 }
 
-/// The times of an answer, as clients of both servers show them.
+/// The times of an answer, for clients of DeepStack and of CodeProject.AI.
 enum DeepStackTimes {
-    /// Members of an object that is open: CodeProject.AI's in whole milliseconds, DeepStack's `duration` in seconds.
+    /// Writes members of the open object: CodeProject.AI's in whole milliseconds, DeepStack's `duration` in seconds.
     static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
         writer.member("inferenceMs", milliseconds(times.inference))
         writer.member("processMs", milliseconds(times.decode &+ times.inference &+ times.postprocess))

@@ -3,14 +3,14 @@ internal import Settings
 
 /// The parameters of DeepStack's and CodeProject.AI's requests, from the query or from text parts of the form.
 struct DeepStackQuery: TaskQuery {
-    /// The thing that is looked for, which decides on the model where the path has none.
+    /// The kind of result. It selects the model if the path names none.
     enum Target: Sendable {
         case objects, faces, scene
     }
 
     let target: Target
     var picture = PictureQuery()
-    /// The least confidence of what is answered.
+    /// The lowest confidence of a returned result.
     var minimum: Float = 0.4
     var ownNames: [String] { ["min_confidence"] }
 
@@ -22,10 +22,10 @@ struct DeepStackQuery: TaskQuery {
         return true
     }
 
-    /// The names that a model of faces may have.
+    /// The model names that the route for faces tries, in this order.
     private static let faceModels = ["face", "deepstack_face"]
 
-    /// The model for a path without one.
+    /// The name of the model for a path without one.
     func defaultName(in repository: ModelRepository, _ settings: Settings) throws(ServiceError) -> String {
         switch target {
         case .objects: return try repository.defaultName(for: .task(.detect), settings)

@@ -4,7 +4,7 @@ internal import Inference
 internal import JSON
 internal import Settings
 
-/// `POST /v1/vision/scene`: the best class of a picture, as DeepStack and CodeProject.AI answer it.
+/// `POST /v1/vision/scene`: answers the best class of a picture, like DeepStack and CodeProject.AI.
 struct DeepStackSceneTask: PredictionTask {
     private let run: RunRequest
 

@@ -2,19 +2,19 @@ package import ImagePipeline
 package import Observations
 
 extension Drawing {
-    /// The way a find is covered.
+    /// The way to cover a find.
     package enum Cover: Sendable, Hashable {
-        /// Flat blocks, 8 each way at most.
+        /// Flat blocks, at most 8 in each direction.
         case blur
-        /// Black.
+        /// Solid black.
         case fill
     }
 
-    /// The part of a box's sides that is covered around it.
+    /// The margin that is covered around a box, as a share of its sides.
     private static let around = 0.1
-    /// Blocks of a blur, each way.
+    /// The maximum number of blocks of a blur in each direction.
     private static let mostBlocks = 8
-    /// The least pixels of a block's side: smaller ones would show a small find as it is.
+    /// The minimum side of a block in pixels: smaller blocks would leave a small find recognizable.
     private static let leastBlock = 4
 
     /// Covers a box, grown by a tenth on each side.
@@ -59,7 +59,7 @@ extension Drawing {
             (mean(sum.x), mean(sum.y), mean(sum.z)))
     }
 
-    /// A box of the picture as a PNG; nil where nothing of it is in the picture.
+    /// Encodes a box of the picture as a PNG; nil if the box lies outside the picture.
     package func cut(_ box: PictureMap.Rectangle) throws(ImageError) -> [UInt8]? {
         let x = Self.pixels(box.x, box.x + box.width, most: width),
             y = Self.pixels(box.y, box.y + box.height, most: height)
@@ -77,7 +77,7 @@ extension Drawing {
         return try result.get()
     }
 
-    /// The picture as a file.
+    /// Encodes the picture as a JPEG or PNG file.
     /// - Throws: `cancelled`, `outOfMemory`; `sideTooLong` for a JPEG.
     package func encoded(isJPEG: Bool, isCancelled: () -> Bool) throws(ImageError) -> [UInt8] {
         let result = pixels.withUnsafeBytes { raw -> Result<[UInt8], ImageError> in

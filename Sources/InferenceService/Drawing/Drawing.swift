@@ -2,18 +2,19 @@ package import ImagePipeline
 package import Inference
 internal import Observations
 
-/// A picture with what was found drawn on it, or covered.
+/// A picture on which finds are drawn or covered.
 package struct Drawing {
     let width: Int, height: Int
-    /// Red, green, blue of each pixel, row by row.
+    /// Red, green and blue of each pixel, row by row.
     var pixels: [UInt8]
-    /// The thickness of lines and the size of letters.
+    /// Half the thickness of a frame, the thickness of other lines and the side of a letter's dot, in pixels.
     private let unit: Int
 
-    /// The largest picture that is drawn, in pixels.
+    /// The largest picture that can be drawn on, in pixels.
     private static let most = 64_000_000
 
-    /// - Parameter edges: pairs of keypoints that a line joins.
+    /// Draws a result on a picture; returns a PNG.
+    /// - Parameter edges: pairs of keypoints to join with a line.
     package static func png(of bytes: [UInt8], with result: ObservationResult, edges: [[Int]]) throws -> [UInt8] {
         var drawing = try Drawing(bytes, width: result.displayed.width, height: result.displayed.height)
         drawing.draw(result, edges: edges)
@@ -22,14 +23,15 @@ package struct Drawing {
         }
     }
 
-    /// A picture whose pixels are there.
+    /// Begins with a decoded picture.
     package init(_ picture: HeldPicture, isCancelled: () -> Bool) throws(ImageError) {
         (width, height) = (picture.size.width, picture.size.height)
         unit = max(1, min(width, height) / 300)
         pixels = try picture.pixels.flattened(over: .white, isCancelled: isCancelled)
     }
 
-    /// The picture as it is displayed, at its own size or, past the pipeline's largest tensor, smaller.
+    /// Decodes a picture as it is displayed, at the given size.
+    /// - Throws: ``StartupError`` for a picture that is too large to be drawn on.
     private init(_ bytes: [UInt8], width: Int, height: Int) throws {
         guard width <= ImageTensorSpec.maximumSide, height <= ImageTensorSpec.maximumSide, width * height <= Self.most
         else { throw StartupError("--draw: a picture of \(width) x \(height) pixels is too large to be drawn on") }
@@ -54,8 +56,8 @@ package struct Drawing {
 
     typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
 
-    /// A class's colour: bright, so that it stands out from dark pictures. Hues follow each other by the golden
-    /// section, which keeps those of neighbouring classes apart.
+    /// A class's colour, bright enough to stand out from dark pictures. Hues follow each other by the golden section,
+    /// so that neighbouring classes differ.
     private static func color(_ index: Int) -> Color {
         let hue = (Double(index % 10_000) * 0.618_034).truncatingRemainder(dividingBy: 1) * 6
         let part = hue - hue.rounded(.down)
@@ -70,8 +72,8 @@ package struct Drawing {
         }
     }
 
-    /// Pixels of a dark edge round lines, so that they stand out from light pictures; small pictures have no room for
-    /// it.
+    /// Width in pixels of a dark edge round lines, which makes them stand out from light pictures; 0 in small pictures,
+    /// which have no room for it.
     private var outline: Int { min(width, height) >= 100 ? 1 : 0 }
 
     package mutating func draw(_ result: ObservationResult, edges: [[Int]]) {
@@ -123,7 +125,7 @@ package struct Drawing {
         }
     }
 
-    /// A straight line, `more` pixels thicker on each side than usual.
+    /// Draws a straight line, `more` pixels thicker on each side than usual.
     private mutating func line(
         _ first: (x: Double, y: Double), _ second: (x: Double, y: Double), more: Int, _ color: Color
     ) {
@@ -135,7 +137,7 @@ package struct Drawing {
         }
     }
 
-    /// The sides of a rectangle, from so many pixels inside of it to so many.
+    /// Draws the sides of a rectangle, from `outer` pixels inside of it (negative: outside) to `inner`.
     private mutating func frame(
         _ left: Int, _ top: Int, _ right: Int, _ bottom: Int, from outer: Int, to inner: Int, _ color: Color
     ) {
@@ -147,7 +149,7 @@ package struct Drawing {
         }
     }
 
-    /// A rectangle, cut off at the picture's edges.
+    /// Fills a rectangle, cut off at the picture's edges.
     mutating func fill(_ left: Int, _ top: Int, _ right: Int, _ bottom: Int, _ color: Color) {
         for row in max(0, top)..<max(max(0, top), min(height, bottom)) {
             for column in max(0, left)..<max(max(0, left), min(width, right)) {
@@ -159,7 +161,7 @@ package struct Drawing {
         }
     }
 
-    /// Half the colour over a pixel.
+    /// Mixes a pixel with the colour, half and half.
     private mutating func blend(_ column: Int, _ row: Int, _ color: Color) {
         guard column >= 0, column < width, row >= 0, row < height else { return }
         let place = 3 * (row * width + column)
@@ -179,8 +181,8 @@ package struct Drawing {
         }
     }
 
-    /// A name and what is behind it on a strip of the colour, above a box where there is room. A name that is too long
-    /// for the picture is cut off; a picture that the strip would hide has none.
+    /// Writes a name and its suffix on a strip of the colour, above the box if there is room. A name that is too long
+    /// for the picture is cut off; in a picture that the strip would hide, nothing is written.
     private mutating func label(_ name: String, _ end: String, x: Int, y: Int, _ color: Color) {
         let scale = max(1, unit), room = min(40, (width / scale - 2) / 6)
         guard height >= 27 * scale, room > end.count else { return }
@@ -203,7 +205,7 @@ package struct Drawing {
 }
 
 extension ObservationOutput {
-    /// The skeleton's edges; none if there is no skeleton.
+    /// The skeleton's edges; empty without a skeleton.
     package var edges: [[Int]] {
         switch kind {
         case .keypoints(_, let skeleton): skeleton.edges

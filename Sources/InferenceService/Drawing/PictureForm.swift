@@ -2,13 +2,13 @@ package import ImagePipeline
 package import Inference
 internal import Observations
 
-/// An answer that is the picture: with its finds drawn, or with some of them covered.
+/// An answer in the form of the picture, with its finds drawn or some of them covered.
 package struct PictureForm: Sendable {
     package var isJPEG: Bool
-    /// The labels or numbers of finds that are covered, and how; `all` stands for every find.
+    /// The finds to cover, and how.
     package var covers: [Covered] = []
 
-    /// Labels that are covered in one way.
+    /// The finds that are covered in one way, by label or class number; `all` stands for every find.
     package struct Covered: Sendable {
         package var labels: [String]
         package var cover: Drawing.Cover
@@ -28,7 +28,7 @@ package struct PictureForm: Sendable {
     /// The label that stands for every find.
     private static let all = "all"
 
-    /// The reason why labels cannot be covered: one that the model does not have would be covered nowhere.
+    /// The reason why the finds cannot be covered: a label that the model does not have would silently cover nothing.
     package func refusal(of model: Model) -> InferenceError? {
         for covered in covers {
             var request = ObservationRequest(task: .detect)
@@ -38,21 +38,21 @@ package struct PictureForm: Sendable {
         return nil
     }
 
-    /// The request that finds what is to be drawn: where something is covered, all that there is.
+    /// The request for the finds to draw; for all finds if some must be covered.
     package func request(_ request: ObservationRequest) -> ObservationRequest {
         var request = request
         request.keepsPicture = true
         guard !covers.isEmpty else { return request }
-        // `top` and the model's own limit do not count then.
+        // `top` and the model's own limit do not apply then.
         request.needsAll = true
         request.classes = nil
         return request
     }
 
-    /// Draws and encodes; takes about as long as decoding the picture.
+    /// Draws or covers, and encodes. Takes about as long as decoding the picture.
     /// - Parameters:
-    ///   - result: of ``request(_:)``.
-    ///   - edges: pairs of keypoints that a line joins.
+    ///   - result: the result of ``request(_:)``.
+    ///   - edges: pairs of keypoints to join with a line.
     package func bytes(
         of result: ObservationResult, edges: [[Int]], isCancelled: () -> Bool
     ) throws(ImageError) -> [UInt8] {
@@ -61,7 +61,7 @@ package struct PictureForm: Sendable {
         }
         var drawing = try Drawing(picture, isCancelled: isCancelled)
         if covers.isEmpty { drawing.draw(result, edges: edges) }
-        // Black last: what is to be black is not blurred with what lies beside it.
+        // Fill after blurring: a blur must not mix a black box with its surroundings.
         for cover in [Drawing.Cover.blur, .fill] {
             for (place, one) in found.enumerated()
             where covers.contains(where: { $0.cover == cover && $0.includes(one) }) {

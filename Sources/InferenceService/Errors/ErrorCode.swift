@@ -1,6 +1,6 @@
 package import HTTPWire
 
-/// The member `code` of an error's JSON body (docs/http-api.md, "Errors"). Each has one status.
+/// The member `code` of an error's JSON body (docs/http-api.md, "Errors"). Each code has one status.
 package enum ErrorCode: String, Sendable, CaseIterable {
     case badRequest = "bad_request"
     case invalidImage = "invalid_image"

@@ -3,7 +3,7 @@ internal import Inference
 internal import JSON
 
 extension ServiceError {
-    /// A JSON body that is not JSON, or that holds another value than the route takes.
+    /// The error of a JSON body that is not JSON, or that has another value than the route takes.
     init(_ error: JSONError) {
         switch error.kind {
         case .syntax: self = .badRequest(error.message)
@@ -12,7 +12,7 @@ extension ServiceError {
         }
     }
 
-    /// An update that was not done.
+    /// The error of a failed update.
     init(_ error: UpdateError) {
         switch error {
         case .invalid(let text): self = .invalidInput(text)
@@ -22,13 +22,13 @@ extension ServiceError {
         }
     }
 
-    /// 400: an input is not what the model takes. The sentence names the input, what was expected and what came.
+    /// 400: an input does not fit the model. The message names the input, what was expected and what was found.
     static func invalidInput(_ message: String) -> ServiceError { ServiceError(.invalidInput, message) }
 
-    /// 400: the request is not what the route takes.
+    /// 400: the request does not fit the route.
     static func badRequest(_ message: String) -> ServiceError { ServiceError(.badRequest, message) }
 
-    /// The error of a prediction whose inputs have names: where a picture cannot be used, it names the input.
+    /// The error of a prediction with named inputs: the message about an unusable picture names its input.
     init(ofInput error: InferenceError) {
         self.init(error)
         if case .image(_, let input?) = error { self = prefixed("input \"\(input)\": ") }
@@ -36,15 +36,15 @@ extension ServiceError {
 }
 
 extension RequestHead {
-    /// The codings of the body (RFC 9110 section 8.4), in the order in which they were applied; empty if it is not
-    /// compressed.
+    /// The content codings of the body (RFC 9110 section 8.4), in the order in which they were applied; empty if it is
+    /// not compressed.
     var contentCodings: [String] {
         values(of: "content-encoding").joined(separator: ",").split(separator: ",")
             .map { $0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }
     }
 
-    /// 415 for a body that is compressed: it is read as it is.
+    /// Refuses a compressed body with 415, on routes that read bodies as they are.
     func refuseContentCodings() throws(ServiceError) {
         guard let coding = contentCodings.first else { return }
         throw ServiceError(

@@ -6,18 +6,18 @@ internal import JSON
 package import Settings
 package import Teaching
 
-/// An error as a client sees it: status, code, sentence. Every error of every module becomes one of these here, and
-/// nowhere else (docs/http-api.md, "Errors").
+/// An error as a client sees it: status, code and message. Errors of all modules are converted here, and nowhere else
+/// (docs/http-api.md, "Errors").
 package struct ServiceError: Error, Sendable {
     /// The code of the JSON error body.
     package let code: ErrorCode
     /// A message for the user.
     package let message: String
-    /// Seconds after which trying again may help: sent with every 503, whichever layer it comes from.
+    /// The seconds after which a retry may help. Every 503 has them, whichever layer it comes from.
     package let retryAfter: Int?
-    /// The methods of a resource, for 405.
+    /// The methods of the resource, for 405.
     package var allow: String?
-    /// A short name of a bounded set, for metrics: never anything from the request.
+    /// A short name from a fixed set, for metrics; never anything from the request.
     package let label: String
     /// True if the request's deadline passed while its model ran.
     private(set) var isLateInference = false
@@ -35,12 +35,12 @@ package struct ServiceError: Error, Sendable {
     /// The HTTP status.
     package var status: HTTPStatus { code.status }
 
-    /// The same with words before its sentence.
+    /// The error with words before its message.
     package func prefixed(_ words: String) -> ServiceError {
         with(message: words + message)
     }
 
-    /// The same with words after its sentence.
+    /// The error with words after its message.
     package func suffixed(_ words: String) -> ServiceError {
         with(message: message + words)
     }
@@ -53,8 +53,7 @@ package struct ServiceError: Error, Sendable {
 
     // MARK: The mapping
 
-    /// True if the same request gets the same error at any other time: for what it holds, not for what the daemon is
-    /// doing.
+    /// True if the request itself causes the error: it would fail in the same way at any other time.
     package var isOfTheRequest: Bool { (400..<500).contains(status.code) && ![408, 429].contains(status.code) }
 
     package init(_ error: InferenceError) {
@@ -71,7 +70,7 @@ package struct ServiceError: Error, Sendable {
             self.init(.deadlineExceeded, message)
             isLateInference = stage == .inference
         case .cancelled(let stage):
-            // This answer is not read: the client has disconnected, or the daemon ends.
+            // No client reads this answer: it has disconnected, or the daemon is shutting down.
             self.init(.shuttingDown, message, retryAfter: 1, label: "cancelled_\(stage.rawValue)")
         case .engine: self.init(.internal, message, label: "engine")
         }
@@ -85,10 +84,10 @@ package struct ServiceError: Error, Sendable {
         }
     }
 
-    /// The most models that an error names.
+    /// The maximum number of models in one message.
     private static let mostNames = 10
 
-    /// 503 of `/readyz`: what it waits for.
+    /// The 503 of `/readyz`, with the models that it waits for.
     package init(notReady missing: [ModelRepository.Missing]) {
         let names = missing.prefix(Self.mostNames).map { model in
             switch model.state {
@@ -112,12 +111,12 @@ package struct ServiceError: Error, Sendable {
             case .empty, .truncated, .corrupt, .tooManyScans: .invalidImage
             case .tooLarge, .sideTooLong, .tooMuchMemory: .imageTooLarge
             case .invalidSpec, .wrongSize: .internal
-            // The next one may find memory, a descriptor or the process that decodes: another one is started.
+            // Another picture may find memory, a descriptor or a decoder process: a new process is started.
             case .outOfMemory, .noDecoder: .overloaded
-            // This answer is not read, as below.
+            // No client reads this answer, as in `init(_: InferenceError)`.
             case .cancelled: .shuttingDown
             }
-        // The pipeline does not know what its limits are called here.
+        // The pipeline does not know the names of the settings for its limits.
         let setting =
             switch error {
             case .tooLarge: " (max_pixels)"
@@ -161,12 +160,12 @@ package struct ServiceError: Error, Sendable {
     }
 
     package init(_ error: WireError) {
-        // The number of parts has a limit of its own.
+        // The limit on the number of parts is not `max_body`.
         let setting = error.code == .bodyTooLarge && error.label != "multipart_parts" ? " (max_body)" : ""
         self.init(ErrorCode(error.code), error.message + setting, label: error.label)
     }
 
-    /// `{"error": ..., "code": ..., "request_id": ...}`, and what clients of a dialect look for.
+    /// The body `{"error": ..., "code": ..., "request_id": ...}`, and the members that a dialect's clients expect.
     package func json(requestID: String, dialect: Dialect? = nil) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.object { writer in

@@ -1,7 +1,7 @@
-/// The reason why the daemon or a command cannot start: a message that says what to do.
+/// The reason why the daemon or a command cannot start, with the remedy.
 package struct StartupError: Error, CustomStringConvertible {
     package let description: String
-    /// True if the settings are wrong, as opposed to the machine, the files or the models that they name.
+    /// True if the settings are wrong, rather than the machine, the files or the models that they name.
     package let isConfiguration: Bool
 
     package init(_ description: String, isConfiguration: Bool = false) {

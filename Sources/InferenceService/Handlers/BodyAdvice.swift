@@ -2,10 +2,10 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 
-/// Advice on frequent mistakes in a body that should be a picture: words behind the error.
+/// Adds advice to the errors of frequent mistakes in a body that should be a picture.
 enum BodyAdvice {
-    /// The error with advice, where the body tells what went wrong.
-    /// - Parameter name: what the model is asked by.
+    /// The error with advice, if the body shows the mistake.
+    /// - Parameter name: the model's name in the request.
     static func adding(
         to error: ServiceError, of request: HTTPRequest, model: Model, name: String
     ) -> ServiceError {
@@ -24,7 +24,7 @@ enum BodyAdvice {
             ". Form fields are not accepted: send the picture's bytes as the body, or a file in multipart/form-data")
     }
 
-    /// True if a body is `name=value`, as forms without files and Python's `data={...}` have it.
+    /// True if a body is `name=value`, as sent by forms without files and by Python's `data={...}`.
     private static func hasFields(_ body: HTTPBody) -> Bool {
         body.withUnsafeBytes { bytes in
             let name = bytes.prefix(256).prefix { $0 != UInt8(ascii: "=") }
@@ -40,9 +40,9 @@ enum BodyAdvice {
         }
     }
 
-    /// True if a body is a binary file without its line ends and NULs. What people try first is `curl -d @cat.jpg`,
-    /// which leaves them out, and says that it sends a form; `--data-binary` says so too, but sends the file as it is.
-    /// Every picture has such bytes, most in its header.
+    /// True if a body looks like a binary file without its line ends and NULs. A frequent first attempt is
+    /// `curl -d @cat.jpg`, which removes them and names the type of a form. `--data-binary` names this type too, but
+    /// sends the file unchanged. Every picture has such bytes, most of them in its header.
     private static func isStripped(_ body: HTTPBody) -> Bool {
         body.withUnsafeBytes { bytes in
             let start = bytes.prefix(4096)

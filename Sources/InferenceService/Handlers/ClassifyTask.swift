@@ -8,9 +8,9 @@ internal import Settings
 /// The query of a `classify` or `predict` request.
 package struct ClassifyQuery: TaskQuery {
     package var picture = PictureQuery()
-    /// The number of classes that the answer has; nil if the request does not say.
+    /// The number of classes in the answer; nil if not given.
     package var top: Int?
-    /// The minimum confidence of a class in the answer; nil if the request does not say.
+    /// The minimum confidence of a class in the answer; nil if not given.
     package var threshold: Float?
     package var ownNames: [String] { ["top", "threshold"] }
 
@@ -27,7 +27,7 @@ package struct ClassifyQuery: TaskQuery {
     }
 }
 
-/// `POST .../classify`: the labels of a picture.
+/// `POST .../classify`: answers the classes of a picture.
 struct ClassifyTask: PredictionTask {
     private let run: RunRequest
     private let top: Int
@@ -46,7 +46,7 @@ struct ClassifyTask: PredictionTask {
         _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: borrowing Settings
     ) throws(ServiceError) {
         let labels = run.classLabels
-        // What the model sees of a picture can be shown without labels.
+        // `explain` works without labels.
         guard run.model.takesOnePicture, labels != nil || query.picture.explain != nil else {
             throw .invalidInput(
                 "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
@@ -68,7 +68,7 @@ struct ClassifyTask: PredictionTask {
             of: images, top: top, threshold: threshold, options: run.options, slot: slot, head: run.taught?.head)
     }
 
-    /// Nil if a threshold leaves no class to compare.
+    /// Returns nil if the threshold left no class to compare.
     func shadow(of image: EncodedImage, _ result: ClassificationResult) -> ShadowWork? {
         guard !result.classifications.isEmpty else { return nil }
         return ShadowWork(times: result.times, image: image, answer: { ComparableAnswer(result) }) {

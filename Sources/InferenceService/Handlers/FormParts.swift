@@ -4,32 +4,33 @@ internal import HTTPWire
 internal import Inference
 internal import SystemSupport
 
-/// The content of a `multipart/form-data` body: its pictures, inputs and parameters. Nothing of a picture is copied.
+/// The content of a `multipart/form-data` body: its pictures, inputs and parameters, as ranges of the body. Pictures
+/// are not copied.
 ///
-/// A picture is a part named `image` or `file`, or the only part with a file's name. A text part named like a query
-/// parameter means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, as forms
-/// have them. For a model with several inputs, a part is the input of its name.
+/// A picture is a part named `image` or `file`, or the only part with a file name. A text part with the name of a query
+/// parameter means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, because
+/// forms often have them. For a model with several inputs, a part is the input with its name.
 struct FormParts: Sendable {
-    /// A part, and where its data lie in the body.
+    /// A part and the range of its data in the body.
     struct Part: Sendable {
         let headers: PartHeaders
-        /// Its place among the parts, from 1.
+        /// The part's number, from 1.
         let number: Int
         fileprivate(set) var range = 0..<0
 
         fileprivate var isPicture: Bool { headers.name == "image" || headers.name == "file" }
 
-        /// True if it holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates):
+        /// True if the part holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates):
         /// `curl -F image=@a.jpg,b.jpg`.
         fileprivate var isNested: Bool { headers.contentType?.lowercased().hasPrefix("multipart/") ?? false }
     }
 
-    /// The inputs that parts may be: those of a model whose route takes them by name.
+    /// The inputs that parts may be, on a route that takes a model's inputs by name.
     struct Inputs: Sendable {
         fileprivate let names: Set<String>
-        /// The input that a picture alone is; nil if the model takes more, or none.
+        /// The model's only input, if it is a picture; otherwise nil.
         fileprivate let picture: String?
-        /// The pictures among the inputs.
+        /// The names of the picture inputs.
         fileprivate let pictures: [String]
 
         init(_ description: ModelDescription) {
@@ -38,22 +39,22 @@ struct FormParts: Sendable {
             pictures = description.inputs.filter { $0.kind == .image }.map(\.name)
         }
 
-        /// No part is an input: the route takes pictures.
+        /// No inputs, on a route that takes pictures.
         static let none = Inputs()
         private init() { (names, picture, pictures) = ([], "", []) }
     }
 
-    /// The range of each picture, in order; none where ``item`` is not nil.
+    /// The range of each picture, in order; empty if ``item`` is not nil.
     let pictures: [Range<Int>]
-    /// The inputs of the one prediction that the form is, in order; nil for pictures.
+    /// The inputs of the one prediction that the form describes, in order; nil for pictures.
     let item: [(name: String, part: Part)]?
-    /// The text parts that are named like parameters, in order.
+    /// The text parts with the names of parameters, in order.
     let parameters: [(name: String, value: String)]
 
-    /// Parts beside the pictures: far more than any form has.
+    /// The maximum number of parts that are not pictures; real forms have far fewer.
     private static let mostOthers = 1000
 
-    /// The boundary of a request's form; nil if its body is none.
+    /// The boundary of a request's form; nil if its body is not a form.
     static func boundary(of request: HTTPRequest) throws(ServiceError) -> [UInt8]? {
         do throws(WireError) {
             return try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
@@ -62,8 +63,8 @@ struct FormParts: Sendable {
         }
     }
 
-    /// The parts of a request's form: of a long one in the client's turn, in the queue for work, as there is no slot
-    /// yet.
+    /// Reads the parts of a request's form. A long form waits for the client's turn in the work queue, because the
+    /// request has no slot yet.
     static func read(
         _ body: HTTPBody, boundary: [UInt8], most: Int, names: [String], inputs: Inputs = .none, in work: WorkQueue,
         for claim: Claim, until deadline: MonotonicInstant?
@@ -77,8 +78,8 @@ struct FormParts: Sendable {
     }
 
     /// - Parameters:
-    ///   - most: how many pictures there may be.
-    ///   - names: the names of the parameters that the route has.
+    ///   - most: the maximum number of pictures.
+    ///   - names: the names of the route's parameters.
     init(
         _ body: HTTPBody, boundary: [UInt8], most: Int, names: [String], inputs: Inputs = .none
     ) throws(ServiceError) {
@@ -86,7 +87,7 @@ struct FormParts: Sendable {
         var part: Part?
         var count = 0, problem: ServiceError?
         var limits = WireLimits()
-        // Not the pictures alone: a body of parts without contents has hundreds of thousands of them.
+        // Limit all parts, not only pictures: a body of empty parts could have hundreds of thousands.
         limits.multipartParts = most + Self.mostOthers
         var decoder = MultipartDecoder(boundary: boundary, limits: limits)
         let failure: WireError? = body.withUnsafeBytes { bytes in
@@ -122,20 +123,20 @@ struct FormParts: Sendable {
         parameters = found.parameters
     }
 
-    /// The parts so far. Only text parts that are parameters are kept, so that there are few of them.
+    /// The parts so far. Of text parts only parameters are kept, which bounds their number.
     private struct Found {
         let inputs: Inputs, names: [String], most: Int
         private var pictures: [Part] = [], files: [Part] = [], named: [Part] = []
         private(set) var parameters: [(name: String, value: String)] = []
 
-        /// Longer text is not a parameter's value.
+        /// Longer text is not the value of any parameter.
         private static let longestParameter = 1024
 
         init(inputs: Inputs, names: [String], most: Int) {
             (self.inputs, self.names, self.most) = (inputs, names, most)
         }
 
-        /// Takes a part that is complete; returns what is wrong with it.
+        /// Takes a complete part; returns its error, or nil.
         mutating func take(_ part: Part, in bytes: UnsafeRawBufferPointer) -> ServiceError? {
             if part.isNested {
                 return .badRequest(
@@ -156,10 +157,11 @@ struct FormParts: Sendable {
             return .badRequest("the multipart body has more than \(most) pictures: the limit (max_batch)")
         }
 
-        /// True if the form is one prediction: a picture is not all that the model takes, or not all that there is.
+        /// True if the form is one prediction: the model has other inputs than one picture, or parts are named like
+        /// other inputs.
         var isItem: Bool { inputs.picture == nil || named.contains { $0.headers.name != inputs.picture } }
 
-        /// The inputs by name. One picture under another name is the one picture that the model takes.
+        /// The inputs by name. A single picture under another name is the model's only picture input.
         func item() throws(ServiceError) -> [(name: String, part: Part)] {
             var item: [(name: String, part: Part)] = []
             for part in named {
@@ -184,7 +186,7 @@ struct FormParts: Sendable {
             return item
         }
 
-        /// At least one.
+        /// The ranges of the pictures, at least one.
         func pictureRanges() throws(ServiceError) -> [Range<Int>] {
             var (pictures, files) = ((named + pictures).sorted { $0.number < $1.number }, files)
             if pictures.isEmpty, files.count == 1 { swap(&pictures, &files) }
@@ -205,7 +207,7 @@ struct FormParts: Sendable {
 }
 
 extension EncodedImage {
-    /// A picture that lies in a request's body.
+    /// A picture in a request's body.
     init(_ body: HTTPBody, _ range: Range<Int>) {
         self.init(byteCount: range.count) { use in
             body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }

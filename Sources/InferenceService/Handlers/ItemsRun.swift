@@ -6,19 +6,19 @@ internal import Inference
 internal import JSON
 internal import SystemSupport
 
-/// The items of one request on their way through a task: each is predicted and written in a slot, timed and counted.
+/// Runs the items of one request through a task: each item is predicted and written in a slot, timed and counted.
 struct ItemsRun<Job: PredictionTask>: Sendable {
     let job: Job
     let request: RunRequest
     let metrics: ServiceMetrics
-    /// The form in which to show what the model would see instead of its answer.
+    /// The form in which to show the model's input instead of its answer; nil for an answer.
     let explain: PictureQuery.Explanation?
     var slots: SlotRun { SlotRun(model: request.model, options: request.options, metrics: metrics) }
 
-    /// The answer for one item or for several.
+    /// The answer for one item, or for a list.
     /// - Parameters:
     ///   - isList: whether the answer is a list.
-    ///   - taken: the slot that the items were read in.
+    ///   - taken: the slot in which the items were read.
     func answer(
         _ items: [Job.Item], isList: Bool, taken: Slot? = nil
     ) async throws(ServiceError) -> HTTPResponse {
@@ -50,7 +50,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
     private struct Written: Sendable {
         let type: String
         let bytes: [UInt8]
-        /// True for what is no JSON: it has no header.
+        /// True for a body that is not JSON, which has no header members.
         let isBare: Bool
         let blanks: [JSONWriter.Blank]
         let times: StageTimes
@@ -152,7 +152,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         var sum = StageTimes(), encode: UInt64 = 0
         for outcome in outcomes {
             guard case .success(let item) = outcome.result else { continue }
-            // Items wait at the same time; the other stages are work, of which all is counted.
+            // Items wait concurrently, so take the longest wait; the other stages are work, so add them up.
             sum.queue = max(sum.queue, item.times.queue)
             sum.decode &+= item.times.decode
             sum.inference &+= item.times.inference
@@ -163,7 +163,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         let text = joined == nil ? list(outcomes, sum, at: begun) : nil
         let body = if let text { text.bytes } else { try Self.joined(outcomes) }
         encode &+= MonotonicInstant.now.nanoseconds(since: begun)
-        // One of the items stands for the request.
+        // Compare the answer of one item only, for the whole request.
         var shadow = outcomes.lazy.compactMap { try? $0.result.get() }.first?.shadow
         shadow?.isAlone = false
         return negotiated(
@@ -205,8 +205,8 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return writer
     }
 
-    /// Answers one behind the other, without a header: one that is missing would shift the others, so its failure is
-    /// the request's.
+    /// Concatenates the answers, which have no header. A missing answer would shift the others, so the failure of one
+    /// item fails the request.
     private static func joined(_ outcomes: [ItemOutcome<Written>]) throws(ServiceError) -> [UInt8] {
         var body: [UInt8] = []
         for outcome in outcomes {
@@ -218,7 +218,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
         return body
     }
 
-    // MARK: What the model sees
+    // MARK: The model's input
 
     private func explanation(
         of items: [Job.Item], as form: PictureQuery.Explanation, taken: Slot?
@@ -237,7 +237,7 @@ struct ItemsRun<Job: PredictionTask>: Sendable {
             throw .badRequest("query parameter \"explain\" shows a picture as the model sees it: the body has none")
         }
         let image = request.model.reading(picture.image, of: picture.input)
-        // Long, because it gives way, and fills its slot with more than a prediction does.
+        // Claim a long slot: an explanation runs at low priority, and needs more memory in its slot than a prediction.
         let slot = try await slots.slot(work: max(image.decodingTime, Claim.long), taken: taken)
         defer { slot.release() }
         let seen: PreprocessedImage

@@ -5,34 +5,34 @@ internal import Inference
 internal import Settings
 internal import SystemSupport
 
-/// The model that a request runs, as it was chosen when the request's head came.
+/// The model that a request runs, as chosen when the request's head arrived.
 struct ModelChoice: Sendable {
-    /// The name that it is served under.
+    /// The name under which the model is served.
     let name: String
-    /// Nil for the highest.
+    /// The requested version; nil for the highest.
     let version: String?
-    /// The model, where it was ready then. Weak: a client that sends its body slowly does not keep a model in memory
-    /// that a reload has replaced or that was unloaded.
+    /// The model, if it was ready then. Weak: a client that sends its body slowly must not keep a model in memory that
+    /// was unloaded or replaced by a reload.
     weak let ready: Model?
-    /// True if the request names it.
+    /// True if the request names the model.
     let isNamed: Bool
-    /// The client's, for slots.
+    /// The client's claim on slots.
     let claim: Claim
-    /// The taught models, where it is one of them; `ready` is then its embedder.
+    /// The taught models, if `name` is one of them; `ready` is then its embedder.
     var taught: TaughtModels?
-    /// Its part in the model's rollout; nil if it has none.
+    /// The request's part in the model's rollout; nil if it has none.
     var route: RolloutRoute?
-    /// The model that computes the answer, where that is settled.
+    /// The model that computes the answer; nil until it is known.
     private(set) var settledOn: Settled?
 
-    /// A model with its files as they were loaded and all stages of a pipeline; and of a taught one its state.
+    /// A loaded model with its files and all stages of a pipeline; for a taught model also its state.
     struct Settled: Sendable {
         let model: Model
         var taught: TaughtRun?
     }
 
-    /// The choice, bound to the version that computes the answer; nil if that is not known yet: for
-    /// a model that must be loaded first, and for an earlier version of a taught one.
+    /// The choice, bound to the version that computes the answer; nil if that is not known yet: for a model that must
+    /// be loaded first, and for an earlier version of a taught model.
     func settled() -> ModelChoice? {
         var choice = self
         if let taught {
@@ -45,7 +45,7 @@ struct ModelChoice: Sendable {
         return choice
     }
 
-    /// The same for the version that serves, where the candidate was chosen.
+    /// The choice of the serving version, for a request that was assigned to the candidate.
     var serving: ModelChoice {
         ModelChoice(name: name, version: version, ready: nil, isNamed: isNamed, claim: claim, route: nil)
     }
@@ -53,9 +53,11 @@ struct ModelChoice: Sendable {
     /// Computes the answer to a request.
     typealias Work = @Sendable (HTTPRequest, ModelChoice) async throws(ServiceError) -> HTTPResponse
 
-    /// Answers a request, or gives it the answer of an equal one by the same version. Where the candidate was chosen
-    /// for it and gives an error that is no fault of the request, the version that serves answers; if it can, the
-    /// candidate is out. Where it does not answer in time, no time is left for the other; it is out if that is usual.
+    /// Answers a request, or shares the answer of an equal one by the same version.
+    ///
+    /// If a request assigned to the candidate fails with a 500, the serving version answers it; if that succeeds, the
+    /// error is reported to the rollout, which ends the candidate. A late answer of the candidate leaves no time for
+    /// the serving version; it is reported too, and ends the candidate if it is usual.
     func answer(
         _ request: HTTPRequest, _ sharing: SharedPredictions.Scope?, work: @escaping Work
     ) async throws(ServiceError) -> HTTPResponse {
@@ -74,7 +76,8 @@ struct ModelChoice: Sendable {
         }
     }
 
-    /// The same work, after which the candidate has answered its share: an answer that was kept says nothing about it.
+    /// The work, followed by a report that the candidate has answered one of its requests. A cached answer is not
+    /// reported, because it says nothing about the candidate.
     private func counted(_ work: @escaping Work) -> Work {
         guard let route, route.isShare else { return work }
         return { (request, choice) async throws(ServiceError) in
@@ -84,8 +87,8 @@ struct ModelChoice: Sendable {
         }
     }
 
-    /// The model of then, or the one that has its name now; waits for one that is being loaded.
-    /// - Parameter deadline: until when.
+    /// The chosen model, or the one that has its name now; waits while it is loaded.
+    /// - Parameter deadline: the end of the wait; nil for no limit.
     func model(in repository: ModelRepository, deadline: MonotonicInstant?) async throws(ServiceError) -> Model {
         if let model = settledOn?.model ?? ready { return model }
         do throws(InferenceError) {
@@ -95,11 +98,11 @@ struct ModelChoice: Sendable {
         }
     }
 
-    /// The same for routes that need not name a model. A lazy model may turn out to do something else when it is
-    /// loaded: where the request does not name it, the next one is used.
+    /// Like ``model(in:deadline:)``, for routes on which the name is optional. After loading, a lazy model may turn out
+    /// not to fit; if the request does not name it, the next default model is used.
     /// - Parameters:
-    ///   - fits: whether a model does what the route is for.
-    ///   - next: the name of the model that is the default now.
+    ///   - fits: whether a model fits the route.
+    ///   - next: the name of the current default model.
     func model(
         in repository: ModelRepository, deadline: MonotonicInstant?, fits: (Model) -> Bool,
         next: () throws(ServiceError) -> String
@@ -118,7 +121,7 @@ struct ModelChoice: Sendable {
 }
 
 extension ModelRepository {
-    /// The name of the model that a route means which names none.
+    /// The name of the model for a request that names none.
     func defaultName(
         for purpose: DefaultModel.Purpose = .classification, _ settings: Settings
     ) throws(ServiceError) -> String {
@@ -135,7 +138,7 @@ extension ModelRepository {
 }
 
 extension DefaultModel.Purpose {
-    /// The message where no model is for it.
+    /// The message if there is no such model.
     fileprivate var absence: String {
         switch self {
         case .classification:

@@ -1,16 +1,16 @@
 internal import Inference
 internal import JSON
 
-/// The state of a model as clients of TensorFlow Serving and KServe (version 1) read it from `GET /v1/models/{name}`:
-/// `ready`, and `model_version_status` in the form of `GetModelStatusResponse` as JSON. Members of an object that is
-/// open.
+/// The state of a model for clients of TensorFlow Serving and KServe (version 1) that read `GET /v1/models/{name}`: the
+/// members `ready`, and `model_version_status` in the form of `GetModelStatusResponse` as JSON.
 enum ModelVersionStatus {
-    /// - Parameter isReady: true if the version that is asked for, or the one that serves, is ready.
+    /// Writes the members of the open object.
+    /// - Parameter isReady: true if the requested version is ready; without one, the serving version.
     static func write(_ records: [ModelRecord], isReady: Bool, to writer: inout JSONWriter) {
         writer.member("ready", isReady)
         writer.key("model_version_status")
         writer.array { writer in
-            // The newest first, as there.
+            // The newest first, as in TensorFlow Serving.
             for record in records.reversed() {
                 writer.object { writer in
                     writer.member("version", record.version)

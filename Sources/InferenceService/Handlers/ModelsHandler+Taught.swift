@@ -2,7 +2,7 @@ internal import Inference
 internal import JSON
 internal import Teaching
 
-/// Taught models among the others.
+/// Taught models in the list of models.
 extension ModelsHandler {
     func write(_ taught: TaughtModels, _ name: String, to writer: inout JSONWriter) {
         let problem = taught.store.problems[name].map { "its files cannot be read: \($0)" }
@@ -60,7 +60,7 @@ extension ModelsHandler {
         }
     }
 
-    /// In the words of other models' states: it answers if there is something to answer with.
+    /// The state in the words of other models: a taught model is ready if its embedder is.
     private static func state(
         of model: TaughtModel, _ condition: TaughtCondition, isReady: Bool, _ taught: TaughtModels
     ) -> (state: ModelState, reason: String?) {

@@ -10,10 +10,10 @@ internal import Teaching
 /// Answers `GET /v1/models` and `GET /v1/models/{name}`.
 struct ModelsHandler: Sendable {
     let repository: ModelRepository
-    /// Nil where teaching is turned off.
+    /// The taught models; nil if teaching is turned off.
     let taught: TaughtModels?
     let defaultModel: @Sendable () -> String?
-    /// True if the description of one model has what clients of TensorFlow Serving read.
+    /// True if the description of one model includes the members for clients of TensorFlow Serving.
     var hasVersionStatus = false
 
     func list() -> HTTPResponse {
@@ -53,7 +53,7 @@ struct ModelsHandler: Sendable {
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 
-    /// One model: the version that serves, or the highest that is ready, and the state of each version.
+    /// Writes one model: the serving version, or otherwise the highest ready one, and the state of each version.
     /// - Parameter namesVersion: true if the request asks for these versions, whichever serves.
     private func write(
         _ records: [ModelRecord], namesVersion: Bool = false, hasStatus: Bool = false, to writer: inout JSONWriter
@@ -241,7 +241,7 @@ struct ModelsHandler: Sendable {
         }
     }
 
-    /// The variant for single-stream requests.
+    /// Writes the variant for single-stream requests.
     private func write(_ singleStream: SingleStreamReport, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("state", singleStream.state.name)

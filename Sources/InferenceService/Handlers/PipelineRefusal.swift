@@ -1,8 +1,8 @@
 internal import Inference
 
 extension Model {
-    /// Refuses what only a model with tensors of its own can answer.
-    /// - Parameter name: what it is asked by.
+    /// Refuses a pipeline on routes that need a model with tensors.
+    /// - Parameter name: the model's name in the request.
     func refusePipeline(_ name: String) throws(ServiceError) {
         guard let pipeline else { return }
         throw .invalidInput(

@@ -5,8 +5,8 @@ internal import Inference
 internal import Settings
 internal import SystemSupport
 
-/// Answers the requests of a task: reads the query and the items of a body, which is a picture, a form or what the task
-/// reads, finds the model, and runs the items in slots.
+/// Answers the requests of a task: reads the query and the items of a body (a picture, a form, or the task's own
+/// format), finds the model, and runs the items in slots.
 struct PredictionRunner<Job: PredictionTask>: Sendable {
     let repository: ModelRepository
     let live: LiveSettings
@@ -23,7 +23,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         var form: FormParts?
         if let boundary = try FormParts.boundary(of: request) {
             let deadline = options(of: request, query, choice).deadline
-            // Inputs of the model go before parameters of the same name.
+            // Inputs of the model take precedence over parameters of the same name, so find the model first.
             if Job.takesInputs { found = try await model(query, choice, until: deadline) }
             form = try await FormParts.read(
                 request.body, boundary: boundary, most: settings.maxBatch, names: query.names,
@@ -35,7 +35,7 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         }
         var wanted = options(of: request, query, choice)
         let chosen = if let found { found } else { try await model(query, choice, until: wanted.deadline) }
-        // All pictures of a request share its crops.
+        // All pictures of a request share the limit of crops.
         wanted.maxCrops = max(1, settings.maxCrops / max(1, form?.pictures.count ?? 1))
         let run = RunRequest(
             request, model: chosen.model, name: chosen.name, options: wanted,
@@ -49,7 +49,8 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
             throw .badRequest("expected one picture, found \(count): an answer that is a picture is for one (Accept)")
         }
         if let reader = job.reader(of: request, form) {
-            // Reading millions of numbers takes as long as a prediction does, and as much memory.
+            // Take a slot before reading: reading millions of numbers takes as long as a prediction, and as much
+            // memory.
             let length = request.body.count
             let slot = try await items.slots.slot(work: WorkQueue.readingTime(length))
             defer { slot.release() }
@@ -80,11 +81,11 @@ struct PredictionRunner<Job: PredictionTask>: Sendable {
         return options
     }
 
-    /// The model of a request, and the name that it is served under.
+    /// The model of a request, and the name under which it is served.
     private struct Chosen {
         let model: Model
         let name: String
-        /// The taught model whose embedder it is.
+        /// The taught model with this embedder; nil for other models.
         var taught: TaughtRun?
     }
 

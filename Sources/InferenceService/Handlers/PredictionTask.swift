@@ -5,7 +5,7 @@ internal import Inference
 internal import JSON
 internal import Settings
 
-/// One task on the inputs of a request, such as classifying pictures: how it predicts, and how it writes.
+/// A task on the inputs of a request, such as classifying pictures: how it predicts, and how it writes.
 /// `PredictionRunner` does the rest.
 protocol PredictionTask: Sendable {
     associatedtype Query: TaskQuery
@@ -16,65 +16,65 @@ protocol PredictionTask: Sendable {
     static var itemKind: ItemKind { get }
     /// True if a form's parts may be inputs of the model by name.
     static var takesInputs: Bool { get }
-    /// False if a form may have one picture only: the answer has no place for several.
+    /// False if the answer has no place for several pictures, so that a form may have only one.
     static var takesLists: Bool { get }
-    /// True if taught models do it.
+    /// True if taught models can do the task.
     static var answersTaughtModels: Bool { get }
-    /// True if a model does what the task asks.
+    /// True if a model can do the task.
     static func fits(_ model: Model, _ query: Query) -> Bool
-    /// The name of the model that a request without a name means.
+    /// The name of the model for a request that names none.
     static func defaultName(
         _ query: Query, in repository: ModelRepository, _ settings: Settings
     ) throws(ServiceError) -> String
 
-    /// The task of a request; refuses a model that does something else, and a query that the model cannot answer.
+    /// Creates the task of a request. Refuses a model that cannot do it, and a query that the model cannot answer.
     init(
         _ run: RunRequest, _ query: Query, of request: HTTPRequest, settings: borrowing Settings
     ) throws(ServiceError)
 
-    /// The item that a picture is.
-    /// - Parameter found: what the picture came in, for errors.
+    /// The item of a picture.
+    /// - Parameter found: the format of the body, for errors.
     func item(_ image: EncodedImage, found: String) throws(ServiceError) -> Item
     /// The pictures of an item.
     func pictures(of item: Item) -> [ItemPicture]
-    /// Nanoseconds that an item's pictures will take.
+    /// Estimated nanoseconds of decoding an item's pictures.
     func pictureTime(of item: Item) -> UInt64
-    /// The reader of a body that is not pictures: of what the task reads, or of a form with inputs; nil for pictures.
+    /// The reader of a body that is not pictures: in the task's own format, or a form with inputs; nil for pictures.
     func reader(of request: HTTPRequest, _ form: FormParts?) -> BodyReader<Item>?
 
-    /// Predicts for some items, several in one inference. Gives as many results.
+    /// Predicts for some items, several of them in one inference. Returns as many results, in the same order.
     func predict(_ items: [Item], in slot: Slot) async -> [Result<Output, InferenceError>]
 
-    /// Nanoseconds that writing an output will take, roughly; 0 for short ones.
+    /// Estimated nanoseconds of writing an output; 0 for short ones.
     func writingTime(of output: Output) -> UInt64
-    /// Writes the members of an output's object that is open, while the slot is held.
-    /// - Parameter isCancelled: true once the client has left.
-    /// - Throws: `cancelled`, or that there is no memory.
+    /// Writes the members of an output's open object, while the slot is held.
+    /// - Parameter isCancelled: true once the client has disconnected.
+    /// - Throws: `cancelled`, `outOfMemory`.
     func write(
         _ output: Output, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
     ) throws(ImageError)
-    /// True if `Accept` decides on the form of the answer.
+    /// True if `Accept` selects the form of the answer.
     var isNegotiated: Bool { get }
-    /// The form that `Accept` asks for; nil for JSON.
+    /// The form that `Accept` selects; nil for JSON.
     var form: BinaryForm? { get }
-    /// An output in that form; nil if it does not have it.
+    /// An output in ``form``; nil if it does not have this form.
     func bytes(of output: Output, isCancelled: @escaping () -> Bool) throws(ImageError) -> [UInt8]?
 
-    /// The question for another version of the model, to compare its answer with an output; nil if they cannot be
-    /// compared.
+    /// The item as a question to another version of the model, to compare its answer with an output; nil if they cannot
+    /// be compared.
     func shadow(of item: Item, _ output: Output) -> ShadowWork?
-    /// True if an answer is for one picture: a list has no place for it.
+    /// True if this answer can hold only one picture.
     var takesOneOnly: Bool { get }
-    /// The picture that another model than the request's sees, if that is what `explain` asks for; nil shows what the
-    /// request's sees.
+    /// The input of a later model of a pipeline, if `explain` asks for it; nil to show the input of the request's
+    /// model.
     func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage?
 
-    /// The label of the answer for the access line; nil for none.
+    /// The label of the answer for the access log; nil for none.
     func topLabel(of output: Output) -> String?
-    /// False if a part of an output, such as a stage of a pipeline, failed for no fault of the request: the next one
-    /// may fare better.
+    /// False if a part of an output, such as a stage of a pipeline, failed for a reason outside the request. Such an
+    /// answer is not shared.
     func isWhole(_ output: Output) -> Bool
-    /// Counts the content of an output.
+    /// Counts the content of an output in the metrics.
     func count(_ output: Output, in metrics: ServiceMetrics)
 }
 
@@ -101,7 +101,7 @@ extension PredictionTask {
     func count(_ output: Output, in metrics: ServiceMetrics) {}
 }
 
-/// Tasks whose items are pictures.
+/// Defaults of tasks on pictures.
 extension PredictionTask where Item == EncodedImage {
     static var itemKind: ItemKind { .picture }
     func item(_ image: EncodedImage, found: String) -> EncodedImage { image }
@@ -111,7 +111,7 @@ extension PredictionTask where Item == EncodedImage {
 
 /// A picture of an item.
 struct ItemPicture {
-    /// The name of its input; nil for the one picture of the model.
+    /// The name of the input; nil for the model's only picture.
     let input: String?
     let image: EncodedImage
 }
@@ -129,16 +129,16 @@ extension Prediction: TimedOutput {}
 struct BinaryForm: Sendable {
     /// The media type.
     let type: String
-    /// True if the answers of several items are joined, one behind the other; otherwise several are answered in JSON.
+    /// True if the answers of several items are concatenated; otherwise several are answered in JSON.
     let joins: Bool
 }
 
-/// Reads the items of a body. In a structure, because the compiler fails on functions with a typed error as generic
+/// Reads the items of a body. A structure, because the compiler fails on functions with a typed error as generic
 /// arguments.
 struct BodyReader<Item: Sendable>: Sendable {
     struct Items: Sendable {
         let items: [Item]
-        /// True if they are answered as a list.
+        /// True if the items are answered as a list.
         let isList: Bool
     }
 

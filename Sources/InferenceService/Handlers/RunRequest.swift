@@ -7,18 +7,19 @@ package import Settings
 package import SystemSupport
 internal import Teaching
 
-/// One request that runs a model: the model, the options, when it came, and the beginning and end of its answer.
+/// One request that runs a model: the model, the options and the time of arrival; writes the beginning and the end of
+/// its answer.
 struct RunRequest: Sendable {
     let model: Model
-    /// The name that the model is served under; of a taught model, its own.
+    /// The name under which the model is served; for a taught model, its own name.
     let name: String
-    /// The taught model that is asked; `model` is its embedder.
+    /// The requested taught model; `model` is then its embedder.
     let taught: TaughtRun?
     let requestID: String
     let options: PredictionOptions
-    /// Its part in the model's rollout; nil if it has none.
+    /// The request's part in the model's rollout; nil if it has none.
     let route: RolloutRoute?
-    /// The time when the request's first byte came.
+    /// The time of the request's first byte.
     let received: MonotonicInstant
     /// Nanoseconds from the request's first byte to its last.
     let receiving: UInt64
@@ -37,18 +38,18 @@ struct RunRequest: Sendable {
         receiving = request.bodyReceived.nanoseconds(since: request.headReceived)
     }
 
-    /// The name of the model in the repository, which metrics have: that of a taught model's embedder.
+    /// The name of the model in the repository, used in metrics; for a taught model, its embedder's name.
     var repositoryName: String { taught?.embedderName ?? name }
 
-    /// The labels of its classes; nil if it has none.
+    /// The labels of the model's classes; nil if it has none.
     var classLabels: [String]? { taught?.head.labels ?? model.classLabels }
 
-    /// True once its deadline has passed.
+    /// True once the request's deadline has passed.
     var isLate: Bool { options.deadline.map { MonotonicInstant.now >= $0 } ?? false }
 
     private var version: String { taught?.version ?? model.description.version }
 
-    /// The members that every answer begins with.
+    /// Writes the members with which every answer begins.
     func writeHeader(to writer: inout JSONWriter) {
         writer.key("model")
         writer.string(name)
@@ -58,11 +59,11 @@ struct RunRequest: Sendable {
         writer.blank(OwnValue.requestID.rawValue) { $0.string(requestID) }
     }
 
-    /// The answer, with the stages in `Server-Timing` and for the access line.
+    /// The answer, with the stages in `Server-Timing` and in a note for the access log.
     /// - Parameters:
-    ///   - blanks: the places in the body that are this request's own.
-    ///   - isBare: whether the body does not name the version that answered: `Model-Version` does then.
-    ///   - isWhole: false if a part of it failed.
+    ///   - blanks: the places in the body with values of this request only.
+    ///   - isBare: whether the body does not name the version that answered; the field `Model-Version` then does.
+    ///   - isWhole: false if a part of the answer failed.
     func response(
         _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil,
         blanks: [JSONWriter.Blank] = [], isBare: Bool = false, isWhole: Bool = true, shadow: ShadowWork? = nil
@@ -79,19 +80,19 @@ struct RunRequest: Sendable {
 }
 
 extension RunRequest {
-    /// The note of an answer without stage times that is compared with another version's; nil if it is not.
+    /// The note of an answer without stage times that is compared with another version's; nil if it is not compared.
     func note(_ times: StageTimes, _ work: ShadowWork?) -> RequestNote? {
         work.map { RequestNote(model: name, times: times, recv: receiving, encode: 0, afterwards: afterwards($0)) }
     }
 
-    /// The comparison that begins when the answer was sent; nil if there is none.
+    /// The comparison to begin after the answer is sent; nil for none.
     private func afterwards(_ work: ShadowWork?) -> (@Sendable () -> Void)? {
         guard let work, let route else { return nil }
         let isCandidates = model.description.version == route.candidate
         return { route.begin(work, isCandidates: isCandidates) }
     }
 
-    /// The options for asking another version the same.
+    /// The options for the same question to another version.
     func options(for sample: DecodedInput?, deadline: MonotonicInstant) -> PredictionOptions {
         var options = options
         (options.keeps, options.decoded) = (nil, sample)
@@ -102,20 +103,19 @@ extension RunRequest {
 }
 
 extension HTTPRequest {
-    /// Until when an answer is worth something.
+    /// The request's deadline.
+    /// - Parameter milliseconds: the time that the request gives; nil for the default of the settings.
     package func deadline(_ milliseconds: Int?, settings: Settings) -> MonotonicInstant {
         let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
-        // From the body's end: a slow upload is the client's own time, and has its own limits.
+        // Count from the body's end: the time of a slow upload is the client's own, and has its own limits.
         return bodyReceived + time
     }
 
-    /// True if `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it
-    /// names the type, with no less weight than JSON where it names that too, or all types of its kind (`image/*`) with
-    /// more weight than JSON.
+    /// True if `Accept` (RFC 9110 section 12.5.1) prefers a media type to JSON, which every route has: it names the
+    /// type, with no less weight than JSON, or it names all types of its kind (`image/*`) with more weight than JSON.
     package func accepts(_ type: String) -> Bool { weight(type) != nil }
 
-    /// The media type of some that `Accept` asks for rather than for JSON: that of the greatest weight, and of those
-    /// the first.
+    /// The type that `Accept` prefers to JSON: the one with the greatest weight, of equal ones the first; nil for JSON.
     package func preferred(_ types: [String]) -> String? {
         var best: (type: String, weight: Double)?
         for type in types {
@@ -125,7 +125,7 @@ extension HTTPRequest {
         return best?.type
     }
 
-    /// The weight of a type that is asked for rather than JSON; nil if it is not.
+    /// The weight of a type that is preferred to JSON; nil if it is not.
     private func weight(_ type: String) -> Double? {
         let ranges = head.values(of: "accept").joined(separator: ",").split(separator: ",").map { range in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
@@ -144,7 +144,7 @@ extension HTTPRequest {
 
 /// The `Server-Timing` field of an answer: the stages in milliseconds (W3C, Server Timing).
 enum ServerTiming {
-    /// - Parameter device: of the inference; named where it is a graphics processor.
+    /// - Parameter device: the device of the inference; named if it is a GPU.
     static func text(_ times: StageTimes, recv: UInt64, encode: UInt64, device: String = "") -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(112)

@@ -7,15 +7,15 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// Shares one answer among equal requests of one client, at the same time or within `answer_cache_age`
+/// Shares one answer among equal requests of one client: concurrent ones, and those within `answer_cache_age`
 /// (docs/http-api.md, "Answers that are known already").
 ///
-/// A client never shares with another: the time of an answer would tell it what others have sent.
+/// Clients never share with each other: the time of an answer would reveal the requests of others. Thread-safe.
 final class SharedPredictions: Sendable {
     private typealias Sharing = AnswerSharing<Content, HTTPResponse, ServiceError>
 
     private let sharing: Sharing
-    /// Nobody can choose bodies that have one key.
+    /// A random key, so that no client can construct bodies with the same hash.
     private let key = SipHash.Key.random()
 
     /// A body, compared byte by byte.
@@ -40,8 +40,8 @@ final class SharedPredictions: Sendable {
         sharing = AnswerSharing(Self.limits(settings))
     }
 
-    /// From now on other settings hold. Answers by the old ones are dropped: nobody would find them, because their keys
-    /// have the settings.
+    /// Applies new settings. Answers under the old settings are dropped: no request would find them, because their keys
+    /// contain the number of the settings.
     func use(_ settings: Settings) {
         let limits = Self.limits(settings)
         sharing.use(.init(capacity: 0, age: limits.age))
@@ -52,7 +52,7 @@ final class SharedPredictions: Sendable {
         .init(capacity: settings.answerCache, age: .seconds(settings.answerCacheAge))
     }
 
-    /// The numbers for metrics.
+    /// The counters for metrics.
     var usage: SharedAnswersUsage {
         let usage = sharing.usage
         return SharedAnswersUsage(
@@ -60,25 +60,25 @@ final class SharedPredictions: Sendable {
             misses: usage.misses)
     }
 
-    /// The number of requests that wait for an answer, those that it is computed for among them.
+    /// The number of requests that wait for a shared answer, including those for which it is computed.
     var waiting: Int { sharing.waiting.requests }
 
-    /// The requests that may share the answer of one: those of its client, under its settings.
+    /// The requests that may share an answer: those of one client, under the same settings.
     struct Scope: Sendable {
         let shared: SharedPredictions
-        /// The number of the settings that it is answered by: no others have the same.
+        /// The number of the settings that answer the request; unique.
         let settingsNumber: UInt64
-        /// The seconds that a request waits which does not say how long, and the most that it may say.
+        /// The deadline in seconds of a request that gives none, and the longest that a request may give.
         let deadline: Double
         let maxDeadline: Double
         let client: ClientIdentity
-        /// True if a query's `timeout_ms` counts.
+        /// True if the route reads `timeout_ms` in the query.
         let readsQuery: Bool
 
-        /// The answer to a prediction.
+        /// Answers a prediction, or shares the answer of an equal one.
         /// - Parameters:
-        ///   - request: gets the body of an equal one, where it let its own go.
-        ///   - choice: the version that answers it.
+        ///   - request: gets the body of an equal request if its own was released.
+        ///   - choice: the version that answers the request.
         func answer(
             to request: inout HTTPRequest, by choice: ModelChoice, compute: @escaping ModelChoice.Work
         ) async throws(ServiceError) -> HTTPResponse {
@@ -89,7 +89,7 @@ final class SharedPredictions: Sendable {
             return try await shared.answer(to: &request, by: settled, self, compute: compute)
         }
 
-        /// True if the client wants an answer of its own (RFC 9111 section 5.2.1).
+        /// True if the client refuses a shared answer (RFC 9111 section 5.2.1).
         private static func isRefused(_ head: RequestHead) -> Bool {
             head.values(of: "cache-control").contains { value in
                 value.lowercased().split(separator: ",").contains { directive in
@@ -116,7 +116,7 @@ final class SharedPredictions: Sendable {
         ) { content in
             do throws(ServiceError) {
                 let response = try await compute(asked.holding(content.body), choice)
-                // A key of some of the bytes finds nothing that is kept.
+                // Without a cache the key covers only some bytes of the body, so the answer must not be kept.
                 return .success(Self.product(response, by: choice, mayKeep: keeps))
             } catch {
                 return .failure(error)
@@ -131,7 +131,7 @@ final class SharedPredictions: Sendable {
         }
     }
 
-    /// An answer that was not shared, which says so where answers are kept.
+    /// Adds `Cache-Status` to an answer that was not shared, if answers are cached.
     private func marked(_ response: HTTPResponse) -> HTTPResponse {
         guard sharing.keeps else { return response }
         var response = response
@@ -143,8 +143,8 @@ final class SharedPredictions: Sendable {
         cancelled: ServiceError(InferenceError.cancelled(stage: .queue)),
         late: ServiceError(AdmissionError.deadlineExceeded))
 
-    /// Until when a request waits for another's answer. A time that its body says is in the other's body too: that one
-    /// ends by it.
+    /// The time until which a request waits for another's answer. If the body contains the timeout, the equal request
+    /// has the same timeout and ends the wait.
     private static func deadline(of request: HTTPRequest, _ scope: Scope) -> MonotonicInstant {
         let isAsked = scope.readsQuery && request.head.target.query != nil
         let parameters = isAsked ? (try? RequestParameter.all(request.head.target, form: [])) ?? [] : []
@@ -157,8 +157,8 @@ final class SharedPredictions: Sendable {
             + .seconds(saysMore ? max(scope.deadline, scope.maxDeadline) : scope.deadline)
     }
 
-    /// True if a media type has "json" in it, in any case. By hand: the library's search costs every request more than
-    /// all else that is done for its key.
+    /// True if a media type contains "json", in any case. Written by hand: the standard library's search costs each
+    /// request more than the rest of its key.
     private static func namesJSON(_ type: String) -> Bool {
         var last: UInt32 = 0
         return type.utf8.contains { byte in
@@ -169,19 +169,21 @@ final class SharedPredictions: Sendable {
 
     // MARK: Keys
 
-    /// The fields of a request that its answer depends on.
+    /// The fields of a request that influence its answer.
     private static let fields = [
         "accept", "content-type", "content-encoding", "inference-header-content-length",
         "x-amzn-sagemaker-custom-attributes",
     ]
-    /// The bytes at both ends of a body, and at places between, that tell it from others where bodies are compared
-    /// anyway: enough that others are seldom compared, and no more, because every request pays for them.
+    /// The sampled bytes at both ends of a body, the number of places between them, and the bytes at each. Used where
+    /// bodies are compared anyway: enough that different bodies are seldom compared, and few, because every request
+    /// pays for them.
     private static let sample = 128, places = 16, bytesAtPlace = 16
-    /// The bytes of which a key is made at a time.
+    /// The number of bytes that are hashed at a time.
     private static let piece = 128 << 10
 
-    /// All of a key but the body.
-    /// - Parameter whole: whether the key stands for the whole body; otherwise equal keys are compared by their bodies.
+    /// Hashes everything but the body.
+    /// - Parameter whole: whether the key covers the whole body; otherwise requests with equal keys are compared by
+    ///   their bodies.
     private func beginning(
         of request: HTTPRequest, _ choice: ModelChoice, _ scope: Scope, whole: Bool
     ) -> SipHash {
@@ -204,8 +206,8 @@ final class SharedPredictions: Sendable {
         return hash
     }
 
-    /// Adds a whole body. This is work before its request has a slot: a millisecond for each megabyte. So others' work
-    /// comes between, it ends when the client has left, and the client's turn comes so much later.
+    /// Hashes a whole body, about a millisecond for each megabyte, before the request has a slot. Therefore it yields
+    /// to other tasks between pieces, stops when the client has disconnected, and charges the time to the client.
     private static func add(
         _ body: HTTPBody, of choice: ModelChoice, to hash: inout SipHash
     ) async throws(ServiceError) {
@@ -226,8 +228,8 @@ final class SharedPredictions: Sendable {
         }
     }
 
-    /// Adds some of a body's bytes, mixed to one word in a few instructions: bodies that give the same word are one
-    /// client's, and are compared.
+    /// Hashes a sample of a body, mixed to one word in a few instructions. Bodies with the same word come from one
+    /// client, and are compared.
     private static func addSample(of body: HTTPBody, to hash: inout SipHash) {
         body.withUnsafeBytes { bytes in
             guard bytes.count > 4 * sample else {
@@ -251,8 +253,8 @@ final class SharedPredictions: Sendable {
 
     // MARK: Answers
 
-    /// An answer, and its use beside the request that it was computed for. The others' is without what is that
-    /// request's own: the work that begins when it was sent.
+    /// Separates an answer from the copy for other requests: the copy does not repeat the work that begins after
+    /// sending.
     private static func product(_ response: HTTPResponse, by choice: ModelChoice, mayKeep: Bool) -> Sharing.Product {
         guard response.status == .ok, !response.closeConnection else {
             return Sharing.Product(response, use: .own)
@@ -261,7 +263,7 @@ final class SharedPredictions: Sendable {
             let isOwn = response.note is UnsharedNote
             return Sharing.Product(response, use: isOwn ? .own : useByOthers(of: response, blanks: 0, mayKeep: mayKeep))
         }
-        // Where the model did not do what the route is for, another one did.
+        // If the chosen model did not fit the route, another one answered.
         guard note.isWhole, note.model == choice.name else { return Sharing.Product(response, use: .own) }
         let use = useByOthers(of: response, blanks: note.blanks.count, mayKeep: mayKeep)
         guard note.afterwards != nil else { return Sharing.Product(response, use: use) }
@@ -270,14 +272,14 @@ final class SharedPredictions: Sendable {
         return Sharing.Product(others, own: response, use: use)
     }
 
-    /// - Parameter blanks: how many values of it are each request's own.
+    /// - Parameter blanks: the number of values in the body that differ for each request.
     private static func useByOthers(of response: HTTPResponse, blanks: Int, mayKeep: Bool) -> AnswerUse {
         guard mayKeep else { return .shared }
         let fields = response.fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
         return .kept(size: response.body.capacity + blanks * MemoryLayout<JSONWriter.Blank>.stride + fields + 512)
     }
 
-    /// Another request's answer as a request's own.
+    /// Another request's answer with this request's own values.
     private static func own(
         _ response: HTTPResponse, of request: HTTPRequest, cache: String, _ status: String
     ) -> HTTPResponse {

@@ -1,17 +1,17 @@
 internal import FlowControl
 internal import Inference
 
-/// Runs the items of one request in slots of its model, and counts the waits and predictions that were cancelled.
+/// Runs the items of one request in slots of its model, and counts cancelled waits and predictions.
 struct SlotRun: Sendable {
     let model: Model
     let options: PredictionOptions
     let metrics: ServiceMetrics
 
-    /// Waits for a slot. It is to be released when the answer is written: what it bounds is memory.
+    /// Waits for a slot. The caller releases it after the answer is written, because slots limit memory.
     /// - Parameters:
-    ///   - work: nanoseconds that decoding its pictures will take, as their headers say.
-    ///   - taken: the slot that was taken to read the request. What was read may promise more work than such a slot is
-    ///     given for: then it is released, and another one is taken.
+    ///   - work: estimated nanoseconds of decoding the pictures, from their headers.
+    ///   - taken: the slot in which the request was read. It is released and another one is taken if the work turns out
+    ///     to need a long slot.
     func slot(work: UInt64 = 0, taken: Slot? = nil) async throws(ServiceError) -> Slot {
         if let taken, work < Claim.long { return taken }
         taken?.release()
@@ -23,24 +23,24 @@ struct SlotRun: Sendable {
         }
     }
 
-    /// A prediction's failure as the request's; counted where it was cancelled.
+    /// The request's error for a failed prediction; counts cancellations.
     func failure(_ error: InferenceError, of kind: ItemKind) -> ServiceError {
         if case .cancelled(let stage) = error { metrics.cancelled(stage) }
         return kind == .inputs ? ServiceError(ofInput: error) : ServiceError(error)
     }
 
-    /// The outcome of each item, in their order: in chunks as large as the bundle lets the engine take, each in a slot
-    /// of its own.
+    /// The outcome of each item, in order. Items run in chunks of the bundle's batch size, each in its own slot.
     /// - Parameters:
-    ///   - stopsAtFailure: whether the first failure ends it: items that it kept from running are not in the answer.
-    ///   - work: nanoseconds that decoding an item's pictures will take.
-    ///   - run: runs some of the items in a slot, which is released when it returns. Gives as many results.
+    ///   - stopsAtFailure: whether the first failure ends the run; items that did not run are then missing from the
+    ///     result.
+    ///   - work: estimated nanoseconds of decoding an item's pictures.
+    ///   - run: runs some of the items in a slot, which is released when it returns. Returns as many results.
     func outcomes<Item: Sendable, Value>(
         of items: [Item], stopsAtFailure: Bool, work: @escaping @Sendable (Item) -> UInt64,
         run: @escaping @Sendable ([Item], Slot) async -> [Result<Value, ServiceError>]
     ) async -> [ItemOutcome<Value>] {
         let chunks = model.chunks(of: items.count)
-        // Not more at a time than keep the engine busy: the others' requests have a right to the slots too.
+        // Run only enough chunks at a time to keep the engine busy, so that other requests get slots too.
         let width = min(chunks.count, model.instances + 1)
         return await withTaskGroup(of: [ItemOutcome<Value>].self) { group in
             var outcomes: [ItemOutcome<Value>] = []
@@ -76,15 +76,15 @@ struct SlotRun: Sendable {
     }
 }
 
-/// The items of a request, as answers and errors call them.
+/// The kind of a request's items, with their name in answers and errors.
 enum ItemKind: String {
-    /// Pictures: an item's answer is whole, with the model's name.
+    /// Pictures: the answer of an item is complete, with the model's name.
     case picture = "part"
-    /// Values by name: an error names the input.
+    /// Inputs by name: an error names the input.
     case inputs = "item"
 }
 
-/// The outcome of one item of a request. A structure made by a method: see Inference's `IndexedOutcome`.
+/// The outcome of one item of a request. A structure made by a method: see `IndexedOutcome` in Inference.
 struct ItemOutcome<Value: Sendable>: Sendable {
     /// The number of the item, from 0.
     let index: Int

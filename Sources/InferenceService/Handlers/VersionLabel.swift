@@ -1,8 +1,8 @@
 internal import Inference
 
 extension ModelRepository {
-    /// The version of a model that a label stands for: the only place where labels become versions.
-    /// - Throws: 404 for a model that is not served, and for a label that no version has.
+    /// The version of a model with a label. Labels become versions nowhere else.
+    /// - Throws: 404 for a model that is not served, and for an unknown label.
     func version(labelled label: String, of name: String) throws(ServiceError) -> String {
         do throws(InferenceError) {
             _ = try records(of: name)

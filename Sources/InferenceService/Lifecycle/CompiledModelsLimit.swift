@@ -2,8 +2,8 @@ internal import Inference
 internal import Settings
 internal import Synchronization
 
-/// Keeps the compiled models on disk to `cache_size`: after the models were loaded at start, after each reload, and
-/// after each other load that adds to them.
+/// Limits the compiled models on disk to `cache_size`: after loading the models at start, after each reload, and after
+/// each other load that adds a compiled model.
 package final class CompiledModelsLimit: Sendable {
     private struct Limit: Sendable {
         let folder: String?
@@ -13,7 +13,7 @@ package final class CompiledModelsLimit: Sendable {
     }
 
     private let limit: Mutex<Limit>
-    /// The reason why models could not be kept that were compiled since one could: each reason is logged once.
+    /// The reasons logged since the last compiled model that could be kept: each is logged once.
     private let reported = Mutex<Set<String>>([])
     private let log: Log
 
@@ -22,10 +22,10 @@ package final class CompiledModelsLimit: Sendable {
         self.log = log
     }
 
-    /// From now on another folder and size count.
+    /// Applies another folder and size.
     func use(_ plan: ServicePlan) { limit.withLock { $0 = Limit(plan) } }
 
-    /// Removes what is too much.
+    /// Removes compiled models over the limit.
     func keep() async {
         let now = limit.withLock { $0 }
         guard let folder = now.folder else { return }
@@ -34,8 +34,8 @@ package final class CompiledModelsLimit: Sendable {
         log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
     }
 
-    /// The same, in a while, for a load that is part of neither the start nor a reload. Says so where the compiled
-    /// model could not be kept.
+    /// Applies the limit in the background, after a load that is part of neither the start nor a reload. Logs the
+    /// reason if the compiled model could not be kept.
     func keep(after event: ModelRepository.Event) {
         switch event {
         case .loaded(let name, _, let report) where !report.isCached:

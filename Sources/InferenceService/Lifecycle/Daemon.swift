@@ -7,19 +7,19 @@ package import Settings
 internal import SystemSupport
 internal import Teaching
 
-/// The daemon: its parts put together.
+/// Assembles the parts of the daemon and runs it.
 package enum Daemon {
-    /// Blocks the signals that control the daemon. To be called on the main thread, before there is another.
+    /// Blocks the signals that control the daemon. Call it on the main thread, before any other thread exists.
     ///
-    /// The main thread must not end in `dispatch_main()`, as that of an asynchronous `main` does: on Linux that is a
-    /// sigsuspend(2) with nothing blocked, which takes the signals.
+    /// The main thread must not end in `dispatch_main()`, as it does with an asynchronous `main`: on Linux that is a
+    /// sigsuspend(2) with an empty mask, which would receive the signals.
     package static func blockSignals() { SignalReader.block() }
 
     /// Serves until a signal ends it; see ``blockSignals()``.
     /// - Parameters:
-    ///   - warnings: what is to be logged first.
-    ///   - reload: the settings as they would be if the daemon were started now: asked for on SIGHUP.
-    /// - Returns: the process's exit status: 0 when everything that was accepted has been answered.
+    ///   - warnings: messages to log first.
+    ///   - reload: reads the settings as for a start of the daemon; called on SIGHUP.
+    /// - Returns: the process's exit status: 0 if every accepted request was answered.
     package static func run(
         _ settings: Settings, warnings: [String] = [], reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
@@ -35,18 +35,18 @@ package enum Daemon {
             throw error
         }
         await log.flush(within: flushTime)
-        // What the engine has at hand uses what exit(3) would take away under it.
+        // Engine threads may still use objects that exit(3) destroys, so end with _exit.
         if ending.isLoading || Model.isCompilingForSingleStream { Process.exit(ending.status) }
         return ending.status
     }
 
-    /// The time that the last log lines may take to be written: there may be no reader.
+    /// The time limit for writing the last log lines: the log may have no reader.
     static let flushTime = Duration.seconds(1)
 
-    /// The exit status of the daemon, and whether models are still being loaded at its end.
+    /// The exit status of the daemon, with the state of its loads.
     struct Ending: Sendable {
         let status: Int32
-        /// Models are still being loaded.
+        /// True if models are still being loaded.
         let isLoading: Bool
     }
 
@@ -64,7 +64,7 @@ package enum Daemon {
         }
         let metrics = ServiceMetrics()
         let compiledModels = CompiledModelsLimit(plan, log: log)
-        // All problems are reported at once, not one per start.
+        // Report all problems at once, not one for each start.
         var problems: [String] = []
         var areSettingsWrong = false
         func attempt<Value>(_ work: () throws -> Value) -> Value? {
@@ -116,7 +116,7 @@ package enum Daemon {
         service.watch(server)
         let addresses: [String]
         await openTimers()
-        // What is accepted from now on is answered before the end.
+        // Requests accepted from here on are answered before the end.
         signals.hold()
         do throws(HTTPServerError) {
             addresses = try server.start()
@@ -146,7 +146,7 @@ package enum Daemon {
         return try await lifecycle.run()
     }
 
-    /// The repository of the models that there are.
+    /// The repository of the models in the folders.
     private static func repository(
         of plan: ServicePlan, reserving store: TaughtStore?, _ relay: TaughtRelay, compiledModels: CompiledModelsLimit,
         metrics: ServiceMetrics, log: Log
@@ -181,7 +181,7 @@ package enum Daemon {
 }
 
 extension Settings {
-    /// The level as the log has it.
+    /// The level in the log's type.
     var level: Log.Level {
         switch logLevel {
         case .debug: .debug
@@ -191,10 +191,10 @@ extension Settings {
         case .error: .error
         }
     }
-    /// The models that `/readyz` waits for. What cannot be read is refused at start.
+    /// The models that `/readyz` waits for. Invalid values are refused at start.
     var readyCondition: ReadyCondition { ReadyCondition(readyWhen) ?? .all }
 
-    /// The form as the log has it.
+    /// The format in the log's type.
     var format: Log.Format {
         switch logFormat {
         case .text: .text
@@ -204,7 +204,7 @@ extension Settings {
 }
 
 extension ServicePlan {
-    /// The time when models are loaded that do not say it themselves.
+    /// The policy for models that set none themselves.
     var loadPolicy: LoadPolicy {
         switch settings.load {
         case .eager: .eager
@@ -214,7 +214,7 @@ extension ServicePlan {
 }
 
 extension AccessControl {
-    /// The access control that the settings ask for. Reads the tokens' file: blocks.
+    /// The access control for some settings. Reads the tokens file: blocks.
     static func configured(by settings: Settings, log: Log) throws(StartupError) -> AccessControl {
         guard !settings.tokensFile.isEmpty else { return .open }
         let file = TokenFile(path: settings.tokensFile)
@@ -227,7 +227,7 @@ extension AccessControl {
 }
 
 extension ServiceManager {
-    /// Does something that may take long, and asks the service manager for patience as long as it does.
+    /// Does long work, and extends the service manager's timeout until it is done.
     func patiently<Value: Sendable>(_ what: String, _ work: @escaping @Sendable () async -> Value) async -> Value {
         status(what)
         let keeper = Task {

@@ -1,9 +1,9 @@
 internal import Inference
 internal import Settings
 
-/// The log's lines on the default model.
+/// Logs the default model.
 enum DefaultModelLog {
-    /// Says so where `default_model` names nothing. Not an error: the other models are served, and a reload may bring
+    /// Warns if `default_model` does not exist. This is not an error: the other models are served, and a reload may add
     /// it.
     static func warn(_ settings: Settings, _ known: [String], _ log: Log) {
         let name = settings.defaultModel
@@ -13,7 +13,7 @@ enum DefaultModelLog {
                 + "/v1/classify answers 404 until it exists")
     }
 
-    /// Says what `/v1/classify` uses.
+    /// Logs the model that `/v1/classify` uses.
     static func tell(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
         let what =
             switch repository.defaultModel(for: .classification, configured: settings.defaultModel) {
@@ -24,8 +24,8 @@ enum DefaultModelLog {
         log.info("/v1/classify uses \(what)")
     }
 
-    /// Keeps what `/v1/classify` means where no setting says it: a model that is added must not change it. Says so
-    /// where the model is gone and another takes its place.
+    /// Fixes the model of `/v1/classify` if no setting names it, so that an added model does not change it. Logs a
+    /// change if the model is gone and another takes its place.
     static func settle(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
         guard let change = repository.settleDefault(), settings.defaultModel.isEmpty else { return }
         log.warning(

@@ -2,7 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import Settings
 
-/// The shutdown of the daemon: accepted requests are not lost.
+/// Shuts down the daemon without losing accepted requests.
 ///
 /// 1. `/readyz` answers 503, and every answer has `Connection: close`; for `drain_delay` new connections are still
 ///    accepted, so that load balancers notice before clients are refused.

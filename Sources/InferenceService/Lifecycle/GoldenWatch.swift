@@ -1,6 +1,6 @@
-/// Decides what follows when a model's answer to one of its goldens differs while it serves: a version is loaded again
-/// once, since a flipped bit in memory or a replaced library is gone then. If that is no help, the machine is not to be
-/// trusted, and the service manager decides.
+/// Decides the reaction when a serving model's answer to one of its goldens differs. The version is loaded again once,
+/// which helps against a flipped bit in memory or a replaced library. If that does not help, the machine cannot be
+/// trusted, and the watchdog is no longer fed.
 package struct GoldenWatch: Sendable {
     package struct Version: Sendable, Hashable {
         package let name: String, version: String
@@ -11,28 +11,28 @@ package struct GoldenWatch: Sendable {
         }
     }
 
-    /// Versions that differed before.
+    /// Versions that have differed.
     private var differed: Set<Version> = []
-    /// Versions that differed again after they were loaded again: nothing that this process does is of help.
+    /// Versions that differed again after a reload: this process can do nothing more about them.
     private var distrusted: Set<Version> = []
     /// Versions that differed and could not be loaded again.
     private var lost: Set<Version> = []
 
     package init() {}
 
-    /// An answer differs.
-    /// - Returns: whether it is the version's first that does: the watchdog is fed then.
+    /// Records a different answer.
+    /// - Returns: true the first time for a version, when the watchdog is still fed.
     package mutating func differs(_ version: Version) -> Bool {
         let isFirst = differed.insert(version).inserted
         if !isFirst { distrusted.insert(version) }
         return isFirst
     }
 
-    /// The version could not be loaded again.
+    /// Records that the version could not be loaded again.
     package mutating func reloadFailed(_ version: Version) { lost.insert(version) }
 
-    /// A version that differed twice, or could not be loaded again and still is not; nil if there is none: the first by
-    /// name.
+    /// The first version by name that differed twice, or that could not be loaded again and is still not ready; nil if
+    /// there is no such version.
     package mutating func broken(ready: Set<Version>) -> Version? {
         lost.subtract(ready)
         return lost.union(distrusted).min { ($0.name, $0.version) < ($1.name, $1.version) }

@@ -1,12 +1,12 @@
 internal import Settings
 
-/// The time between SIGTERM and SIGKILL, if it is known: a manifest sets OCELLI_GRACE in addition to its
+/// The time between SIGTERM and SIGKILL, if it is known: manifests set OCELLI_GRACE to their
 /// `terminationGracePeriodSeconds`.
 enum GracePeriod {
-    /// The variable.
+    /// The environment variable.
     static let variable = SettingsLoader.graceVariable
 
-    /// Says that a drain can take longer than the process has; nil if it cannot, or no time is stated.
+    /// A warning if a drain can take longer than the grace period; nil if it cannot, or if the period is unknown.
     static func warning(_ settings: Settings, environment: [String: String]) -> String? {
         guard let text = environment[variable] else { return nil }
         guard let grace = Units.parseDuration(text) else {

@@ -1,17 +1,17 @@
 internal import Inference
 
-/// Logs the entries of the model folders that are not models: a misspelt `model.jsn`, or a file of a format that is not
-/// read here, would otherwise only be missed.
+/// Logs the ignored entries of the model folders: otherwise a misspelt `model.jsn`, or a file of an unsupported format,
+/// would go unnoticed.
 enum LeftOut {
-    /// The most entries that one line names.
+    /// The maximum number of entries in one line.
     private static let most = 10
 
-    /// Writes a line if there is anything. Reads the folders: blocks.
+    /// Logs the ignored entries, if any. Reads the folders: blocks.
     static func log(_ repository: ModelRepository, to log: Log) {
         if let sentence = sentence(repository) { log.info(sentence) }
     }
 
-    /// The line; nil where there is nothing to say. Reads the folders: blocks.
+    /// The sentence about the ignored entries; nil without any. Reads the folders: blocks.
     static func sentence(_ repository: ModelRepository) -> String? {
         let entries = repository.leftOut
         guard !entries.isEmpty else { return nil }

@@ -7,7 +7,7 @@ internal import Settings
 internal import Synchronization
 internal import SystemSupport
 
-/// The daemon's life, from listening to the end: does what ``LifecycleMachine`` decides.
+/// Runs the daemon from listening to the end, by the decisions of ``LifecycleMachine``. Thread-safe.
 final class Lifecycle: Sendable {
     private let plan: ServicePlan
     private let addresses: [String]
@@ -25,11 +25,10 @@ final class Lifecycle: Sendable {
     private let machine = Mutex(LifecycleMachine())
     /// The settings in force.
     private let settings: Mutex<Settings>
-    /// The one value of it is how the daemon ends.
+    /// A stream with one value: the end of the daemon.
     private let ending: (stream: AsyncStream<Daemon.Ending>, continuation: AsyncStream<Daemon.Ending>.Continuation)
 
-    // Many because these are the daemon's parts, which only Daemon.serve puts together.
-    // Wide: the parts of the daemon, each under its name, from one place.
+    // Wide: the parts of the daemon, each under its name; only Daemon.serve puts them together.
     init(
         plan: ServicePlan, addresses: [String], start: MonotonicInstant, server: HTTPServer, service: Service,
         repository: ModelRepository, reloader: Reloader, manager: ServiceManager, signals: SignalRelay,
@@ -71,7 +70,7 @@ final class Lifecycle: Sendable {
     }
 
     private func handle(_ event: LifecycleMachine.Event) {
-        // Under the lock, so that what is done has the order of what was decided. Nothing that is done waits.
+        // Perform under the lock, so that the actions keep the order of the decisions. No action waits.
         machine.withLock { machine in
             for action in machine.handle(event) { perform(action) }
         }
@@ -125,8 +124,8 @@ final class Lifecycle: Sendable {
     // MARK: Start
 
     private func load() async {
-        // Listening comes first: the port is taken and health is answered while models load; /readyz says when they
-        // have.
+        // The server listens already: the port is taken and /healthz is answered while models load; /readyz answers 503
+        // until then.
         await manager.patiently("loading models") { await self.repository.loadEager() }
         await reloader.compiledModels.keep()
         DefaultModelLog.warn(plan.settings, repository.names + service.taughtNames, log)
@@ -141,7 +140,7 @@ final class Lifecycle: Sendable {
                     + "reasons; the others are served")
         }
         let watchdog = Watchdog(manager: manager, repository: repository, metrics: metrics, log: log)
-        // Until the process ends: a drain that hangs is for the watchdog to end.
+        // Runs until the process ends, so that the watchdog also ends a drain that hangs.
         Task { await watchdog.run() }
     }
 
@@ -153,7 +152,7 @@ final class Lifecycle: Sendable {
             guard idleMemory.isToBeReleased(lastActivity: repository.lastActivity, now: .now) else { continue }
             repository.releaseMemory()
             HTTPServer.releaseMemory()
-            // Some milliseconds: not on a thread that requests share, which may just come again.
+            // It takes some milliseconds: not on a thread of the pool, which new requests may need.
             await LoaderThread.run { csys_release_free_memory() }
         }
     }
@@ -163,11 +162,11 @@ final class Lifecycle: Sendable {
         log.notice("ready after \(time) s")
     }
 
-    /// Logs when /readyz changes its answer.
+    /// Logs each change of the answer of /readyz.
     private func watchReadiness() async {
         var wasReady = repository.isReady(when: plan.settings.readyCondition)
         while !Task.isCancelled {
-            // An idle daemon that is ready wakes up seldom.
+            // A daemon that is ready and idle should wake up seldom.
             try? await Task.sleep(for: .seconds(wasReady ? 10 : 1))
             let missing = repository.missing(for: settings.withLock { $0 }.readyCondition)
             guard missing.isEmpty != wasReady else { continue }
@@ -180,7 +179,7 @@ final class Lifecycle: Sendable {
         }
     }
 
-    /// Every minute: what the process may use can change.
+    /// Checks every minute whether the limits of the process have changed.
     private func watchLimits() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: LimitsWatch.interval)

@@ -4,32 +4,32 @@ package import SystemSupport
 ///
 /// ```
 /// starting ──▶ serving ⇄ reloading          any of them ──terminate──▶ draining ──▶ ended
-///                          (again, where it was asked for meanwhile)
+///                          (again, if requested meanwhile)
 /// ```
 ///
-/// A reload that is asked for while one runs is done after it, once for all who asked: the files may have changed after
-/// the running one has read them. A signal to end waits for neither start nor reload.
+/// Requests for a reload during a reload are met by one more reload after it: the files may have changed after the
+/// running one read them. A signal to end waits for neither the start nor a reload.
 package struct LifecycleMachine: Sendable {
     /// The extent of a reload.
     package enum Scope: Sendable, Hashable {
-        /// Models whose files have changed (a watched folder).
+        /// Models with changed files (a watched folder).
         case changedModels
-        /// Everything that depends on what the process may use, which has changed (a control group).
+        /// Everything that depends on the limits of the process, after they changed (a control group).
         case limits
         /// The configuration and all models (SIGHUP).
         case everything
     }
 
     package enum Event: Sendable, Hashable {
-        /// The models that are loaded at start have been, or could not be.
+        /// The models were loaded at start, or failed to load.
         case started
-        /// A reload is asked for.
+        /// A reload is requested.
         case reload(Scope)
         /// The reload is over.
         case reloaded
-        /// A signal asks for the end (SIGTERM, SIGINT and others).
+        /// A signal to end the daemon arrived (SIGTERM, SIGINT and others).
         case terminate(SignalReader.Signal, at: MonotonicInstant)
-        /// Everything is answered, or the time for it is up: the exit status.
+        /// The drain ended, with every request answered or its time over; the exit status.
         case drained(Int32)
         /// The daemon cannot continue.
         case failed(String)
@@ -40,13 +40,13 @@ package struct LifecycleMachine: Sendable {
         case announce
         /// Reload; ``Event/reloaded`` ends it.
         case reload(Scope)
-        /// Answer what was accepted; ``Event/drained(_:)`` ends it.
+        /// Answer the accepted requests; ``Event/drained(_:)`` ends it.
         case drain
-        /// End in good order with a status. Where models are being loaded, the end does not wait for the engine.
+        /// End normally with a status. If models are being loaded, the end does not wait for the engine.
         case end(Int32, isLoading: Bool)
         /// End because of a failure.
         case fail(String, isLoading: Bool)
-        /// End at once: a second signal came.
+        /// End at once, after a second signal.
         case abort
     }
 
@@ -54,21 +54,21 @@ package struct LifecycleMachine: Sendable {
         case starting, serving, reloading, draining, ended
     }
 
-    /// The same signal within this time is the same one: `timeout` and some service managers send it to a process and
-    /// to its group.
+    /// A signal that is repeated within this time counts once: `timeout` and some service managers send it both to a
+    /// process and to its group.
     private static let repetition: Duration = .seconds(1)
 
     private var phase = Phase.starting
     /// The signal that began the drain.
     private var first: (signal: SignalReader.Signal, at: MonotonicInstant)?
-    /// The reloads that are to follow: one of a scope for all who ask meanwhile.
+    /// The reloads to run next, at most one of each scope.
     private var wanted: [Scope] = []
-    /// The start or a reload is under way, which a drain does not wait for.
+    /// True during the start or a reload; a drain does not wait for them.
     private var isLoading = true
 
     package init() {}
 
-    /// Handles an event. Returns the actions to be done, in order.
+    /// Handles an event. Returns the actions to perform, in order.
     package mutating func handle(_ event: Event) -> [Action] {
         switch (event, phase) {
         case (_, .ended): return []
@@ -79,7 +79,7 @@ package struct LifecycleMachine: Sendable {
             return [.announce] + reloadIfWanted()
         case (.reload, .draining): return []
         case (.reload(let scope), _):
-            // A reload of everything includes the rest.
+            // A reload of everything includes the other scopes.
             if scope == .everything { wanted = [] }
             if !wanted.contains(.everything), !wanted.contains(scope) { wanted.append(scope) }
             return phase == .serving ? reloadIfWanted() : []

@@ -1,18 +1,18 @@
 internal import FlowControl
 package import Settings
 
-/// The limits of the daemon, each with its reason: for `ocelli limits`, and the log at start.
+/// The limits of the daemon, each with its reason: for `ocelli limits`, and for the log at start.
 package struct LimitsReport: Sendable {
-    /// One number.
+    /// One limit.
     package struct Row: Sendable {
         package let name: String, value: String, reason: String
-        /// True if what the process may use has set it below its default or configured value.
+        /// True if the value is below its default or configured value because of the limits of the process.
         package let isLowered: Bool
     }
 
     package let rows: [Row]
 
-    /// The numbers for some settings on this machine, now.
+    /// The limits for some settings on this machine, now.
     package init(_ settings: Settings, environment: [String: String]) {
         self.init(ServicePlan(settings: settings, environment: environment))
     }
@@ -27,7 +27,7 @@ package struct LimitsReport: Sendable {
                 name: name, value: text, reason: value < configured ? derived.reason : "as configured",
                 isLowered: value < configured)
         }
-        /// A setting that is `auto` unless it is given.
+        /// A setting with the default `auto`.
         func automatic(_ name: String, _ given: Int?, _ derived: Derived<Int>, _ reason: String? = nil) -> Row {
             if let given { return Row(name: name, value: "\(given)", reason: "as configured", isLowered: false) }
             return Row(name: name, value: "\(derived.value)", reason: reason ?? derived.reason, isLowered: false)
@@ -65,7 +65,7 @@ package struct LimitsReport: Sendable {
             number("max_connections", sizing.connections, configured: settings.maxConnections),
             automatic("event_loops", settings.eventLoops, sizing.eventLoops),
         ]
-        // Last: a change finds the other rows where they were.
+        // Last, so that a change leaves the other rows at their indices, by which `LimitsWatch` compares them.
         if let summary = resources.topology.summary {
             rows.append(
                 Row(

@@ -4,8 +4,8 @@ internal import Inference
 internal import Settings
 internal import Synchronization
 
-/// The limits in effect, which follow the resources of the process: a control group can change while the daemon runs (a
-/// pod is resized in place).
+/// The limits in effect, which follow the resources of the process: its control group can change while the daemon runs
+/// (a pod is resized in place). Thread-safe.
 package final class LimitsWatch: Sendable {
     /// The interval at which the control group is read. SIGHUP reads it too.
     static let interval = Duration.seconds(60)
@@ -14,7 +14,7 @@ package final class LimitsWatch: Sendable {
     private let server: HTTPServer
     private let log: Log
 
-    /// - Parameter plan: what the daemon has started with.
+    /// - Parameter plan: the plan with which the daemon started.
     package init(_ plan: ServicePlan, server: HTTPServer, log: Log) {
         self.server = server
         rows = Mutex(LimitsReport(plan).rows)
@@ -23,11 +23,11 @@ package final class LimitsWatch: Sendable {
         DefaultEngine.limitMemory(to: Int(clamping: plan.resources.memoryBytes.value / 2))
     }
 
-    /// True if a plan has other numbers than those in force.
+    /// True if a plan has limits other than those in effect.
     func differs(from plan: ServicePlan) -> Bool { !changes(to: LimitsReport(plan).rows).isEmpty }
 
-    /// Puts a plan's numbers in force in the server, and logs those that have changed, each with its reason. Those of
-    /// the models are the repository's to take.
+    /// Applies a plan's limits to the server, and logs the changed ones with their reasons. The repository applies
+    /// those of the models.
     func use(_ plan: ServicePlan) {
         let next = LimitsReport(plan).rows
         for (row, before) in changes(to: next) {

@@ -3,17 +3,17 @@ internal import HTTPWire
 internal import Settings
 
 /// The addresses on which the daemon listens, and their routes: those of `listen`, or the sockets that a service
-/// manager has passed.
+/// manager passed.
 ///
-/// Passed sockets replace `listen` unless `listen` itself names them: an administrator who uses socket activation
-/// sets the address in the socket unit, and it could not be bound a second time. So the packaged
-/// configuration works with and without ocelli.socket.
+/// Passed sockets replace `listen` unless `listen` itself names them. With socket activation the socket unit has the
+/// address, and the daemon could not bind it a second time. Thus the packaged configuration works with and without
+/// ocelli.socket.
 package struct ListenPlan: Sendable, Hashable {
     /// The addresses and sockets to listen on.
     package let listeners: [ListenerConfiguration]
-    /// The routes of each listener; nil if it has all.
+    /// The routes of each listener; nil for all.
     package let routes: [Set<AccessClass>?]
-    /// The addresses of `listen` that passed sockets have taken the place of.
+    /// The addresses of `listen` that passed sockets replace.
     package let replaced: [String]
 
     /// The addresses to listen on.
@@ -67,7 +67,7 @@ package struct ListenPlan: Sendable, Hashable {
         replaced = isReplaced ? listen : []
     }
 
-    /// The address that an invalid one probably stands for: a port or a host alone, a URL, a path, an IPv6 address
+    /// The address that an invalid one probably stands for: only a port or a host, a URL, a path, an IPv6 address
     /// without brackets.
     private static func meant(by text: String) -> String? {
         var text = text
@@ -94,8 +94,8 @@ package struct ListenPlan: Sendable, Hashable {
         return ListenerAddress(parsing: candidate) == nil ? nil : candidate
     }
 
-    /// Reads an address, and the options `routes` and `proxy` behind it; a Unix-domain socket has others beside these.
-    /// Nil if it is not an address.
+    /// Parses an address with the options `routes` and `proxy`; the other options of a Unix-domain socket are part of
+    /// its address. Returns nil if it is not an address.
     private static func listener(
         _ text: String
     ) throws(StartupError) -> (ListenerConfiguration, routes: Set<AccessClass>?)? {

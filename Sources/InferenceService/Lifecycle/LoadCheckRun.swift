@@ -3,12 +3,12 @@ internal import FoundationEssentials
 package import Inference
 package import Settings
 
-/// The process that is started to try a model: loads it as the daemon would, runs it, and reports the result.
+/// Runs in the process of a load check: loads the model as the daemon would, runs it, and reports the result.
 package enum LoadCheckRun {
-    /// The name of the subcommand; not for people, and not in `ocelli help`.
+    /// The name of the subcommand; not for users, and not in `ocelli help`.
     package static let command = ChildLoadCheck.command
 
-    /// The height and width of pictures in the argument that asks for runs on noise; nil where it is another.
+    /// The height and width of pictures in the argument that requests runs on noise; nil for other arguments.
     package static func probe(_ argument: String) -> (height: Int, width: Int)? {
         guard argument.hasPrefix(ChildLoadCheck.probeFlag) else { return nil }
         let sides = argument.dropFirst(ChildLoadCheck.probeFlag.count).split(separator: "x").compactMap { Int($0) }
@@ -16,31 +16,32 @@ package enum LoadCheckRun {
         return (sides[0], sides[1])
     }
 
-    /// The configuration of the load check: all that the daemon will run, with a cache and without one, since a file
-    /// may crash only there.
+    /// The configuration of the load check: everything that the daemon will run, both with the cache of compiled models
+    /// and without it, because a file may crash in only one of them.
     package static func configuration(_ settings: Settings) -> ModelConfiguration {
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
         // One infer request shows as much as several. The comparison of the streams makes one for each stream.
         configuration.instances = 1
-        // The daemon compares them itself: a model may crash this process, but pictures do not differ for it.
+        // The daemon compares the goldens itself: this process guards against crashes, and goldens are ordinary
+        // pictures.
         configuration.comparesGoldens = false
         return configuration
     }
 
     /// Loads the model at a path and returns the line that reports the result.
     /// - Parameters:
-    ///   - probe: the height and width of pictures where the model is to be run on noise, instead of loaded as the
-    ///     daemon would.
-    ///   - parent: the process that wants to know; without it, this one ends.
-    ///   - seconds: when the system ends this process, should the parent not see it any more.
-    ///   - memory: bytes that it may take; 0 for any.
+    ///   - probe: the height and width of pictures, to run the model on noise instead of loading it as the daemon
+    ///     would.
+    ///   - parent: the process that waits for the result; when it ends, this process ends too.
+    ///   - seconds: the time after which the kernel ends this process, in case the parent does not.
+    ///   - memory: the limit of memory in bytes; 0 for none.
     package static func run(
         _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, probe: (height: Int, width: Int)? = nil,
         settings: Settings
     ) async throws -> String {
-        // Best effort: a sandbox may forbid one or the other, and a load check with fewer bounds is better than none.
-        // The parent process watches the memory that this one takes. The limit of the system's own counts address
-        // space, which models reserve and do not use: it is only there for what comes all at once.
+        // Best effort: a sandbox may forbid some of the limits, and a load check with fewer limits is better than none.
+        // The parent watches the memory of this process. The kernel's limit counts private address space, which models
+        // reserve and do not use: it only stops sudden large allocations.
         let (most, overflow) = memory.multipliedReportingOverflow(by: ChildLoadCheck.addressSpace)
         _ = csys_confine(parent, seconds, overflow ? 0 : most)
         let configuration = configuration(settings)

@@ -4,8 +4,8 @@ internal import HTTPWire
 package import Inference
 internal import Settings
 
-/// A server in this process, on a free port of the loopback interface, as the daemon would make it: with routes,
-/// metrics and access lines, which go to /dev/null.
+/// A server in this process, on a free port of the loopback interface, made as by the daemon: with routes, metrics and
+/// an access log, which goes to /dev/null.
 package struct LoopbackServer: Sendable {
     /// The address on which it listens: `127.0.0.1:PORT`.
     package let address: String
@@ -39,7 +39,7 @@ package struct LoopbackServer: Sendable {
         }
     }
 
-    /// Closes the port, and waits two seconds for requests under way.
+    /// Closes the port, after waiting at most two seconds for requests in progress.
     package func stop() async {
         _ = await server.shutdown(within: .seconds(2))
         close(sink)

@@ -54,14 +54,14 @@ enum ModelEvents {
         }
     }
 
-    /// Logs the values that were derived, with their sources, and those that could not be derived.
+    /// Logs the derived values, with their sources, and the values that could not be derived.
     private static func log(_ provenance: ModelProvenance, of model: String, to log: Log) {
         if !provenance.lines.isEmpty {
             let facts = provenance.lines.map { "\($0.name) \($0.value) from \($0.source) (\($0.key))" }
             log.info("model \(model) has no model.json: \(facts.joined(separator: "; "))")
         }
         for remark in provenance.remarks { log.notice("model \(model): \(remark)") }
-        // A file of numbers has nothing to say of pictures.
+        // Files that only have tensors need no explanation about pictures.
         if !provenance.lines.isEmpty, let explanation = provenance.explanation {
             log.notice("model \(model) is served as tensors: \(explanation)")
         }

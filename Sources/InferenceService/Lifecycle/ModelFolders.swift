@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The default places of models and of compiled models.
+/// The default folders of models and of compiled models.
 package enum ModelFolders {
-    /// The folder of the models that came with Ocelli: beside an installation's or a checkout's binary; nil if there is
-    /// none.
+    /// The folder of the bundled models, located from the binary of an installation or a checkout; nil if there is no
+    /// such folder.
     package static var embedded: String? {
         let folder = executableFolder
         let candidates = [
@@ -16,7 +16,7 @@ package enum ModelFolders {
         return candidates.first { FileManager.default.fileExists(atPath: $0) }.map(resolved)
     }
 
-    /// The default folder of compiled models; nil if there is none.
+    /// The default folder of compiled models; nil without the environment variables that determine it.
     package static func cache(environment: [String: String]) -> String? {
         if let folder = environment["CACHE_DIRECTORY"]?.split(separator: ":").first, !folder.isEmpty {
             return String(folder)

@@ -3,21 +3,21 @@ internal import Glibc
 internal import SystemSupport
 
 /// The limit of open files (RLIMIT_NOFILE, `ulimit -n`). libdispatch ends the process with SIGILL, without a message,
-/// where it gets no descriptor for its timers, or for the files of /proc that it counts threads in.
+/// if it gets no descriptor for its timers, or for the files of /proc in which it counts threads.
 package enum OpenFilesLimit {
-    /// Descriptors that a command opens: of libdispatch, pipes, model files.
+    /// The descriptors that a command opens: of libdispatch, pipes, model files.
     private static let least = 24
-    /// Those of them that are open when the daemon opens its sockets.
+    /// The part of ``least`` that is open when the daemon opens its sockets.
     private static let early = 8
 
-    /// Checks that a command can open what it needs. Before the first task, which starts libdispatch.
+    /// Checks that a command can open its descriptors. Call it before the first task, which starts libdispatch.
     package static func check() throws(StartupError) { try check(least) }
 
-    /// Checks that the daemon can open its sockets, and what it needs after that.
-    /// - Parameter sockets: descriptors of the server.
+    /// Checks that the daemon can open its sockets and the descriptors that it opens later.
+    /// - Parameter sockets: the number of the server's descriptors.
     package static func check(sockets: Int) throws(StartupError) { try check(least - early + sockets) }
 
-    /// Opens and closes as many descriptors as are needed.
+    /// Opens and closes this many descriptors.
     private static func check(_ needed: Int) throws(StartupError) {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }

@@ -1,10 +1,10 @@
 package import Inference
 package import Settings
 
-/// Carries out SIGHUP: reloads the configuration, the tokens and the models.
+/// Reloads the configuration, the tokens and the models, after SIGHUP.
 ///
-/// All problems of the configuration are found before anything is changed; then the settings are replaced
-/// as a whole, and the models are loaded while the old ones serve.
+/// The whole configuration is checked before anything changes; then the settings are replaced as a whole, and the new
+/// models are loaded while the old ones serve.
 package struct Reloader: Sendable {
     let source: @Sendable () throws -> Settings
     let environment: [String: String]
@@ -16,8 +16,7 @@ package struct Reloader: Sendable {
     let metrics: ServiceMetrics
     let log: Log
 
-    // Many because these are the daemon's parts, which only Daemon.serve puts together.
-    // Wide: the parts that a reload changes, each under its name, from one place.
+    // Wide: the parts that a reload changes, each under its name; only Daemon.serve puts them together.
     package init(
         source: @escaping @Sendable () throws -> Settings, environment: [String: String], repository: ModelRepository,
         service: Service, limits: LimitsWatch, accessLog: AccessLog, compiledModels: CompiledModelsLimit,
@@ -34,7 +33,8 @@ package struct Reloader: Sendable {
         self.log = log
     }
 
-    /// - Returns: the settings in force from now on.
+    /// Reloads everything. If the configuration is invalid, logs the errors and changes nothing.
+    /// - Returns: the settings that are now in effect.
     package func reload(from current: Settings) async -> Settings {
         log.notice("SIGHUP: reloading the configuration and the models")
         let next: Next
@@ -46,7 +46,7 @@ package struct Reloader: Sendable {
             log.error("reload: \(error); nothing has changed")
             return current
         }
-        // From here on nothing fails.
+        // Nothing fails after this point.
         let settings = next.plan.settings
         service.use(LiveSettings(settings: settings, access: next.access))
         limits.use(next.plan)
@@ -71,8 +71,8 @@ package struct Reloader: Sendable {
         return settings
     }
 
-    /// Follows limits that have changed. Blocks no request: models whose threads or queues are others now are loaded
-    /// beside those that serve.
+    /// Applies changed limits. Blocks no request: models with new numbers of threads or queue lengths are loaded while
+    /// the old ones serve.
     func followLimits(with settings: Settings) async {
         let result: Result<ServicePlan, StartupError> = await LoaderThread.run {
             let plan = ServicePlan(settings: settings, environment: environment)
@@ -92,7 +92,7 @@ package struct Reloader: Sendable {
         }
     }
 
-    /// True if the limits are others now. Reads the control group: blocks.
+    /// True if the limits have changed. Reads the control group, on a thread that may block.
     func limitsHaveChanged(with settings: Settings) async -> Bool {
         await LoaderThread.run { limits.differs(from: ServicePlan(settings: settings, environment: environment)) }
     }
@@ -103,15 +103,15 @@ package struct Reloader: Sendable {
             defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads)
     }
 
-    /// The configuration that a reload has read, all of it valid.
+    /// The valid configuration that a reload has read.
     private struct Next: Sendable {
         let plan: ServicePlan
         let access: AccessControl
-        /// Settings that have changed, and count only after a restart.
+        /// Changed settings that take effect only after a restart.
         let ignored: [String]
     }
 
-    /// Reads the files and looks into the folders: blocks. Where something is wrong, nothing has changed.
+    /// Reads the files and scans the folders: blocks. On an error, nothing has changed.
     private func read(from current: Settings) -> Result<Next, StartupError> {
         do {
             let (wanted, ignored) = SettingsTable.merge(try source(), into: current)

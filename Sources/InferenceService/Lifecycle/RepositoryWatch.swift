@@ -2,15 +2,15 @@ internal import Dispatch
 internal import Inference
 internal import Synchronization
 
-/// Looks at the models' folders in intervals, and says when there is something to take in.
+/// Scans the models' folders at intervals, and reports changes.
 final class RepositoryWatch: Sendable {
     private let interval: Duration
     private let watcher: Mutex<RepositoryWatcher?>
     private let repository: ModelRepository
     private let log: Log
 
-    /// Takes the first scan, before the models are loaded, so that what changes while they are is seen. Blocks.
-    /// - Parameter seconds: the interval; 0 never looks.
+    /// Makes the first scan, before the models are loaded, so that changes during the load are noticed. Blocks.
+    /// - Parameter seconds: the interval; 0 never scans.
     init(_ repository: ModelRepository, every seconds: Double, log: Log) {
         interval = .seconds(seconds)
         self.repository = repository
@@ -19,8 +19,8 @@ final class RepositoryWatch: Sendable {
         if seconds > 0 { _ = watcherNow() }
     }
 
-    /// Looks until the calling task is cancelled. Returns at once where it is not configured.
-    /// - Parameter onChange: called when ``takeIn()`` has something to do.
+    /// Scans until the calling task is cancelled. Returns at once if the interval is 0.
+    /// - Parameter onChange: called if ``takeIn()`` has changes to apply.
     func run(onChange: @Sendable () -> Void) async {
         guard interval > .zero else { return }
         while !Task.isCancelled {
@@ -29,7 +29,7 @@ final class RepositoryWatch: Sendable {
         }
     }
 
-    /// Takes in what has changed. To be called by one task at a time, while nothing else is loaded.
+    /// Loads the changes. To be called by one task at a time, while nothing else is loaded.
     func takeIn() async {
         guard let watcher = watcher.withLock({ $0 }) else { return }
         log.notice("the model folders have changed")
@@ -40,7 +40,7 @@ final class RepositoryWatch: Sendable {
         }
     }
 
-    /// On a thread that may block.
+    /// Scans on a thread that may block.
     private func scan() async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .utility).async {
@@ -55,7 +55,7 @@ final class RepositoryWatch: Sendable {
         }
     }
 
-    /// The watcher; made again where the folders could not be read before.
+    /// The watcher; created again if the folders could not be read before.
     private func watcherNow() -> RepositoryWatcher? {
         watcher.withLock { watcher in
             if let watcher { return watcher }

@@ -4,13 +4,13 @@ internal import SystemSupport
 
 /// Notifies the service manager of the daemon's state: sd_notify(3), without its library.
 ///
-/// Messages are datagrams of `NAME=value` lines to the socket in `$NOTIFY_SOCKET`. If it is not set, nothing is
-/// sent; if sending fails, the daemon continues: it works with and without a service manager. It does not wait long
-/// if the receiver does not read its queue.
+/// Messages are datagrams of `NAME=value` lines to the socket in `$NOTIFY_SOCKET`. If the variable is not set, nothing
+/// is sent; if sending fails, the daemon continues: it works with and without a service manager. Sending waits at most
+/// 100 ms for a receiver that does not read its queue.
 package struct ServiceManager: Sendable {
-    /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
+    /// The socket's path; a leading `@` stands for the abstract namespace. Nil if there is no socket.
     private let socketPath: String?
-    /// The longest time between two notifications of the watchdog; nil if there is no watchdog.
+    /// The longest allowed time between two watchdog notifications; nil without a watchdog.
     let watchdogInterval: Duration?
 
     package init(environment: [String: String]) {
@@ -23,25 +23,25 @@ package struct ServiceManager: Sendable {
     /// True if there is a service manager.
     var isListening: Bool { socketPath != nil }
 
-    /// Start-up is over, or a reload is.
+    /// Reports the end of start-up or of a reload.
     func ready(_ status: String) { send("READY=1\nSTATUS=\(status)") }
 
-    /// A reload begins; `ready` ends it. The time is what Type=notify-reload asks for.
+    /// Reports the begin of a reload; `ready` ends it. Type=notify-reload requires the time.
     func reloading() {
         send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicInstant.now.nanoseconds / 1000)\nSTATUS=reloading")
     }
 
     func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(status)") }
 
-    /// One line for `systemctl status`.
+    /// Reports one line for `systemctl status`.
     func status(_ text: String) { send("STATUS=\(text)") }
 
-    /// Starting or stopping takes longer, and is given this much from now.
+    /// Allows the start or the shutdown this much more time, from now.
     func extendTimeout(by duration: Duration) {
         send("EXTEND_TIMEOUT_USEC=\(duration.components.seconds * 1_000_000)")
     }
 
-    /// The daemon works: it has just been shown.
+    /// Reports that the daemon works. Call it after a successful check only.
     func watchdog() { send("WATCHDOG=1") }
 
     private func send(_ message: String) {
@@ -58,7 +58,7 @@ package struct ServiceManager: Sendable {
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         var patience = timeval(tv_sec: 0, tv_usec: 100_000)
-        // Fails for sizes that are wrong only.
+        // It fails only for wrong sizes.
         _ = setsockopt(
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         let lines = Array(message.utf8)

@@ -11,8 +11,8 @@ internal import SystemSupport
 /// Converts the settings to the configuration of each part, with the reasons for derived values.
 package struct ServicePlan {
     package let settings: Settings
-    /// The resources that this process may use, and what follows from them; what is configured is the ceiling of each
-    /// number.
+    /// The resources of this process, and the numbers derived from them; configured values are upper limits of the
+    /// numbers.
     package let resources: HostResources
     let sizing: Sizing
     package let folders: [String]
@@ -20,9 +20,9 @@ package struct ServicePlan {
     package let named: [NamedModel]
     /// The folder of compiled models.
     package let cacheDirectory: String?
-    /// True if compiled models can be added to it. An image may carry some in a file system that is read-only.
+    /// True if compiled models can be added to the folder. An image may contain some in a read-only file system.
     package let isCacheWritable: Bool
-    /// The folder that compiled models cannot be kept in, though it was asked for or is the usual one.
+    /// The configured or default folder of compiled models, if it cannot be used; otherwise nil.
     package let unusableCache: String?
     private let environment: [String: String]
 
@@ -31,7 +31,7 @@ package struct ServicePlan {
         self.environment = environment
         self.resources = resources
         var ceilings = Sizing.Ceilings()
-        // A body that all bodies' budget could never hold is refused at once, instead of waiting for room.
+        // Refuse a body that exceeds the budget of all bodies at once; it would wait for room for ever.
         ceilings.bodyBytes = min(settings.maxBody, settings.maxTotalBody ?? .max)
         ceilings.bodyBudgetBytes = settings.maxTotalBody ?? max(settings.maxBody, ceilings.bodyBudgetBytes)
         ceilings.pixels = settings.maxPixels
@@ -59,13 +59,13 @@ package struct ServicePlan {
         unusableCache = isUsable ? nil : cache
     }
 
-    /// Makes the folder where it is missing; a folder that cannot be written to is not used.
+    /// Creates the folder if it is missing. Returns whether it is writable.
     private static func prepared(_ folder: String) -> Bool {
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         return access(folder, W_OK | X_OK) == 0
     }
 
-    /// The folder for what is kept of models; nil for none.
+    /// The folder for the kept state of models; nil for none.
     package var stateFolder: String? {
         guard settings.stateDirectory == "auto" else {
             return settings.stateDirectory.isEmpty ? nil : settings.stateDirectory
@@ -73,13 +73,13 @@ package struct ServicePlan {
         return environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
     }
 
-    /// The places that models come from, for messages.
+    /// The sources of models, for messages.
     package var places: String { (named.map { "\($0.name)=\($0.path)" } + folders).joined(separator: ", ") }
 
-    /// The interval of ``RepositoryWatch`` in seconds; 0 never looks.
+    /// The interval of ``RepositoryWatch`` in seconds; 0 never scans.
     var repositoryPoll: Double { settings.repositoryPoll ?? (named.isEmpty ? 0 : 1) }
 
-    /// The configuration of models that this process then serves: as ``modelConfiguration``, and tried before.
+    /// The configuration of models that this process serves: ``modelConfiguration`` with a load check.
     package var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
         if !settings.externalLinks {
@@ -88,10 +88,10 @@ package struct ServicePlan {
             configuration.links = .within(folders + named.flatMap(\.roots) + updates)
         }
         configuration.singleStream = singleStreamPolicy
-        // Its load check, and what the load check has done once more. Without a load check a load that hangs must end
-        // too: reloads wait for it.
+        // The time of the load check, and as much again for the load itself, with a margin. Even without a load check a
+        // load that hangs must end: reloads wait for it.
         configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
-        // What came with Ocelli is as good as Ocelli itself, and known to run on OpenVINO.
+        // Bundled models are trusted, and known to run on OpenVINO.
         configuration.comparesEngines = !settings.models.isEmpty || !named.isEmpty
         if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty {
             configuration.loadCheck = loadCheck
@@ -99,17 +99,16 @@ package struct ServicePlan {
         return configuration
     }
 
-    /// The policy for single-stream requests. Only where a daemon serves: a process that loads a model to run it once
-    /// gains nothing.
+    /// The policy for single-stream requests. Only a daemon uses it: a process that runs a model once gains nothing.
     package var singleStreamPolicy: SingleStreamPolicy {
         if let threads = settings.loneThreads { return SingleStreamPolicy(threads: threads) }
-        // A variant takes no more than the model, which is part of what is resident: together at most half of the
+        // A variant takes no more memory than its model, which counts as resident too: together at most half of the
         // memory.
         return .automatic(
             threads: sizing.loneThreads.value, mostResident: Int(clamping: resources.memoryBytes.value / 4))
     }
 
-    /// Tries models in a process of its own.
+    /// The load check in a separate process.
     var childLoadCheck: ChildLoadCheck {
         let compile = modelConfiguration.compile
         var flags = [
@@ -121,15 +120,15 @@ package struct ServicePlan {
         flags += ["--engine", settings.engine.rawValue, "--onnxruntime-path", settings.onnxRuntimePath]
         if let threads = compile.threads { flags += ["--threads", "\(threads)"] }
         if let streams = compile.streams { flags += ["--streams", "\(streams)"] }
-        // Three quarters leave the rest for what is being served meanwhile.
+        // Three quarters leave the rest for the models that are being served.
         let memory = settings.loadTrialMemory.map { UInt64($0) } ?? resources.memoryBytes.value / 4 * 3
         var variables = environment.filter { name, _ in
             !name.hasPrefix("OCELLI_") && !Self.notForChildren.contains(name)
         }
-        // A crash is one word here, not a report over pages that takes a second to write.
+        // A crash is reported by its signal; the backtrace would cover pages and take a second to write.
         variables["SWIFT_BACKTRACE"] = "enable=no"
-        // Measured: 6 and two for each stream on two processors, whose number counts by the pools of Swift and the
-        // engine.
+        // Measured: 6 threads, and two for each stream, on two processors. More processors add threads in the pools of
+        // Swift and the engine.
         let processors = min(8, ProcessInfo.processInfo.activeProcessorCount)
         return ChildLoadCheck(
             flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout),
@@ -163,7 +162,8 @@ package struct ServicePlan {
         configuration.compile.precision = settings.precision.forEngine
         configuration.integerWeights = settings.integerWeights
         configuration.compile.threads = settings.threads ?? sizing.inferenceThreads.value
-        // With the latency hint the engine puts all threads on one prediction: the number of streams is then its own.
+        // With the latency hint the engine uses all threads for one prediction, and chooses the number of streams
+        // itself.
         configuration.compile.streams = settings.streams ?? (settings.hint == .latency ? nil : sizing.streams.value)
         configuration.compile.streamsOfOneThread = sizing.streamsOfOneThread
         configuration.compile.cacheDirectory = cacheDirectory
@@ -182,14 +182,14 @@ package struct ServicePlan {
         return configuration
     }
 
-    /// Memory of all pictures that are decoded at a time.
+    /// The memory limit in bytes of all pictures that are decoded at the same time.
     var decodeBudget: Derived<Int> {
         if let given = settings.maxTotalDecode { return Derived(given, because: "as configured") }
         let memory = Int(clamping: resources.memoryBytes.value)
         return Derived(max(1 << 20, memory / 2), because: "half of the memory (\(Units.bytes(memory)))")
     }
 
-    /// Memory of all answers that wait for their clients.
+    /// The memory limit in bytes of all answers that wait for their clients.
     var answerBudget: Derived<Int> {
         if let given = settings.maxTotalAnswers { return Derived(given, because: "as configured") }
         return Derived(max(1 << 20, sizing.bodyBudgetBytes.value / 4), because: "a quarter of max_total_body")
@@ -220,7 +220,7 @@ package struct ServicePlan {
     }
 }
 
-// Settings imports no model code: its choices become the engine's and the limiter's here, case by case.
+// Settings imports no model code, so its choices are converted to the engine's and the limiter's here.
 
 extension Settings.Engine {
     fileprivate var forEngine: EnginePreference {

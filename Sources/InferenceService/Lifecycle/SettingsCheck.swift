@@ -3,9 +3,10 @@ internal import HTTPWire
 internal import Inference
 package import Settings
 
-/// Checks of values whose form is right: addresses, names, conditions.
+/// Checks values that are well-formed: addresses, names, conditions.
 extension Settings {
-    /// - Throws: all that is wrong.
+    /// Checks the settings.
+    /// - Throws: one error with all problems.
     package func check() throws(StartupError) {
         var problems: [String] = []
         do throws(StartupError) { try checkModels() } catch { problems.append(error.description) }
@@ -24,7 +25,8 @@ extension Settings {
         }
     }
 
-    /// - Throws: all that is wrong with the settings about models and predictions.
+    /// Checks the settings of models and predictions.
+    /// - Throws: one error with all problems.
     func checkModels() throws(StartupError) {
         var problems = model.filter { NamedModel(parsing: $0) == nil }.map {
             "\"\($0)\" (model): expected NAME=PATH, where NAME has no spaces or slashes"
@@ -48,7 +50,7 @@ extension Settings {
 }
 
 extension TrustedProxies {
-    /// The trusted proxies that the settings ask for.
+    /// The trusted proxies of some settings.
     static func configured(by settings: Settings) throws(StartupError) -> TrustedProxies {
         let wrong = settings.trustedProxies.filter { TrustedProxies([$0]) == nil }
         guard wrong.isEmpty, let proxies = TrustedProxies(settings.trustedProxies) else {

@@ -4,14 +4,15 @@ internal import SystemSupport
 
 /// Receives signals on its own thread, from a signalfd(2).
 ///
-/// The signals are blocked in every thread and keep their dispositions: one that comes at any moment stays pending in
-/// the kernel until it is read, and none is lost. Signals of one kind do not queue: several that come before the first
-/// is read are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal
-/// has no receiver.
+/// The signals are blocked in every thread and keep their dispositions: a signal stays pending in the kernel until it
+/// is read, and none is lost. Signals of one kind do not queue: several that arrive before the first is read count as
+/// one. Signal handlers, and libdispatch's signal sources, which use them, have moments in which a signal has no
+/// receiver.
 package final class SignalReader: Sendable {
     package enum Signal: Sendable, CaseIterable {
         case hangUp
-        /// These ask for the end: the power fails, the limit of processor time is reached, or somebody says so.
+        /// Signals to end the daemon: by a user or service manager, at a power failure, or at the limit of processor
+        /// time.
         case terminate, interrupt, quit, powerFailure, processorTime
 
         package var number: Int32 {
@@ -26,15 +27,16 @@ package final class SignalReader: Sendable {
         }
     }
 
-    /// Blocks the signals for the calling thread and all that it starts from now on. To be called before there is
-    /// another: a thread that does not block them would take them, and they would end the process. All others that
-    /// would end it without being a fault of its own are ignored: SIGPIPE (a vanished reader is an error of a write),
-    /// SIGUSR1, SIGUSR2, SIGALRM and their like. A program that the daemon starts would inherit both: it is started
-    /// with nothing blocked, and no signal ignored (`csys_spawn`).
+    /// Blocks the signals for the calling thread and all threads that it starts. To be called before any other thread
+    /// exists: a thread that does not block them would receive them, and they would end the process.
+    ///
+    /// All other signals that would end the process without a fault of its own are ignored: SIGPIPE (writing to a
+    /// closed pipe is an error of the write), SIGUSR1, SIGUSR2, SIGALRM and similar ones. Programs started by the
+    /// daemon would inherit both, so `csys_spawn` starts them with nothing blocked and no signal ignored.
     static func block() {
         csys_signals_ignore()
         let numbers = Signal.allCases.map(\.number)
-        // Fails for numbers that are not signals only (pthread_sigmask(3)).
+        // It fails only for numbers that are not signals (pthread_sigmask(3)).
         _ = csys_signals_block(numbers, Int32(numbers.count))
     }
 
@@ -50,10 +52,10 @@ package final class SignalReader: Sendable {
         self.fail = fail
     }
 
-    /// Starts to read, until the process ends; signals that came since ``block()`` come first.
+    /// Starts to read, until the process ends; signals that arrived since ``block()`` are delivered first.
     /// - Parameters:
-    ///   - deliver: receives each signal, one at a time, on the reading thread; should not wait for anything.
-    ///   - fail: receives the reason why no signal can be read any more.
+    ///   - deliver: receives each signal, one at a time, on the reading thread; must not wait.
+    ///   - fail: receives the reason if signals can no longer be read.
     package static func start(
         deliver: @escaping @Sendable (Signal) -> Void, fail: @escaping @Sendable (String) -> Void
     ) throws(StartupError) {

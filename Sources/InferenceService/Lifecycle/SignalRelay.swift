@@ -1,8 +1,9 @@
 internal import SystemSupport
 internal import Synchronization
 
-/// Passes signals on to the life cycle, once there is one. Until then the folders of models are read and the sockets
-/// opened, which may take long on a slow file system: a signal to end does so at once, as nothing has been accepted.
+/// Passes signals on to the life cycle, once it exists. Before that the daemon reads the model folders and opens the
+/// sockets, which may take long on a slow file system: a signal to end it does so at once, because no request was
+/// accepted. Thread-safe.
 final class SignalRelay: Sendable {
     private struct Receiver: Sendable {
         let deliver: @Sendable (SignalReader.Signal) -> Void
@@ -11,10 +12,10 @@ final class SignalRelay: Sendable {
 
     private struct State {
         var receiver: Receiver?
-        /// The signals that came before there was a receiver.
+        /// The signals that arrived before there was a receiver.
         var wantsReload = false
         var wantsEnd: SignalReader.Signal?
-        /// True if a signal to end waits for the receiver.
+        /// True if a signal to end must wait for the receiver.
         var holds = false
         var failure: String?
     }
@@ -29,7 +30,7 @@ final class SignalRelay: Sendable {
         try SignalReader.start(deliver: { self.deliver($0) }, fail: { self.fail($0) })
     }
 
-    /// From now on signals go to the life cycle; those that have come, first.
+    /// Sets the receiver, and delivers the signals that have arrived.
     func attach(
         deliver: @escaping @Sendable (SignalReader.Signal) -> Void, fail: @escaping @Sendable (String) -> Void
     ) {
@@ -42,7 +43,7 @@ final class SignalRelay: Sendable {
         if let signal = early.wantsEnd { deliver(signal) }
     }
 
-    /// From now on signals wait for the life cycle: connections are being accepted.
+    /// Makes signals wait for the receiver from now on, because connections are being accepted.
     func hold() { state.withLock { $0.holds = true } }
 
     private func deliver(_ signal: SignalReader.Signal) {

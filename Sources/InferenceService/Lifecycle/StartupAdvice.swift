@@ -1,9 +1,9 @@
 internal import Glibc
 internal import HTTPServer
 
-/// Advice for a server that could not start: the sentence after the error's own.
+/// Advice for a server that could not start.
 enum StartupAdvice {
-    /// The error with advice, where there is any to give.
+    /// The error, followed by advice if there is any.
     static func error(_ error: HTTPServerError) -> StartupError {
         let advice = advice(error)
         return StartupError(advice.isEmpty ? "\(error)" : "\(error): \(advice)")

@@ -3,11 +3,11 @@ internal import Glibc
 internal import Settings
 internal import SystemSupport
 
-/// The daemon's summary of itself when it starts: what it serves, where, and the limits it derived.
+/// Logs a summary when the daemon starts: models, addresses, and the derived limits.
 struct StartupSummary {
     let plan: ServicePlan
     let addresses: [String]
-    /// Models that are loaded before the daemon is ready.
+    /// The number of models that are loaded at start.
     let eagerModels: Int
 
     func log(to log: Log) {
@@ -38,7 +38,7 @@ struct StartupSummary {
         for row in report.rows where row.isLowered {
             log.warning("\(row.name) is \(row.value), less than configured: \(row.reason)")
         }
-        // Each stream is a thread of the engine, and one calls back.
+        // The engine has a thread for each stream, and one for callbacks.
         let wanted = eagerModels * ((plan.settings.streams ?? plan.sizing.streams.value) + 1)
         let allowed = plan.resources.threads
         if wanted + Self.ownThreads > allowed.value {
@@ -63,13 +63,13 @@ struct StartupSummary {
         }
     }
 
-    /// Threads beside the engine's: event loops, the pool of tasks, log, signals.
+    /// Threads other than the engine's: event loops, the pool of tasks, log, signals.
     private static let ownThreads = 16
 
-    /// True if a service manager has started this process, whose unit may say who can connect.
+    /// True if systemd started this process; its unit may restrict clients by address.
     private var isUnderSystemd: Bool { getenv("INVOCATION_ID") != nil }
 
-    /// True if an address is one that other machines can reach.
+    /// True if an address can be reached from other machines.
     private static func isOpen(_ address: String) -> Bool {
         !["127.", "localhost:", "[::1]", "unix:", "systemd"].contains { address.hasPrefix($0) }
     }

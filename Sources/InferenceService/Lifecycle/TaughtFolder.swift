@@ -5,7 +5,7 @@ internal import Synchronization
 internal import Teaching
 
 extension ServicePlan {
-    /// The taught models' files; nil where teaching is turned off. Reads them: blocks.
+    /// The store of the taught models; nil if teaching is turned off. Reads the files: blocks.
     func taughtStore() throws(StartupError) -> TaughtStore? {
         guard !settings.taughtDirectory.isEmpty else { return nil }
         let folder = settings.taughtDirectory
@@ -33,7 +33,7 @@ extension ServicePlan {
     }
 }
 
-/// Tells taught models which models are loaded: the repository is there before they are.
+/// Tells the taught models of loaded models. A relay, because the repository is created before the taught models.
 final class TaughtRelay: Sendable {
     private struct Held: Sendable {
         weak var taught: TaughtModels?

@@ -2,16 +2,16 @@ internal import FlowControl
 package import Inference
 internal import Synchronization
 
-/// Feeds the service manager's watchdog, and only when a prediction has just been made: a process that accepts
-/// connections and answers /healthz while its engine is stuck is not alive.
+/// Feeds the service manager's watchdog, each time only after a successful prediction: a process that accepts
+/// connections and answers /healthz while its engine hangs is not alive.
 ///
-/// A model whose streams differ is reloaded with one stream: a restart would help no more, and would end all requests.
+/// A model with different answers of its streams is reloaded with one stream: a restart would help no more, and would
+/// end all requests.
 ///
-/// A model whose answer to one of its goldens differs is taken out of service and loaded again; only if it cannot be,
-/// or differs again, is the watchdog not fed (``GoldenWatch``): in the latter case never again.
+/// A model that differs from one of its goldens is taken out of service and loaded again. Only if that fails, or the
+/// answer differs again, is the watchdog not fed (``GoldenWatch``); in the latter case never again.
 ///
-/// The canary runs on zeros, beside the limiter of its model and not through it: a daemon that is merely busy is not
-/// restarted for it.
+/// The canary runs on zeros and bypasses the model's limiter: a daemon that is only busy is not restarted.
 package struct Watchdog: Sendable {
     let manager: ServiceManager
     let repository: ModelRepository
@@ -30,20 +30,20 @@ package struct Watchdog: Sendable {
         let state = Mutex(GoldenWatch())
     }
 
-    /// Goes on until the calling task is cancelled. Returns at once if there is no watchdog.
+    /// Runs until the calling task is cancelled. Returns at once without a watchdog.
     func run() async {
         guard let interval = manager.watchdogInterval else { return }
         var turn = 0
         while !Task.isCancelled {
             if await isAlive(turn: &turn) { manager.watchdog() }
-            // As sd_watchdog_enabled(3) advises: twice in the interval; a third leaves room for a slow canary.
+            // sd_watchdog_enabled(3) advises to notify twice in the interval; a third leaves room for a slow canary.
             try? await Task.sleep(for: interval / 3)
         }
     }
 
-    /// Makes one prediction with one of the models that are ready, each in its turn. With none there is nothing that
-    /// could be shown, and nothing that a restart would fix.
-    /// - Returns: whether the watchdog is to be fed.
+    /// Makes one prediction with one of the ready models, in turns. Without a ready model it returns true: a restart
+    /// would not help.
+    /// - Returns: whether to feed the watchdog.
     package func isAlive(turn: inout Int) async -> Bool {
         let records = repository.records
         let ready = records.filter { $0.model != nil }.map { GoldenWatch.Version(name: $0.name, version: $0.version) }
@@ -67,8 +67,8 @@ package struct Watchdog: Sendable {
             log.error(
                 "the streams of model \(name) no longer give the same answers: \(difference); reloads it with one stream",
                 repeating: "canary")
-            // A load may take longer than the interval. Who asks for it again meanwhile joins it, and the repository
-            // reports its failure.
+            // Do not wait: a load may take longer than the interval. Further requests join this load, and the
+            // repository reports its failure.
             Task { [repository] in try? await repository.reload(servedBy: model) }
             return true
         } catch {
@@ -92,7 +92,7 @@ package struct Watchdog: Sendable {
             "a golden of model \(version.name), version \(version.version) differs: \(difference); "
                 + (isFirst ? "loads the version again" : "it did so before; the watchdog is not notified"),
             repeating: "canary")
-        // As above: a load may take longer than the interval.
+        // Do not wait, as above: a load may take longer than the interval.
         Task { [repository, goldens] in
             do throws(InferenceError) {
                 try await repository.replace(model, because: "a golden differs: \(difference)")

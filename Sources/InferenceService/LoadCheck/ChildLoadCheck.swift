@@ -6,24 +6,24 @@ internal import Inference
 internal import Settings
 internal import SystemSupport
 
-/// Tries models in a separate process: this program once more, as `ocelli try-model`.
+/// Tries models in a separate process: this program again, as `ocelli try-model`.
 struct ChildLoadCheck: Sendable {
-    /// The flags that say how models run.
+    /// The command-line flags that configure the model.
     let flags: [String]
-    /// Bytes that the process may take, and how long.
+    /// The process's limits of memory in bytes, and of time.
     let memory: UInt64, time: Duration
-    /// Threads that it needs.
+    /// The number of threads that the process needs.
     let threads: Int
-    /// Its environment.
+    /// The environment of the process.
     let environment: [String: String]
 
     /// The subcommand that the process runs.
     static let command = "try-model"
 
-    /// The number of threads, beyond those that a load check needs, that must be available to show that it did not fail
-    /// for lack of them: others start and end some meanwhile.
+    /// The number of threads, beyond those of a load check, that must be available to conclude that it did not fail for
+    /// lack of them: other processes start and end threads meanwhile.
     private static let spareThreads = 16
-    /// The output that is kept: its end.
+    /// The maximum of the output to keep, in bytes: its end.
     private static let mostOutput = 256 << 10
 
     /// Loads the model at a path. Blocks until the process has ended.
@@ -51,13 +51,13 @@ struct ChildLoadCheck: Sendable {
         }
     }
 
-    /// The system's limit of a load check's data, in times of the memory that it may take.
+    /// The kernel's limit of a load check's data, as a multiple of its memory limit.
     static let addressSpace: UInt64 = 4
 
-    /// The flag that precedes the height and width of pictures, where the model is to be run on noise.
+    /// The flag that precedes the height and width of pictures for runs on noise.
     static let probeFlag = "--probe="
 
-    /// The end of the process, or its answer.
+    /// The end of the process without an answer, or its answer.
     private enum Ending {
         case ended(LoadCheck.Outcome)
         case answered(LoadCheckResult)
@@ -66,7 +66,7 @@ struct ChildLoadCheck: Sendable {
     private func run(_ path: String, flags: [String]) -> Ending {
         // A process without its threads may hang in the engine until its time is up.
         guard SystemThread.canStart(threads) else { return .ended(.impossible(HostResources.threadsUsedUp())) }
-        // More than it has: this process is the one to end it, and says so.
+        // Longer than its time limit: this process normally ends it, and reports that.
         let seconds = UInt32(clamping: time.components.seconds &* 3 / 2 &+ 10)
         let arguments = ["ocelli", Self.command, path, "\(getpid())", "\(seconds)", "\(memory)"] + flags
         var descriptor: Int32 = -1
@@ -98,13 +98,12 @@ struct ChildLoadCheck: Sendable {
         }
         guard signal == 0, let result = LoadCheckResult(output: output) else {
             let ending = Self.ending(signal: signal, status: status, output: output)
-            // Another program, or this one with other libraries, says nothing of the model.
+            // If the program or its libraries were replaced, the failure may not be the model's.
             return .ended(.lost((ReplacedProgram.advice.map { $0 + "; " } ?? "") + ending))
         }
         if result.hadNoThreads {
-            // Where this process could have started them, the stacks did not fit into the load check's memory: the
-            // model's problem, since a file that takes the memory before the engine starts its threads must not get
-            // past its load check.
+            // If this process can start the threads, their stacks did not fit into the load check's memory. That is the
+            // model's problem: a file that takes the memory before the engine starts its threads must not pass.
             guard SystemThread.canStart(threads + Self.spareThreads) else {
                 return .ended(.impossible(HostResources.threadsUsedUp()))
             }
@@ -113,7 +112,7 @@ struct ChildLoadCheck: Sendable {
                     "the engine's threads did not fit into \(Units.bytes(Int(clamping: memory))) of memory during its load check in a separate "
                         + "process, the limit (load_trial_memory)"))
         }
-        // Its allocations failed before its memory was looked at again.
+        // Its allocations failed before its memory was read again.
         if memory > 0, result.problems.contains(where: { $0.reason.contains("not enough memory") }) {
             return .ended(.lost(tooLarge))
         }
@@ -130,11 +129,11 @@ struct ChildLoadCheck: Sendable {
         case late, large
     }
 
-    /// The interval at which the memory of the process is read, in milliseconds: even pages that are only touched come
-    /// slower than a gigabyte in that time.
+    /// The interval in milliseconds at which the memory of the process is read. Touching a gigabyte of pages takes
+    /// longer.
     private static let interval: UInt64 = 10
 
-    /// Reads until the process ends, or its time does, or it takes too much memory.
+    /// Reads until the process ends, its time is up, or it takes too much memory.
     private func collect(_ descriptor: Int32, process: Int32) -> (output: String, stop: Stop?) {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -157,10 +156,9 @@ struct ChildLoadCheck: Sendable {
         }
     }
 
-    /// True if more than `memory` bytes are resident and the process's own: address space that is only reserved costs
-    /// nothing, and pages of files (the engine's libraries, the model's weights) are taken back when memory is scarce.
-    /// True, too, if the process is at the system's limit of its data: the engine may hang where an allocation fails
-    /// while it compiles.
+    /// True if the resident private memory exceeds `memory` bytes. Reserved address space costs nothing, and pages of
+    /// files (the engine's libraries, the model's weights) are reclaimed when memory is scarce. Also true at the
+    /// kernel's limit of the process's data: the engine may hang when an allocation fails while it compiles.
     private static func takesTooMuch(_ process: Int32, _ memory: UInt64) -> Bool {
         // proc_pid_statm(5): size, resident, shared, text, 0, data and stack, in pages.
         guard let data = FileManager.default.contents(atPath: "/proc/\(process)/statm") else { return false }
@@ -168,7 +166,7 @@ struct ChildLoadCheck: Sendable {
         let fields = String(decoding: data, as: UTF8.self).split(separator: " ").map { UInt64($0) ?? 0 }
         guard fields.count > 5 else { return false }
         let own = fields[1] > fields[2] ? fields[1] - fields[2] : 0
-        // Divided, not multiplied: no overflow. Within a hundredth of the limit.
+        // Divide rather than multiply, to avoid overflow. "At the limit" is within a hundredth of it.
         return own > memory / page || fields[5] / addressSpace > memory / page / 100 * 99
     }
 

@@ -1,33 +1,33 @@
 internal import FoundationEssentials
 internal import Inference
 
-/// The report of a process that tries a model to the one that started it: one line of its output, behind a mark, for
-/// engines write to the terminal what they like.
+/// The result that the process of a load check reports to its parent: one line of its output, with a mark, because
+/// engines write other text to it.
 struct LoadCheckResult: Codable, Sendable {
     struct Problem: Codable, Sendable {
         var path: String
         var reason: String
     }
 
-    /// True if it was compiled rather than found in the cache.
+    /// True if the model was compiled rather than found in the cache.
     var compiledAnew = false
-    /// The nanoseconds that the comparison of two engines took.
+    /// The duration of the comparison of two engines in nanoseconds.
     var engineComparison: UInt64 = 0
     /// True if the engine could not start its threads, which is not the model's fault.
     var hadNoThreads = false
-    /// The problems of the model; empty for a model that works.
+    /// The problems of the model; empty if it works.
     var problems: [Problem] = []
-    /// The appearance of the outputs, where that was asked.
+    /// The facts about the outputs, for runs on noise.
     var probe: OutputProbe?
 
     private static let mark = "ocelli-load-check: "
 
-    /// The line.
+    /// The line of the output.
     func line() throws -> String {
         Self.mark + String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
     }
 
-    /// The result in the output of a process, if it came so far.
+    /// The result in the output of a process; nil if it did not get so far.
     init?(output: String) {
         guard let line = output.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix(Self.mark) }),
             let result = try? JSONDecoder().decode(Self.self, from: Data(line.dropFirst(Self.mark.count).utf8))

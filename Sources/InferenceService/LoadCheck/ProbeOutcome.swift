@@ -1,8 +1,8 @@
 package import Inference
 
-/// The outcome of runs on noise in a process of its own.
+/// The outcome of runs on noise in a separate process.
 package enum ProbeOutcome: Sendable {
     case seen(OutputProbe)
-    /// The reason why there is nothing to be seen.
+    /// The reason why the model could not be run.
     case impossible(String)
 }

@@ -5,9 +5,9 @@ internal import JSON
 internal import Synchronization
 internal import SystemSupport
 
-/// One line for each request: who asked what of which model, how it ended, and where the time went.
+/// Writes one line for each request: client, route, model, outcome, and the time of each stage. Thread-safe.
 ///
-/// Never what was sent: no body, no query, no token. The path is logged only where it has no route.
+/// Requests' contents are never logged: no body, no query, no token. The path is logged only if it has no route.
 package final class AccessLog: Sendable {
     private let log: Log
     private let isEnabled: Atomic<Bool>
@@ -24,7 +24,7 @@ package final class AccessLog: Sendable {
         guard isEnabled.load(ordering: .relaxed), log.isEnabled(.info) else { return }
         let note = record.note as? RequestNote
         let status = record.status?.code ?? 0
-        // If there is no route, only the path shows what was requested.
+        // Without a route, only the path shows the requested resource.
         let path = route == "none" && !record.path.isEmpty ? String(record.path.prefix(200)) : nil
         log.line(.info) { text in
             Self.write(record, note, route: route, path: path, status: status, to: &text)
@@ -38,7 +38,7 @@ package final class AccessLog: Sendable {
         return method.utf8.count <= 20 ? method : String(method.prefix(20))
     }
 
-    /// The stages of a request and their times, without an array for each line.
+    /// The stages of a request and their times; calls `write` for each, to avoid an array for each line.
     private static func stages(of note: RequestNote, _ write: (_ name: String, _ time: UInt64) -> Void) {
         write("recv", note.recv)
         write("queue", note.times.queue)
@@ -76,7 +76,7 @@ package final class AccessLog: Sendable {
         }
         if let path { text.add(" path=", quotingIfNeeded: path) }
         if record.outcome != .answered { word(name(of: record.outcome)) }
-        // A cast that fails takes long.
+        // A cast that fails takes long, so make it only without the other note.
         if note == nil, let error = record.note as? ErrorNote {
             field(" error=", error.code)
             if let reason = reason(of: error, in: record) { field(" reason=", reason) }
@@ -129,12 +129,12 @@ package final class AccessLog: Sendable {
         if let label = note.topLabel { writer.member("top", label) }
     }
 
-    /// The reason of an error where it says more than its code, and the outcome does not have it already.
+    /// The reason of an error; nil if it repeats the code, or if the outcome has it already.
     private static func reason(of error: ErrorNote, in record: ExchangeRecord) -> String? {
         error.reason != error.code && record.outcome == .answered ? error.reason : nil
     }
 
-    /// A word for how a request ended.
+    /// A word for the outcome of a request.
     private static func name(of outcome: ExchangeRecord.Outcome) -> String {
         switch outcome {
         case .answered: "answered"

@@ -1,10 +1,10 @@
-/// Lets a line that repeats pass only regularly, and counts the others. Time comes from outside.
+/// Limits the rate of repeated lines, and counts the suppressed ones. The caller passes the time.
 package struct LineLimiter: Sendable {
     /// The number of lines of one key that pass in a window.
     package static let burst = 5
     /// The length of a window, in nanoseconds.
     package static let window: UInt64 = 10_000_000_000
-    /// Keys that are remembered; past it all are forgotten, which lets at most a burst too many through.
+    /// The maximum number of keys; a new key beyond it removes all, which lets at most one burst too many through.
     static let most = 256
 
     private struct Entry {
@@ -19,12 +19,13 @@ package struct LineLimiter: Sendable {
 
     /// The decision on a line.
     package enum Verdict: Sendable, Hashable {
-        /// It is written; with the number of similar lines that were suppressed before.
+        /// Write the line, with the number of similar lines that were suppressed before it.
         case write(suppressed: Int)
         case leaveOut
     }
 
-    /// - Parameter key: what lines have in common that count as one line repeating.
+    /// Decides on a line at a time in nanoseconds.
+    /// - Parameter key: the key of lines that count as repetitions of each other.
     package mutating func judge(_ key: String, at now: UInt64) -> Verdict {
         guard var entry = entries[key] else {
             if entries.count >= Self.most { entries.removeAll(keepingCapacity: true) }

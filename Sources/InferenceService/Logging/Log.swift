@@ -4,8 +4,8 @@ internal import Settings
 internal import Synchronization
 internal import SystemSupport
 
-/// Log lines on standard error: for journald with priority prefixes, for terminals without, or as JSON objects. A
-/// thread of its own writes them: see ``LogWriter``.
+/// Writes log lines to standard error: with priority prefixes for journald, without them for terminals, or as JSON
+/// objects. Its own thread writes them: see ``LogWriter``. Thread-safe.
 package final class Log: Sendable {
     /// Importance, with syslog's numbers.
     package enum Level: Int, Sendable, Comparable, CaseIterable {
@@ -22,14 +22,14 @@ package final class Log: Sendable {
         case text, json
     }
 
-    /// The level may change while the daemon runs: its `rawValue`.
+    /// The `rawValue` of the level, which may change while the daemon runs.
     private let level: Atomic<Int>
     private let form: LogForm
     private let writer: LogWriter
     private let limiter = Mutex(LineLimiter())
     private let suppressed = Atomic<UInt64>(0)
 
-    /// - Parameter descriptor: where the lines go: standard error.
+    /// - Parameter descriptor: the descriptor to write to; by default standard error.
     package init(level: Level, format: Format, descriptor: Int32 = 2) throws(StartupError) {
         self.level = Atomic(level.rawValue)
         let form = LogForm(format)
@@ -41,28 +41,29 @@ package final class Log: Sendable {
         }
     }
 
-    /// Writes other lines, or in another form, from now on.
+    /// Changes the level and the format from now on.
     package func use(level: Level, format: Format) {
         self.level.store(level.rawValue, ordering: .relaxed)
         form.use(format)
     }
 
-    /// Lines that were lost because the log was not read.
+    /// Lines that were lost because the log was not read fast enough.
     package var lostLines: UInt64 { writer.lostLines }
 
-    /// Lines that were left out because they repeated.
+    /// Lines that were suppressed because they repeated.
     package var suppressedLines: UInt64 { suppressed.load(ordering: .relaxed) }
 
     package func debug(_ message: @autoclosure () -> String) { write(.debug, nil, message) }
     package func info(_ message: @autoclosure () -> String) { write(.info, nil, message) }
     package func notice(_ message: @autoclosure () -> String) { write(.notice, nil, message) }
-    /// - Parameter key: what lines have in common that count as one line repeating; nil: the message.
+    /// - Parameter key: the key of lines that count as repetitions of each other; nil for the message.
     package func warning(_ message: @autoclosure () -> String, repeating key: String? = nil) {
         write(.warning, key, message)
     }
     /// - Parameters:
-    ///   - key: what lines have in common that count as one line repeating; nil: the message.
-    ///   - fields: named values beside the message, for JSON; in text the message says it all.
+    ///   - key: the key of lines that count as repetitions of each other; nil for the message.
+    ///   - fields: writes named values in addition to the message, for JSON only; the message must contain them for
+    ///     text.
     package func error(
         _ message: @autoclosure () -> String, repeating key: String? = nil,
         fields: (inout JSONWriter) -> Void = { _ in }
@@ -87,7 +88,8 @@ package final class Log: Sendable {
         }
     }
 
-    /// A line with named values beside the message, for JSON; in text the message says it all.
+    /// Writes a line with named values in addition to the message, for JSON only; the message must contain them for
+    /// text.
     package func line(
         _ level: Level, message: (inout LogText) -> Void, fields: (inout JSONWriter) -> Void = { _ in }
     ) {
@@ -95,9 +97,9 @@ package final class Log: Sendable {
         writer.write(form.line(level, message: message, fields: fields), isImportant: level >= .notice)
     }
 
-    /// Returns when everything is written, or when the time is up.
+    /// Returns when everything is written, or after the time.
     package func flush(within time: Duration) async { await writer.flush(within: time) }
 
-    /// The same for a thread that may block.
+    /// Like ``flush(within:)``, for a thread that may block.
     package func flushBlocking(within time: Duration) { writer.flushBlocking(within: time) }
 }

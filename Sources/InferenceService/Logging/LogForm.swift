@@ -2,10 +2,10 @@ internal import Glibc
 internal import JSON
 internal import Synchronization
 
-/// The form of log lines; may change while the daemon runs.
+/// Formats log lines. The format may change while the daemon runs.
 final class LogForm: Sendable {
     private let isJSON: Atomic<Bool>
-    /// journald takes `<6>` at the start of a line as its priority.
+    /// True if journald reads the lines: it takes a leading `<6>` as the priority.
     private let isJournal: Bool
 
     init(_ format: Log.Format) {
@@ -73,7 +73,7 @@ final class LogForm: Sendable {
         var parts = tm()
         var seconds = time.tv_sec
         gmtime_r(&seconds, &parts)
-        // Without a string for each number, as there is a line for each request.
+        // Without a string for each number, because every request writes a line.
         func add(_ mark: Unicode.Scalar, _ number: Int32) {
             text.add(ascii: mark)
             text.add(Int(number), digits: 2)

@@ -1,7 +1,7 @@
 internal import HTTPWire
 internal import JSON
 
-/// The message of a log line, put together byte by byte: there is one for each request.
+/// The message of a log line, built byte by byte, because every request writes a line.
 package struct LogText: Sendable {
     /// UTF-8.
     package private(set) var bytes: [UInt8] = []
@@ -12,16 +12,16 @@ package struct LogText: Sendable {
 
     package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// A character of ASCII: cheaper than a text of one.
+    /// Appends an ASCII character, which is cheaper than a string.
     package mutating func add(ascii character: Unicode.Scalar) { bytes.append(UInt8(ascii: character)) }
 
-    /// A name and its value in quotes, which the value cannot end: with the escapes of JSON.
+    /// Appends a name and its value in quotes, with JSON's escapes, so that the value cannot end the quotes.
     package mutating func add(_ name: String, quoting value: String) {
         add(name)
         JSONText.appendString(value, to: &bytes)
     }
 
-    /// The same without the quotes where the value is one word of visible ASCII.
+    /// Appends a name and its value, with quotes unless the value is one word of visible ASCII.
     package mutating func add(_ name: String, quotingIfNeeded value: String) {
         let isWord = value.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
         if isWord { add(name + value) } else { add(name, quoting: value) }
@@ -33,7 +33,7 @@ package struct LogText: Sendable {
         ResponseSerializer.appendDecimal(positive, to: &bytes)
     }
 
-    /// A number of at least 0 with leading zeros.
+    /// Appends a number, at least 0, with leading zeros.
     mutating func add(_ number: Int, digits: Int) {
         var power = 1
         for _ in 1..<max(1, digits) { power *= 10 }
@@ -43,7 +43,7 @@ package struct LogText: Sendable {
         }
     }
 
-    /// Nanoseconds as milliseconds with two digits after the point.
+    /// Appends nanoseconds as milliseconds with two decimals.
     package mutating func addMilliseconds(_ nanoseconds: UInt64) {
         let hundredths = nanoseconds / 10_000 &+ (nanoseconds % 10_000 >= 5_000 ? 1 : 0)
         add(hundredths / 100)
@@ -52,12 +52,11 @@ package struct LogText: Sendable {
         bytes.append(UInt8(ascii: "0") &+ UInt8(hundredths % 10))
     }
 
-    /// A message never breaks its line, and holds nothing that a terminal takes for more than text: what comes from
-    /// outside could otherwise forge a line, or hide one. Spaces stand for the controls of ASCII; other characters that
-    /// are not printable (C1 controls, marks that turn the direction of text, line separators) are written by number,
-    /// as in `\u{202E}`.
+    /// Makes the message safe to print on one line: external text could otherwise forge a line, or hide one, by control
+    /// characters. ASCII control characters become spaces; other characters that are not printable (C1 controls, marks
+    /// that turn the direction of text, line separators) are written by number, as in `\u{202E}`.
     package mutating func keepToOneLine() {
-        // Without a branch for each byte, many are looked at at once.
+        // Without a branch for each byte, the compiler compares many bytes at once.
         var others: UInt8 = 0
         for byte in bytes { others |= byte &- 0x20 < 0x5F ? 0 : 1 }
         guard others != 0 else { return }

@@ -5,17 +5,17 @@ internal import Glibc
 internal import Synchronization
 internal import SystemSupport
 
-/// Writes log lines to a descriptor on its own thread: who logs never waits for who reads.
+/// Writes log lines to a descriptor on its own thread, so that threads that log never wait for the reader. Thread-safe.
 ///
-/// A pipe that is full, because its reader is slow or gone, would otherwise stop the event loop, and the daemon with
-/// it.
+/// Otherwise a full pipe with a slow or missing reader would stop the event loop, and with it the daemon.
 package final class LogWriter: Sendable {
-    /// Bytes of lines that may wait to be written, and as many may be at hand: a second or two of a busy daemon.
+    /// The maximum number of bytes that wait to be written; as many may be in the current batch. This is a second or
+    /// two of a busy daemon.
     package static let capacity = 1 << 20
     /// The time for which the writer waits for more lines before it sleeps.
     private static let moment = DispatchTimeInterval.milliseconds(2)
 
-    /// The state that the thread holds, which may outlive the writer.
+    /// The state that the thread uses; it may outlive the writer.
     private final class Core: Sendable {
         let queue: Mutex<LogQueue>
         let wake = DispatchSemaphore(value: 0)
@@ -49,11 +49,11 @@ package final class LogWriter: Sendable {
                 switch written {
                 case 0...: rest = rest.dropFirst(written)
                 case -Int(EAGAIN):
-                    // Another program has made it non-blocking: it may be shared.
+                    // Another program that shares the descriptor has made it non-blocking.
                     var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&wanted, 1, -1)
                 default:
-                    // The reader is gone. There is no other place to say so than the metrics.
+                    // The reader is gone; only the metrics can report that.
                     let lines = rest.count { $0 == UInt8(ascii: "\n") }
                     return queue.withLock { $0.couldNotWrite(lines: lines) }
                 }
@@ -65,7 +65,7 @@ package final class LogWriter: Sendable {
 
     /// Starts the thread.
     /// - Parameters:
-    ///   - descriptor: written to, never closed.
+    ///   - descriptor: the descriptor to write to; never closed.
     ///   - notice: the line that reports the number of lost lines.
     package init(
         descriptor: Int32, capacity: Int = LogWriter.capacity, notice: @escaping @Sendable (UInt64) -> [UInt8]
@@ -84,16 +84,16 @@ package final class LogWriter: Sendable {
         core.wake.signal()
     }
 
-    /// Takes a line, which ends with a newline, to be written soon; never waits.
-    /// - Parameter isImportant: is written at once, and if there is no room for others.
+    /// Queues a line, which ends with a newline; never waits.
+    /// - Parameter isImportant: whether to write it at once, and to queue it if there is no room for others.
     package func write(_ line: [UInt8], isImportant: Bool) {
         if core.queue.withLock({ $0.append(line, isImportant: isImportant) }) { core.wake.signal() }
     }
 
-    /// Lines that were lost so far.
+    /// The number of lines lost so far.
     package var lostLines: UInt64 { core.queue.withLock { $0.lost } }
 
-    /// Returns when everything is written, or when the time is up: there may be no reader.
+    /// Returns when everything is written, or after the time: the log may have no reader.
     package func flush(within time: Duration) async {
         let end = MonotonicInstant.now + time
         while !core.queue.withLock({ $0.isWritten }), MonotonicInstant.now < end {
@@ -101,7 +101,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// The same for a thread that may block.
+    /// Like ``flush(within:)``, for a thread that may block.
     package func flushBlocking(within time: Duration) {
         let end = MonotonicInstant.now + time
         while !core.queue.withLock({ $0.isWritten }), MonotonicInstant.now < end { usleep(1000) }

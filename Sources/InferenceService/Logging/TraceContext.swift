@@ -1,7 +1,7 @@
 package import HTTPWire
 
-/// The trace that a request belongs to, as its client says (W3C, Trace Context): for the log line. Nothing of it is
-/// sent on or back.
+/// The trace of a request as stated by its client (W3C, Trace Context), for the access log. It is neither forwarded nor
+/// returned.
 package struct TraceContext: Sendable, Hashable {
     /// 32 hexadecimal digits.
     package let traceID: String
@@ -10,18 +10,19 @@ package struct TraceContext: Sendable, Hashable {
     /// The vendors' members (`tracestate`); nil without a valid one.
     package let state: String?
 
-    /// Nil if a request has no valid `traceparent`: such a field is ignored, as the recommendation says.
+    /// Returns nil if a request has no valid `traceparent`: the recommendation says to ignore such a field.
     package init?(_ head: RequestHead) {
         guard head.contains("traceparent") else { return nil }
         let fields = head.values(of: "traceparent")
-        // Of two nobody knows which is meant.
+        // With two fields it is unknown which one is right.
         guard fields.count == 1, let parent = fields.first, let (trace, span) = Self.parse(parent) else { return nil }
         traceID = trace
         parentID = span
         state = Self.state(head.values(of: "tracestate"))
     }
 
-    /// Trace and span of `00-TRACE-SPAN-FLAGS` (section 3.2). A later version may have more behind another dash.
+    /// Parses the trace and span of `00-TRACE-SPAN-FLAGS` (section 3.2). A later version may have more after another
+    /// dash.
     private static func parse(_ text: String) -> (trace: String, span: String)? {
         let bytes = Array(text.utf8.prefix(57))
         guard bytes.count >= 55, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash else { return nil }
@@ -41,10 +42,10 @@ package struct TraceContext: Sendable, Hashable {
 
     // MARK: tracestate
 
-    /// The most members of a list, and its most bytes: what all systems have to pass on (section 3.3).
+    /// The maximum members and bytes of a list: every system must be able to forward as many (section 3.3).
     private static let mostMembers = 32, mostBytes = 512
 
-    /// The members of all fields as one list; nil if there are none, or one is not valid.
+    /// The members of all fields as one list; nil if it is empty, or if a member is not valid.
     private static func state(_ fields: [String]) -> String? {
         var keys: Set<Substring> = []
         var kept: [Substring] = []
@@ -81,7 +82,7 @@ package struct TraceContext: Sendable, Hashable {
                 }
         }
         switch parts.count {
-        // The second edition lets a key begin with a digit.
+        // The second edition of the recommendation lets a key begin with a digit.
         case 1: return isPart(parts[0], most: 256, startsWithDigit: true)
         case 2:
             return isPart(parts[0], most: 241, startsWithDigit: true)
@@ -90,7 +91,7 @@ package struct TraceContext: Sendable, Hashable {
         }
     }
 
-    /// Visible ASCII and spaces within, without comma and equals sign.
+    /// Visible ASCII and inner spaces, without comma and equals sign.
     private static func isValue(_ value: Substring) -> Bool {
         guard let last = value.utf8.last, last != 0x20, value.utf8.count <= 256 else { return false }
         return value.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x2C && $0 != 0x3D }

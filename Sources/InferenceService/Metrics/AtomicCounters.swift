@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// A fixed number of counters that any thread adds to without a lock.
+/// A fixed number of counters to which any thread adds without a lock.
 package final class AtomicCounters: Sendable {
     /// Allocated in `init`, freed in `deinit` and never moved; the elements are atomic, so that sharing them is safe.
     private nonisolated(unsafe) let base: UnsafeMutablePointer<Atomic<UInt64>>
     /// The number of counters.
     let count: Int
 
-    /// `count` counters at 0.
+    /// Creates counters at 0; at least one.
     init(_ count: Int) {
         self.count = max(1, count)
         base = .allocate(capacity: self.count)
@@ -19,13 +19,13 @@ package final class AtomicCounters: Sendable {
         base.deallocate()
     }
 
-    /// Adds to one counter; one that does not exist is left alone.
+    /// Adds to one counter; does nothing for an invalid index.
     func add(_ amount: UInt64 = 1, at index: Int) {
         guard index >= 0, index < count else { return }
         base[index].wrappingAdd(amount, ordering: .relaxed)
     }
 
-    /// Takes the place of what a counter holds: for gauges.
+    /// Sets the value of a counter, for gauges; does nothing for an invalid index.
     func set(_ value: UInt64, at index: Int) {
         guard index >= 0, index < count else { return }
         base[index].store(value, ordering: .relaxed)

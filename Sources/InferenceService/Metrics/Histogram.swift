@@ -1,7 +1,7 @@
-/// The distribution of durations: Prometheus's histogram, in nanoseconds inside and seconds outside. A place among
+/// The distribution of durations, as a Prometheus histogram: nanoseconds inside, seconds outside. A view of some
 /// counters: copies count together.
 package struct Histogram: Sendable {
-    /// The upper bounds of the buckets: from 50 µs, below which nothing of a request is worth a bucket, to 30 s.
+    /// The upper bounds of the buckets in nanoseconds: from 50 µs, below which no part of a request matters, to 30 s.
     package static let bounds: [UInt64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
         100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,
@@ -10,16 +10,16 @@ package struct Histogram: Sendable {
     /// The bounds as label values.
     static let labels = bounds.map { MetricsText.seconds($0) } + ["+Inf"]
 
-    /// Counters that it takes: one for each bucket, one for what is over all bounds, and the sum.
+    /// The number of counters of a histogram: one for each bucket, one for durations over all bounds, and the sum.
     static let size = bounds.count + 2
 
     private let counters: StripedCounters
-    /// Its first counter.
+    /// The index of its first counter.
     private let first: Int
 
     package init() { self.init(StripedCounters(Self.size), at: 0) }
 
-    /// One that takes ``size`` counters, from `first` on.
+    /// A histogram in ``size`` counters, from `first` on.
     init(_ counters: StripedCounters, at first: Int) {
         self.counters = counters
         self.first = first
@@ -37,8 +37,8 @@ package struct Histogram: Sendable {
         counters.add(nanoseconds, at: first + Self.bounds.count + 1)
     }
 
-    /// The counts of the buckets, not cumulated; the last is over all bounds.
+    /// The counts of the buckets, not cumulated; the last one is over all bounds.
     package var buckets: [UInt64] { (0...Self.bounds.count).map { counters[first + $0] } }
-    /// All durations together, in nanoseconds.
+    /// The sum of all durations in nanoseconds.
     package var sum: UInt64 { counters[first + Self.bounds.count + 1] }
 }

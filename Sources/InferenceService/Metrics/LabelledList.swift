@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// Metrics by the value of one label: found or added by any thread without a lock.
+/// Metrics by the value of one label, found or added by any thread without a lock.
 ///
-/// A chain that only grows, behind those that are there from the start. Labels come from sets that are small and
-/// bounded (routes, models, reasons), so that walking them is quicker than any table; past `most` entries everything
-/// new counts as `other`, whatever goes wrong elsewhere.
+/// A linked list that only grows, after the predefined labels. Labels come from small bounded sets (routes, models,
+/// reasons), so that walking the list is faster than any table. Beyond `most` entries every new label counts as
+/// `other`, as a safeguard against errors elsewhere.
 ///
-/// A walk along it writes nothing, not even counts of references, which all processors would have to pass around: nodes
-/// are neither taken out nor freed before the list is.
+/// A walk writes nothing, not even reference counts, which would make all processors share a cache line: nodes are
+/// neither removed nor freed before the list is.
 package final class LabelledList<Metric: Sendable>: Sendable {
     private final class Node: Sendable {
         let label: String
         let metric: Metric
-        /// Set once, to a node that this one holds.
+        /// Set once, to a node that this one retains.
         private let following = Atomic<Unmanaged<Node>?>(nil)
 
         init(_ label: String, _ metric: Metric) {
@@ -26,7 +26,7 @@ package final class LabelledList<Metric: Sendable>: Sendable {
 
         var next: Unmanaged<Node>? { following.load(ordering: .acquiring) }
 
-        /// Puts a node behind this one, unless there is one. Returns the one that is there then.
+        /// Appends a node after this one, unless it has a next node. Returns the next node.
         func append(_ node: Node) -> Unmanaged<Node> {
             let new = Unmanaged.passRetained(node)
             let (isNew, other) = following.compareExchange(
@@ -37,15 +37,15 @@ package final class LabelledList<Metric: Sendable>: Sendable {
         }
     }
 
-    /// Those that are there from the start, then `other`, then the rest.
+    /// The predefined labels, then `other`, then the rest.
     private let first: Node
     private let other: Node
     private let known: Int
     private let most: Int
     private let make: @Sendable () -> Metric
 
-    /// A chain that makes its metrics with `make`.
-    /// - Parameter labels: those that are there from the start.
+    /// A list that makes its metrics with `make`.
+    /// - Parameter labels: the predefined labels.
     package init(_ labels: [String] = [], most: Int = 512, make: @escaping @Sendable () -> Metric) {
         self.most = most
         self.make = make
@@ -58,7 +58,7 @@ package final class LabelledList<Metric: Sendable>: Sendable {
     /// The metric of a label.
     package subscript(label: String) -> Metric { with(label) { $0 } }
 
-    /// Calls `body` with the metric of a label, which it must not keep: nobody counts a reference to it.
+    /// Calls `body` with the metric of a label. `body` must not keep it: the reference is not counted.
     package func with<Result>(_ label: String, _ body: (Metric) -> Result) -> Result {
         var node = Unmanaged.passUnretained(first)
         var length = -known
@@ -72,13 +72,13 @@ package final class LabelledList<Metric: Sendable>: Sendable {
             } else if length > most {
                 return body(other.metric)
             } else {
-                // Another thread may have been quicker: then its node is the one that is looked at next.
+                // Another thread may have appended a node first; then that node is examined next.
                 node = node._withUnsafeGuaranteedRef { $0.append(Node(label, make())) }
             }
         }
     }
 
-    /// All labels with their metrics, by label; `other` only where something was counted as it.
+    /// All labels with their metrics, sorted by label; `other` only if it is used.
     package func all(where isUsed: (Metric) -> Bool = { _ in false }) -> [(label: String, metric: Metric)] {
         var entries: [(label: String, metric: Metric)] = []
         var node: Node? = first

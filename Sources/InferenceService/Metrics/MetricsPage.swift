@@ -5,16 +5,16 @@ internal import Rollout
 internal import Settings
 internal import SystemSupport
 
-/// The whole of `GET /metrics`: what was counted, and the state of everything at this moment.
+/// The whole of `GET /metrics`: all counters, and the current state of the service.
 ///
 /// The page always has every family, and every label value that is known in advance, so that rules can be written
-/// before something first happens.
+/// before the first event.
 struct MetricsPage {
     let metrics: ServiceMetrics
     let records: [ModelRecord]
-    /// Nil where teaching is turned off.
+    /// The taught models; nil if teaching is turned off.
     let taught: TaughtUsage?
-    /// The rollouts of models that have one, by name.
+    /// The models with rollouts, by name.
     let rollouts: [(name: String, view: ModelRollout.View)]
     let server: HTTPServerStatistics
     let decoding: DecodeBudget.Usage
@@ -24,7 +24,7 @@ struct MetricsPage {
     let suppressedLogLines: UInt64
     let lostLogLines: UInt64
 
-    /// In Prometheus's text format.
+    /// The page in Prometheus's text format.
     var text: [UInt8] {
         var text = MetricsText()
         writeBuild(to: &text)
@@ -381,7 +381,7 @@ struct MetricsPage {
             server.shedReaders)
     }
 
-    // MARK: Life
+    // MARK: Life cycle
 
     private func writeLife(to text: inout MetricsText) {
         text.single("ocelli_draining", .gauge, "1 while the daemon is draining.", metrics[.draining])

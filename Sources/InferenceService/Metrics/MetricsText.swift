@@ -15,7 +15,7 @@ package struct MetricsText {
 
     package init(capacity: Int = 32 << 10) { bytes.reserveCapacity(capacity) }
 
-    /// The lines before the samples of one metric.
+    /// Writes the lines before the samples of one metric.
     package mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         append("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
     }
@@ -28,7 +28,7 @@ package struct MetricsText {
         sample(name, labels, text: String(value))
     }
 
-    /// A sample in seconds.
+    /// Writes a sample in seconds.
     mutating func sample(_ name: String, _ labels: [Label] = [], nanoseconds: UInt64) {
         sample(name, labels, text: Self.seconds(nanoseconds))
     }
@@ -47,13 +47,13 @@ package struct MetricsText {
         append(" \(text)\n")
     }
 
-    /// A family of one sample.
+    /// Writes a family with one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: some BinaryInteger) {
         family(name, kind, help)
         sample(name, [], text: String(value))
     }
 
-    /// The samples of one histogram.
+    /// Writes the samples of one histogram.
     package mutating func histogram(_ name: String, _ labels: [Label], _ histogram: Histogram) {
         var total: UInt64 = 0
         for (label, count) in zip(Histogram.labels, histogram.buckets) {
@@ -61,11 +61,11 @@ package struct MetricsText {
             sample(name + "_bucket", labels + [("le", label)], total)
         }
         sample(name + "_sum", labels, nanoseconds: histogram.sum)
-        // The buckets' own total, and not a counter beside them: the two always agree.
+        // The buckets' own total rather than another counter, so that the two always agree.
         sample(name + "_count", labels, total)
     }
 
-    /// Nanoseconds as seconds, in as few digits as say it exactly.
+    /// Nanoseconds as seconds, exactly, in as few digits as possible.
     package static func seconds(_ nanoseconds: UInt64) -> String {
         let whole = nanoseconds / 1_000_000_000, part = nanoseconds % 1_000_000_000
         guard part > 0 else { return String(whole) }

@@ -1,8 +1,8 @@
 internal import Inference
 
-/// The counts of one model, whatever versions of it are loaded.
+/// The counts of one model, for all versions together.
 package final class ModelMetrics: Sendable {
-    /// The histogram of each stage, then each counter: a request counts in lines that are side by side.
+    /// The histogram of each stage, then each counter: one request's counters share few cache lines.
     private let numbers = StripedCounters(firstCounter + Counter.allCases.count)
     private static let firstCounter = Stage.allCases.count * Histogram.size
 
@@ -18,15 +18,15 @@ package final class ModelMetrics: Sendable {
 
     /// The counts of one stage of a pipeline.
     package final class PipelineStage: Sendable {
-        /// From the begin of the first crop of a picture to the end of the last.
+        /// The time from the begin of a picture's first crop to the end of its last.
         package let duration = Histogram()
         fileprivate let counters = StripedCounters(2)
-        /// Crops, and those of them that failed.
+        /// The number of crops, and of those that failed.
         package var crops: UInt64 { counters[0] }
         package var failures: UInt64 { counters[1] }
     }
 
-    /// Counts what a pipeline did for one picture.
+    /// Counts a pipeline's work on one picture.
     func record(_ note: PipelineNote) {
         add(.skipped, UInt64(clamping: note.skipped))
         for stage in note.stages {
@@ -42,7 +42,7 @@ package final class ModelMetrics: Sendable {
 
     package subscript(stage: Stage) -> Histogram { Histogram(numbers, at: stage.rawValue * Histogram.size) }
 
-    /// Counts a load that succeeded.
+    /// Counts a successful load.
     func loaded(cached: Bool, nanoseconds: UInt64) {
         add(cached ? .loadsCached : .loadsAnew)
         add(cached ? .loadCachedNanoseconds : .loadAnewNanoseconds, nanoseconds)

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import SystemSupport
 
-/// The process as the kernel sees it, for the `process_*` metrics that every Prometheus client has.
+/// The kernel's statistics of the process, for the `process_*` metrics that every Prometheus client has.
 struct ProcessStatistics {
     var cpuSeconds = 0.0
     var residentBytes = 0
@@ -10,13 +10,13 @@ struct ProcessStatistics {
     var threads = 0
     var openDescriptors = 0
     var mostDescriptors = 0
-    /// Since 1970.
+    /// Seconds since 1970.
     var startSeconds = 0.0
 
-    /// The process now. Reads /proc: a few small files.
+    /// Reads the current statistics from a few small files of /proc.
     init() {
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
-        // The name in parentheses may hold anything: fields are counted from the last one.
+        // The name in parentheses may contain any character: count fields after the last parenthesis.
         let stat = Self.text("/proc/self/stat")
         let fields = stat[(stat.lastIndex(of: ")").map { stat.index(after: $0) } ?? stat.startIndex)...].split(
             separator: " ")
@@ -33,7 +33,7 @@ struct ProcessStatistics {
     }
 
     private static func text(_ path: String) -> String {
-        // Files of /proc have no size: read until the end.
+        // Files of /proc report no size: read until the end.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }
@@ -52,7 +52,7 @@ struct ProcessStatistics {
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil { count += 1 }
-        // Without ".", ".." and the descriptor that reads them.
+        // Without ".", ".." and the descriptor of this listing.
         return max(0, count - 3)
     }
 }

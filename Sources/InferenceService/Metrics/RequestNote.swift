@@ -2,26 +2,26 @@ internal import HTTPServer
 package import Inference
 package import JSON
 
-/// The facts of a request beside the answer, which its handler gives for the access line.
+/// Facts about a request that its handler passes along with the answer, for the access log.
 package final class RequestNote: Sendable {
-    /// The model that was asked.
+    /// The requested model.
     let model: String
     let times: StageTimes
     /// Nanoseconds of receiving the request and of writing the answer.
     let recv: UInt64
     let encode: UInt64
-    /// The device of the inference; empty where there was none.
+    /// The device of the inference; empty without an inference.
     let device: String
-    /// The best class of the picture; logged only when that is asked for.
+    /// The best class of the picture; nil unless it must be logged.
     let topLabel: String?
-    /// The places in the answer whose values are this request's alone (`OwnValue`).
+    /// The places in the answer with values of this request only (`OwnValue`).
     let blanks: [JSONWriter.Blank]
-    /// False if a part of the answer failed: the next request may fare better.
+    /// False if a part of the answer failed for a reason outside the request; it is then not shared.
     let isWhole: Bool
-    /// The source of an answer that was known already (RFC 9211): for the access line.
+    /// The source of a shared answer (RFC 9211), for the access log; nil for a computed one.
     let cache: String?
 
-    /// Work that begins when the answer was sent; nil for none.
+    /// Work to begin after the answer is sent; nil for none.
     let afterwards: (@Sendable () -> Void)?
 
     // Wide: a record, in the order of its fields.
@@ -42,7 +42,7 @@ package final class RequestNote: Sendable {
         self.cache = cache
     }
 
-    /// The note of another request that is answered alike: nothing begins when it was sent.
+    /// The note of another request with the same answer: no work begins after sending it.
     func shared(recv: UInt64, cache: String?) -> RequestNote {
         RequestNote(
             model: model, times: times, recv: recv, encode: encode, device: device, topLabel: topLabel, blanks: blanks,
@@ -50,15 +50,15 @@ package final class RequestNote: Sendable {
     }
 }
 
-/// The note of an answer that is for its request alone.
+/// The note of an answer that must not be shared.
 struct UnsharedNote: Sendable {}
 
-/// The reason why a request was answered with an error, for the access line: words of bounded sets, nothing of the
+/// The reason why a request was answered with an error, for the access log: words from fixed sets, nothing of the
 /// request.
 package struct ErrorNote: Sendable {
     /// The code of the answer.
     let code: String
-    /// The reason as metrics have it; often the code itself.
+    /// The reason as in metrics; often equal to the code.
     let reason: String
 
     package init(_ error: ServiceError) {

@@ -1,8 +1,8 @@
-/// The counts of one route: requests by method and status, their bytes, and how long they took.
+/// The counts of one route: requests by method and status, bytes and durations.
 package final class RouteMetrics: Sendable {
-    /// The methods that are counted one by one; all others count as `other`.
+    /// The methods with their own counts; all others count as `other`.
     static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"]
-    /// The statuses that Ocelli answers with. 0 stands for no answer: the client had disconnected before it.
+    /// The statuses of Ocelli's answers. 0 means no answer, because the client had disconnected.
     static let codes = [
         0, 200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 411, 412, 413, 414, 415, 417, 421, 422, 429, 431,
         500, 501, 503, 504, 505, 507,
@@ -14,7 +14,7 @@ package final class RouteMetrics: Sendable {
     private let numbers = StripedCounters(firstRequests + methods.count * (codes.count + 1))
     private static let firstRequests = Direction.allCases.count + Histogram.size
 
-    /// From the request's first byte to the answer's last.
+    /// The time from the request's first byte to the answer's last.
     package var duration: Histogram { Histogram(numbers, at: Direction.allCases.count) }
 
     /// Counts one request.
@@ -26,11 +26,12 @@ package final class RouteMetrics: Sendable {
         numbers.add(UInt64(clamping: sent), at: Direction.sent.rawValue)
     }
 
-    /// Bytes of bodies.
+    /// The bytes of the bodies.
     package var bytesReceived: UInt64 { numbers[Direction.received.rawValue] }
     package var bytesSent: UInt64 { numbers[Direction.sent.rawValue] }
 
-    /// The counts above 0; 0 is the code of a client that was gone, nil of any other status.
+    /// The counts above 0. The code is `none` if the client had disconnected, and `other` for a status that is not in
+    /// ``codes``.
     package var counts: [(method: String, code: String, count: UInt64)] {
         var result: [(method: String, code: String, count: UInt64)] = []
         for (row, method) in Self.methods.enumerated() {

@@ -5,16 +5,16 @@ package import Inference
 internal import Synchronization
 internal import SystemSupport
 
-/// The counts of the service: always on, and without a lock on the way of a request.
+/// The counters of the service: always on, and without a lock on the path of a request.
 ///
-/// Label values come from bounded sets only: routes, models of the repository, reasons from the code. Nothing that a
-/// client sends becomes one.
+/// Label values come from bounded sets only: routes, models of the repository, reasons in the code. They never contain
+/// data from a client.
 package final class ServiceMetrics: Sendable {
-    /// The stage at which a request was cancelled, or its client went away; the label `stage`.
+    /// The stage at which a request was cancelled or its client disconnected; the label `stage`.
     enum CancelStage: Int, CaseIterable {
         case head, body, queue, decode, infer, postprocess, answer
     }
-    /// The reason why a request can be refused before it costs anything.
+    /// The reasons for refusing a request before any work on it.
     static let refusalReasons = [
         "queue_full", "overloaded", "wait_timed_out", "deadline_exceeded", "deadline_unreachable", "displaced",
         "draining",
@@ -29,11 +29,10 @@ package final class ServiceMetrics: Sendable {
     }
 
     package let models = LabelledList { ModelMetrics() }
-    /// Those that are asked most often are there from the start: that finds them sooner. Only what was asked is
-    /// reported.
+    /// The most frequent routes come first, where they are found sooner. Only used routes are reported.
     package let routes = LabelledList(["/healthz", "/readyz", "/v1/classify"]) { RouteMetrics() }
-    /// Answers that are errors, by code and reason: `overloaded/queue_full`. Those that are alerted on are there at 0
-    /// from the start: Prometheus's increase() does not see a counter that begins with 1.
+    /// Error answers by code and reason: `overloaded/queue_full`. The ones used in alerts begin at 0: Prometheus's
+    /// increase() does not notice a counter that begins at 1.
     package let errors = LabelledList(["internal/engine", "internal/internal"]) { AtomicCounters(1) }
     package let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
     private let cancellations = AtomicCounters(CancelStage.allCases.count)
@@ -49,9 +48,9 @@ package final class ServiceMetrics: Sendable {
 
     // MARK: Pictures
 
-    /// The stages of one picture, in nanoseconds. `total` is from the request's first byte to its encoded answer;
-    /// without it, the stages' sum.
-    @inline(never)  // so that a profile tells what it costs (Benchmarks/overhead/instructions)
+    /// Records the stages of one picture, in nanoseconds. `total` is from the request's first byte to its encoded
+    /// answer; the default is the stages' sum.
+    @inline(never)  // so that a profile shows its cost (Benchmarks/overhead/instructions)
     package func record(_ times: StageTimes, recv: UInt64, encode: UInt64, model: String, total: UInt64? = nil) {
         models.with(model) { metrics in
             metrics.add(.pictures)
@@ -73,10 +72,10 @@ package final class ServiceMetrics: Sendable {
     /// Counts the stages of a pipeline's answer for one picture.
     package func record(_ note: PipelineNote, model: String) { models[model].record(note) }
 
-    /// A prediction that was stopped.
+    /// Counts a prediction that was cancelled.
     package func cancelled(_ stage: InferenceError.Stage) {
         switch stage {
-        // Waiting is waiting, for a slot or for the model.
+        // A wait for the model counts as one for a slot.
         case .load, .queue: cancelled(at: .queue)
         case .decode: cancelled(at: .decode)
         case .inference: cancelled(at: .infer)
@@ -93,7 +92,7 @@ package final class ServiceMetrics: Sendable {
 
     // MARK: Answers
 
-    /// An answer that is an error.
+    /// Counts an error answer.
     package func failed(_ error: ServiceError) {
         errors["\(error.code.rawValue)/\(error.label)"].add(at: 0)
         switch error.code {
@@ -104,7 +103,7 @@ package final class ServiceMetrics: Sendable {
         }
     }
 
-    /// A request that is over.
+    /// Counts a finished request.
     package func ended(_ record: ExchangeRecord, route: String) {
         routes.with(route) { metrics in
             metrics.record(
@@ -117,7 +116,7 @@ package final class ServiceMetrics: Sendable {
         case .head: cancelled(at: .head)
         case .body: cancelled(at: .body)
         case .answering: cancelled(at: .answer)
-        // The stage that the handler was in counts it.
+        // The handler counts its own stage.
         case .handling: break
         }
     }

@@ -1,9 +1,9 @@
-/// The numbers of shared answers, for metrics.
+/// The counters of shared answers, for metrics.
 package struct SharedAnswersUsage: Sendable {
-    /// Finished answers that are kept, and their bytes.
+    /// Finished answers in the cache, and their bytes.
     package var answers = 0
     package var bytes = 0
-    /// Predictions that were answered by a finished answer, with another request, and by themselves.
+    /// Predictions answered by a cached answer, together with an equal request, and by a computation.
     package var hits: UInt64 = 0
     package var collapsed: UInt64 = 0
     package var misses: UInt64 = 0

@@ -1,4 +1,4 @@
-/// The stages of a classified picture, in order: those of `Server-Timing`, and all together.
+/// The stages of a classified picture, in order: those of `Server-Timing`, and their total.
 package enum Stage: Int, Sendable, CaseIterable {
     case recv, queue, decode, infer, postprocess, encode, total
 

@@ -1,27 +1,27 @@
 internal import CSystem
 internal import Synchronization
 
-/// A fixed number of counters that many threads add to at the same time. They only grow.
+/// A fixed number of counters to which many threads add at the same time. They only grow.
 ///
-/// Each thread adds in memory of its own, so that no processor waits for a line that another has written. A read sums
-/// up: all that was added before is in the sum, and a later sum is never smaller. There are 64 stripes;
-/// where there are more threads, some share one, and nothing is lost, for additions are atomic. A stripe takes memory
-/// once its first thread has counted.
+/// Each thread adds in its own memory, so that no processor waits for a cache line that another has written. A read
+/// sums up all stripes: it includes all earlier additions, and a later sum is never smaller. There are 64 stripes; more
+/// threads share them, without losing counts, because additions are atomic. A stripe's memory is allocated when its
+/// first thread counts.
 package final class StripedCounters: Sendable {
     private typealias Counter = Atomic<UInt64>
 
     private static let stripes = 64
-    /// Two lines: processors fetch them in pairs.
+    /// Two cache lines: processors fetch them in pairs.
     private static let alignment = 128
 
-    /// The first counter of each stripe; 0: it has none yet.
+    /// The address of each stripe's first counter; 0 if the stripe is not allocated.
     ///
     /// Allocated in `init`, freed in `deinit` and never moved; the elements are atomic, so that sharing them is safe.
     private nonisolated(unsafe) let firsts: UnsafeMutablePointer<Atomic<UInt>>
     /// The number of counters.
     let count: Int
 
-    /// `count` counters at 0.
+    /// Creates counters at 0; at least one.
     package init(_ count: Int) {
         self.count = max(1, count)
         firsts = .allocate(capacity: Self.stripes)
@@ -34,7 +34,7 @@ package final class StripedCounters: Sendable {
         firsts.deallocate()
     }
 
-    /// Adds to one counter; one that does not exist is left alone.
+    /// Adds to one counter; does nothing for an invalid index.
     package func add(_ amount: UInt64 = 1, at index: Int) {
         guard index >= 0, index < count else { return }
         let stripe = Int(csys_thread_number()) % Self.stripes
@@ -54,9 +54,9 @@ package final class StripedCounters: Sendable {
         UnsafeMutablePointer(bitPattern: firsts[stripe].load(ordering: .acquiring))
     }
 
-    /// The counters of a stripe that has none yet.
+    /// Allocates the counters of a stripe.
     @inline(never) private func make(_ stripe: Int) -> UnsafeMutablePointer<Counter> {
-        // Whole lines: nothing else is in them.
+        // Whole cache lines, shared with no other data.
         let size = (count * MemoryLayout<Counter>.stride + Self.alignment - 1) / Self.alignment * Self.alignment
         let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: Self.alignment)
         let new = memory.bindMemory(to: Counter.self, capacity: count)
@@ -64,7 +64,7 @@ package final class StripedCounters: Sendable {
         let (isNew, other) = firsts[stripe].compareExchange(
             expected: 0, desired: UInt(bitPattern: new), ordering: .acquiringAndReleasing)
         guard !isNew, let first = UnsafeMutablePointer<Counter>(bitPattern: other) else { return new }
-        // Another thread that shares the stripe was quicker.
+        // Another thread that shares the stripe was first.
         memory.deallocate()
         return first
     }

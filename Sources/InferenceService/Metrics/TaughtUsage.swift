@@ -1,9 +1,9 @@
-/// The taught models at one moment, for metrics.
+/// The current state of the taught models, for metrics.
 struct TaughtUsage: Sendable {
     var models = 0
     var examples = 0
-    /// Those whose embedder is another one now, or is not served.
+    /// Models with an embedder that has changed, or is not served.
     var stale = 0
-    /// Of all files.
+    /// The bytes of all files.
     var bytes = 0
 }

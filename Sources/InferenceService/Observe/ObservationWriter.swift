@@ -6,12 +6,12 @@ package import Observations
 /// Writes the observations of a picture: the members that the daemon and the commands share (docs/http-api.md, "Detect,
 /// segment, keypoints, embed").
 package struct ObservationWriter {
-    /// The form of masks; nil is the task's own form.
+    /// The form of masks; nil for the task's default.
     var mask: MaskForm?
     var encoding = Encoding.float
-    /// The classes of a mask that are listed; nil for all.
+    /// The classes of a mask to list; nil for all.
     var classes: [String]?
-    /// The most classes of a mask that are listed, those with the largest areas.
+    /// The maximum number of classes of a mask to list, those with the largest areas; nil for no limit.
     var most: Int?
     let isCancelled: () -> Bool
 
@@ -35,18 +35,18 @@ package struct ObservationWriter {
         self.isCancelled = isCancelled
     }
 
-    /// For a command: the usual forms.
+    /// A writer for a command, with the default forms.
     package init(classes: [String]?, most: Int?) {
         self.classes = classes
         self.most = most
         isCancelled = { false }
     }
 
-    /// Runs of one answer's masks.
+    /// The maximum number of runs in one answer's masks.
     private static let mostRuns = 2_000_000
 
-    /// The content, `image` and `timing_ms` as members of an object that is open.
-    /// - Throws: `cancelled`, or that there is no memory.
+    /// Writes the content, `image` and `timing_ms` as members of the open object.
+    /// - Throws: `cancelled`, `outOfMemory`.
     package func write(
         _ result: ObservationResult, total: UInt64, to writer: inout JSONWriter
     ) throws(ImageError) {
@@ -69,7 +69,7 @@ package struct ObservationWriter {
         ClassificationWriter.write(result.times, total: total, to: &writer)
     }
 
-    /// Writes the finds, as members of an object that is open.
+    /// Writes the finds, as members of the open object.
     private func writeContent(of result: ObservationResult, to writer: inout JSONWriter) throws(ImageError) {
         switch result.content {
         case .detections(let found):
@@ -126,7 +126,7 @@ package struct ObservationWriter {
         if let failure { throw failure }
     }
 
-    /// The answer of a pipeline's stage, or its error.
+    /// Writes the answer of a pipeline's stage, or its error.
     private func write(
         _ outcome: ObservationResult.StageAnswer.Outcome, to writer: inout JSONWriter
     ) throws(ImageError) {
@@ -135,12 +135,12 @@ package struct ObservationWriter {
             switch outcome {
             case .classes(let result): ClassificationWriter.writeClasses(of: result, to: &writer)
             case .observed(let result, let box):
-                // What the request says of its own answer is not for those of stages.
+                // The request's parameters apply to its own answer, not to those of stages.
                 let own = ObservationWriter(
                     mask: nil, encoding: .float, classes: nil, most: nil, isCancelled: isCancelled)
                 do throws(ImageError) { try own.writeContent(of: result, to: &writer) } catch { failure = error }
                 if case .mask = result.content {
-                    // The mask is one of the crop: the place of the crop in the picture.
+                    // The mask covers the crop only, so write the place of the crop in the picture.
                     writer.key("crop")
                     Self.write(box, to: &writer)
                 }
@@ -153,7 +153,7 @@ package struct ObservationWriter {
         if let failure { throw failure }
     }
 
-    /// `null` stands for a point that was not found.
+    /// Writes `null` for a point that was not found.
     private static func write(_ points: [ObservationResult.Point], to writer: inout JSONWriter) {
         writer.array { writer in
             for point in points {
@@ -177,7 +177,7 @@ package struct ObservationWriter {
 
     private static func write(_ box: PictureMap.Rectangle, to writer: inout JSONWriter) {
         writer.object { writer in
-            // The right and the bottom side are rounded, too: a box at the picture's edge ends there.
+            // Round the right and bottom sides too, so that a box at the picture's edge ends there.
             writer.member("x", thousandths: box.x)
             writer.member("y", thousandths: box.y)
             writer.member("width", thousandths: rounded(box.x + box.width) - rounded(box.x))
@@ -185,7 +185,7 @@ package struct ObservationWriter {
         }
     }
 
-    /// Thousandths of a pixel are more than any model can tell.
+    /// Rounds to 1/1000 pixel, which is more than any model's precision.
     private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
 
     // MARK: Masks
@@ -201,14 +201,14 @@ package struct ObservationWriter {
         }
     }
 
-    /// A class that a mask has, and the number of its pixels.
+    /// A class in a mask, and the number of its pixels.
     package struct Segment {
         package let index: Int
         package let label: String
         package let area: Int
     }
 
-    /// The classes of a mask that are listed, the largest area first.
+    /// The classes of a mask to list, the largest area first.
     package func segments(of areas: [Int], labels: [String]?) -> [Segment] {
         var present = areas.indices.filter { areas[$0] > 0 }.map { index in
             let label = labels.flatMap { index < $0.count ? $0[index] : nil }
@@ -262,9 +262,9 @@ package struct ObservationWriter {
     }
 }
 
-/// A mask as a picture.
+/// Encodes masks as pictures.
 package enum MaskPicture {
-    /// The class numbers as a PNG; with the palette, in colours for people (8 bits only: there are no larger palettes).
+    /// The class numbers as a PNG; with the palette, in colours for people (8 bits only: PNG has no larger palettes).
     package static func png(_ mask: PictureMask, palette: Bool, isCancelled: () -> Bool) throws(ImageError) -> [UInt8] {
         try PNGEncoder.encode(
             width: mask.width, height: mask.height, bits: 8 * mask.bytes,

@@ -12,13 +12,13 @@ struct ObserveQuery: TaskQuery {
     var picture = PictureQuery()
     /// The request to the model.
     var request: ObservationRequest
-    /// The form of masks; nil is the route's own form.
+    /// The form of masks; nil for the route's default.
     var mask: ObservationWriter.MaskForm?
     /// The encoding of an embedding.
     var encoding = ObservationWriter.Encoding.float
-    /// The labels of finds that are blurred or filled in an answer that is a picture.
+    /// The finds to blur or fill, in an answer that is a picture.
     var covers: [PictureForm.Covered] = []
-    /// The stage of a pipeline that `explain` shows, and the find's number at each level down to it.
+    /// The stage of a pipeline for `explain`, and the find's index at each level down to it.
     var stage: String?
     var finds: [Int] = []
 
@@ -43,7 +43,7 @@ struct ObserveQuery: TaskQuery {
         case "mask" where request.task == .segment: mask = try parameter.choice()
         case "mask" where request.task == .detect:
             mask = try parameter.choice()
-            // A detection's mask is run lengths; one picture of classes cannot have those that overlap.
+            // A detection's mask is run lengths: a picture of class numbers cannot hold overlapping masks.
             guard mask != .png else { throw parameter.mistake("one of \"rle\", \"none\"") }
         case "blur" where request.task == .detect: covers.append(.init(try labels(parameter), .blur))
         case "fill" where request.task == .detect: covers.append(.init(try labels(parameter), .fill))
@@ -69,15 +69,17 @@ struct ObserveQuery: TaskQuery {
     }
 }
 
-/// `POST .../detect`, `/segment`, `/keypoints` and `/embed`: boxes, a mask, points or an embedding of a picture.
+/// `POST .../detect`, `/segment`, `/keypoints` and `/embed`: answers boxes, a mask, points or an embedding of a
+/// picture.
 struct ObserveTask: PredictionTask {
     private let run: RunRequest
     private let query: ObserveQuery
-    /// The mask as a picture with a palette, or embeddings as 32-bit floats, the low byte first, one after the other.
+    /// The form of the answer that `Accept` selects: a picture with its finds drawn, a mask as a picture with a
+    /// palette, or embeddings as 32-bit floats, little-endian, concatenated; nil for JSON.
     let form: BinaryForm?
-    /// The picture that is answered instead of what is found in it.
+    /// The picture to answer instead of the finds; nil for the finds.
     private let picture: PictureForm?
-    /// The stages down to the one that `explain` shows.
+    /// The stages from the first one to the stage for `explain`.
     private let way: [Pipeline.Stage]
     var isNegotiated: Bool { query.request.task != .keypoints }
     var takesOneOnly: Bool { picture != nil }
@@ -156,7 +158,7 @@ struct ObserveTask: PredictionTask {
         return way
     }
 
-    /// The finds, and the picture where that is the answer.
+    /// The finds, and the encoded picture if the answer is a picture.
     struct Output: TimedOutput {
         var result: ObservationResult
         var picture: [UInt8]?
@@ -166,7 +168,7 @@ struct ObserveTask: PredictionTask {
     func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<Output, InferenceError>] {
         let request = picture?.request(query.request) ?? query.request
         var options = run.options
-        // A picture has no place for what the stages of a pipeline say.
+        // Run no later stages of a pipeline: the picture has no place for their results.
         if picture != nil { options.maxCrops = 0 }
         let results = await run.model.observations(of: images, request: request, options: options, slot: slot)
         var outputs: [Result<Output, InferenceError>] = []
@@ -183,7 +185,7 @@ struct ObserveTask: PredictionTask {
     private func output(_ result: ObservationResult) async throws(InferenceError) -> Output {
         guard let picture else { return Output(result: result) }
         let edges = run.model.observationOutput(for: .detect)?.edges ?? [], deadline = run.options.deadline
-        // A thread of its own: encoding a large picture takes as long as decoding it.
+        // On its own thread: encoding a large picture takes as long as decoding it.
         let drawn: Result<[UInt8], ImageError> = await LongDecoding.run { isStopped in
             do throws(ImageError) {
                 return .success(
@@ -203,14 +205,15 @@ struct ObserveTask: PredictionTask {
     }
 
     func explanation(of image: EncodedImage, in slot: Slot) async throws(InferenceError) -> PreprocessedImage? {
-        // A pipeline with stages decodes all pixels: its detector sees another picture than alone.
+        // A pipeline with stages decodes all pixels, so its detector's input differs from the one of the detector as a
+        // model.
         guard !way.isEmpty || run.model.pipeline?.stages.isEmpty == false else { return nil }
         return try await run.model.explanation(
             of: image, way, finds: query.finds, request: query.request, options: run.options, slot: slot)
     }
 
     func shadow(of image: EncodedImage, _ output: Output) -> ShadowWork? {
-        // What was found for a picture is more than others are asked for.
+        // The finds for a picture are more than the request of a comparison would return.
         if picture != nil { return nil }
         return ShadowWork(times: output.result.times, image: image, answer: { ComparableAnswer(output.result) }) {
             [run, request = query.request] (model, sample, deadline, slot) in

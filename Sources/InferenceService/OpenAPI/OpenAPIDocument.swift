@@ -4,11 +4,11 @@ internal import ImagePipeline
 internal import JSON
 internal import SystemSupport
 
-/// The description of every route in the form of OpenAPI 3.0: what `GET /openapi.json` answers.
+/// The description of every route in OpenAPI 3.0: the answer of `GET /openapi.json`.
 ///
-/// Operations and schemas are in openapi.json beside this file, which the build embeds. The paths are those of the
-/// table of routes; a few lists that the program has are filled in. Tests check the result with a real validator, and
-/// real answers against it.
+/// Operations and schemas are in openapi.json in this folder, which the build embeds. The paths come from the table of
+/// routes; a few lists come from the program. Tests check the result with a real validator, and real answers against
+/// it.
 package enum OpenAPIDocument {
     /// The document as JSON text.
     package static func text<Handler>(_ table: RouteTable<Handler>) throws(ServiceError) -> String {
@@ -26,7 +26,7 @@ package enum OpenAPIDocument {
         var document = try JSONValue.parse(Data(PackageResources.openapi_json))
         let operations = document["operations"]
         var paths: [String: JSONValue] = [:]
-        // Other servers' interfaces have documents of their own, and may be turned off.
+        // The routes of other servers' dialects have their own documents, and may be turned off.
         for resource in table.resources where resource.dialect == nil {
             for (index, template) in resource.templates.enumerated() {
                 var item: [String: JSONValue] = template.isFixed ? [:] : ["parameters": parameters(template)]
@@ -60,8 +60,8 @@ package enum OpenAPIDocument {
             })
     }
 
-    /// An operation at one of its paths: with the identifier for that path, the model's place in the summary, the media
-    /// types of pictures for `image/*`, and the answer that every operation may give.
+    /// An operation at one of its paths: with the identifier for that path, the model in the summary, the media types
+    /// of pictures instead of `image/*`, and the error response that every operation may give.
     private static func operation(_ described: JSONValue, _ index: Int, _ template: PathTemplate) -> JSONValue {
         var operation = described
         if case .array(let ids) = described["ids"], ids.indices.contains(index) {
@@ -86,7 +86,7 @@ package enum OpenAPIDocument {
 }
 
 extension JSONValue {
-    /// A member of an object; null if the value is no object or has no such member. Setting null removes it.
+    /// A member of an object; null if the value is not an object or has no such member. Setting null removes it.
     fileprivate subscript(_ name: String) -> JSONValue {
         get {
             guard case .object(let members) = self else { return .null }

@@ -3,10 +3,11 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 
-/// Bodies with a content coding (RFC 9110 section 8.4.1), as clients of the Open Inference Protocol may send them.
+/// Decompresses bodies with a content coding (RFC 9110 section 8.4.1), which clients of the Open Inference Protocol may
+/// send.
 enum CompressedBody {
     /// True if a body is compressed.
-    /// - Throws: 415 where it is in a way that is not supported.
+    /// - Throws: 415 for an unsupported coding.
     static func isCompressed(_ head: RequestHead) throws(ServiceError) -> Bool {
         let codings = head.contentCodings
         guard let first = codings.first else { return false }
@@ -17,16 +18,16 @@ enum CompressedBody {
         )
     }
 
-    /// The most bytes that a body can have when it is decompressed: deflate (RFC 1951) packs 1,032 into one at best.
+    /// The maximum size of a decompressed body: deflate (RFC 1951) compresses 1,032 bytes into one at best.
     static func longest(_ body: HTTPBody, most: Int) -> Int {
         let (bytes, isMore) = body.count.multipliedReportingOverflow(by: 1032)
         return isMore ? most : min(most, bytes)
     }
 
-    /// The decompressed body. What it takes of memory counts against the budget of the compressed one.
+    /// The decompressed body. Its memory counts against the budget of the compressed one.
     /// - Parameters:
-    ///   - most: how many bytes it may have.
-    ///   - isCancelled: true once the client has left.
+    ///   - most: the maximum number of its bytes.
+    ///   - isCancelled: true once the client has disconnected.
     static func decompress(
         _ body: HTTPBody, most: Int, isCancelled: () -> Bool = { false }
     ) throws(ServiceError) -> HTTPBody {

@@ -24,6 +24,6 @@ extension ElementType {
     /// Triton's name of the type in a model's configuration (model_config.proto, DataType).
     var configurationType: String { self == .string ? "TYPE_STRING" : "TYPE_\(datatype)" }
 
-    /// True if JSON may carry the type: 16-bit floats go as binary data only, as Triton has it.
+    /// True if JSON may carry the type: 16-bit floats are sent as binary data only, as in Triton.
     var isInJSON: Bool { self != .float16 && self != .bfloat16 }
 }

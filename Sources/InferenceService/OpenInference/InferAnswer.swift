@@ -3,14 +3,14 @@ internal import HTTPWire
 internal import Inference
 internal import JSON
 
-/// Writes the answer to an `infer` request: JSON, and the binary data behind it.
+/// Writes the answer to an `infer` request: JSON, followed by the binary data.
 struct InferAnswer: Sendable {
     let modelName: String
     let modelVersion: String
     let id: String?
-    /// The outputs that were asked for, in the order of the request, with their place in the model's.
+    /// The requested outputs, in the request's order, with their indices in the model.
     let outputs: [(output: InferBody.Output, index: Int, description: FeatureDescription)]
-    /// True if outputs that do not say otherwise are binary.
+    /// True if outputs are binary by default.
     let isBinary: Bool
 
     init(
@@ -33,13 +33,13 @@ struct InferAnswer: Sendable {
         }
     }
 
-    /// True if the answer holds only tensors as binary data, which are then copied from the engine's memory straight
-    /// into the answer.
+    /// True if the answer has only tensors as binary data; they are then copied from the engine's memory straight into
+    /// the answer.
     var isPlainBinary: Bool {
         outputs.allSatisfy { $0.output.classes == 0 && ($0.output.isBinary ?? isBinary) }
     }
 
-    /// The answer for outputs whose memory is lent.
+    /// The answer for outputs; their memory is valid during the call only.
     func response(_ views: [TensorView]) -> HTTPResponse {
         var data: [[UInt8]?] = []
         var writer = JSONWriter(capacity: 1024)
@@ -115,7 +115,7 @@ struct InferAnswer: Sendable {
                 writer.array { writer in for text in classes.texts { writer.string(text) } }
             } else if description.elementType == .string {
                 writer.array { writer in
-                    // Each behind its length.
+                    // Each string follows its length.
                     var place = 0
                     while place + 4 <= view.bytes.count {
                         let length = Int(
@@ -135,8 +135,8 @@ struct InferAnswer: Sendable {
     }
 }
 
-/// An output as the classification extension gives it: for each item of the batch the classes with the greatest values,
-/// as `value:index:label`. Values are the tensor's own.
+/// An output in the form of the classification extension: for each item of the batch the classes with the greatest
+/// values, as `value:index:label`. Values are the tensor's own.
 private struct Classes {
     let texts: [String]
     let shape: [Int]
@@ -144,7 +144,7 @@ private struct Classes {
     init(_ view: TensorView, _ description: FeatureDescription, count: Int) {
         let type = description.elementType
         let total = type.byteCount == 0 ? 0 : view.bytes.count / type.byteCount
-        // The outermost axis is the batch, where there is another axis beside it.
+        // The outermost axis is the batch, if the tensor has another axis.
         let isBatched = view.shape.dimensions.count > 1
         let rows = isBatched ? max(view.shape.dimensions[0], 1) : 1
         let width = total / rows
@@ -170,7 +170,7 @@ private struct Classes {
         shape = isBatched ? [rows, count] : [count]
     }
 
-    /// As BYTES.
+    /// The texts as BYTES.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for text in texts {

@@ -1,10 +1,10 @@
 internal import Inference
 
-/// The predictions that one `infer` request comes to: one, or as many as its batch has items.
+/// The predictions of one `infer` request: one, or one for each item of its batch.
 ///
 /// If the model file leaves the batch axis open, a bundle's model runs one item at a time, several in parallel, or
-/// several in one inference (`runtime.batch`): the batch is taken apart, and the outputs are put together again. A bare
-/// model file runs the batch as it is.
+/// several in one inference (`runtime.batch`): the batch is split, and the outputs are joined again. A bare model file
+/// runs the batch as it is.
 struct InferBatch: Sendable {
     /// The inputs of each prediction.
     let items: [DictionaryFeatureProvider]
@@ -54,7 +54,7 @@ struct InferBatch: Sendable {
         switch input.content {
         case .pictures(let pictures): return .image(pictures[index])
         case .strings(let whole):
-            // A feature that is one string, and no tensor.
+            // The feature is one string, not a tensor.
             if whole.shape.dimensions == [1] { return .string(whole.elements.first ?? "") }
             guard total > 1 else { return .strings(whole) }
             let size = whole.elements.count / total
@@ -81,18 +81,18 @@ struct InferBatch: Sendable {
     }
 }
 
-/// Outputs that were copied out of the engine's memory.
+/// Outputs copied from the engine's memory.
 struct CopiedOutputs: Sendable {
     private var parts: [(index: Int, shape: Shape, bytes: [UInt8])] = []
 
-    /// The bytes of all of them.
+    /// The total number of bytes.
     var byteCount: Int { parts.reduce(0) { $0 + $1.bytes.count } }
 
     init(_ views: [TensorView]) {
         parts = views.map { ($0.index, $0.shape, [UInt8]($0.bytes)) }
     }
 
-    /// The outputs of several predictions, along the outermost axis.
+    /// Joins the outputs of several predictions, along the outermost axis.
     init(joining items: [CopiedOutputs]) {
         guard let first = items.first else { return }
         for (place, part) in first.parts.enumerated() {
@@ -105,7 +105,7 @@ struct CopiedOutputs: Sendable {
         }
     }
 
-    /// Calls `body` with one output's memory, by its place in the model; nil if it is not there.
+    /// Calls `body` with one output's memory, by its index in the model; with nil if it is missing.
     func withView<R>(_ index: Int, _ body: (TensorView?) throws -> R) rethrows -> R {
         guard let part = parts.first(where: { $0.index == index }) else { return try body(nil) }
         return try part.bytes.withUnsafeBytes { try body(TensorView(index: index, shape: part.shape, bytes: $0)) }

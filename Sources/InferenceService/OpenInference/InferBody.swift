@@ -2,7 +2,7 @@ internal import HTTPServer
 internal import Inference
 internal import JSON
 
-/// One `infer` request, taken apart: the inputs are read into the types that the model takes.
+/// A parsed `infer` request: its inputs are read into the types that the model takes.
 struct InferBody: Sendable {
     /// One input: a tensor, encoded pictures, or strings.
     struct Input: Sendable {
@@ -17,39 +17,39 @@ struct InferBody: Sendable {
         }
     }
 
-    /// One output that is asked for.
+    /// One requested output.
     struct Output: Sendable, Hashable {
         var name: String
-        /// The number of classes that the answer has instead of the tensor; 0 for the tensor.
+        /// The number of classes to answer instead of the tensor; 0 for the tensor.
         var classes = 0
-        /// True if it is sent as binary data; nil leaves it to the request.
+        /// True if it is sent as binary data; nil for the request's default.
         var isBinary: Bool?
     }
 
-    /// The client's own name of the request, echoed.
+    /// The client's identifier of the request, which the answer repeats.
     var id: String?
     var inputs: [Input] = []
-    /// The outputs that are asked for; nil for all.
+    /// The requested outputs; nil for all.
     var outputs: [Output]?
-    /// True if outputs are sent as binary data unless they say otherwise.
+    /// True if outputs are sent as binary data by default.
     var isBinary = false
-    /// The longest that the request may take, in microseconds; nil for the server's own.
+    /// The timeout of the request in microseconds; nil for the server's default.
     var timeout: Int?
 }
 
-/// Reads the JSON of an `infer` request, and finds its binary data behind it.
+/// Reads the JSON of an `infer` request, and locates the binary data after it.
 struct InferBodyReader {
     let model: ModelDescription
     let body: HTTPBody
-    /// Bytes of JSON; what follows them is binary data.
+    /// The number of bytes of JSON; binary data follows.
     let headerLength: Int
-    /// The number of pictures that one input may hold.
+    /// The maximum number of pictures in one input.
     let mostPictures: Int
     private var request = InferBody()
     /// The offset of the binary data of the next input.
     private var next: Int
 
-    /// - Parameter headerLength: what `Inference-Header-Content-Length` says; nil if all is JSON.
+    /// - Parameter headerLength: the value of `Inference-Header-Content-Length`; nil if the whole body is JSON.
     init(model: ModelDescription, body: HTTPBody, headerLength: Int?, mostPictures: Int) {
         self.model = model
         self.mostPictures = mostPictures
@@ -58,7 +58,7 @@ struct InferBodyReader {
         next = self.headerLength
     }
 
-    /// The request.
+    /// Reads the request.
     mutating func read() throws(ServiceError) -> InferBody {
         var reader = self
         let result: Result<InferBody, JSONError> = body.withUnsafeBytes { bytes in
@@ -116,10 +116,10 @@ struct InferBodyReader {
             case "binary_data_output": request.isBinary = try scanner.bool("parameter \"binary_data_output\"")
             case "timeout":
                 let time = try scanner.count("parameter \"timeout\"", "microseconds")
-                // As Triton has it: 0 is not a timeout of the client's own.
+                // As in Triton, 0 means that the client sets no timeout.
                 request.timeout = time == 0 ? nil : time
             case "priority":
-                // All requests of a model wait in one line here, first come, first served.
+                // Ignored: all requests of a model wait in one queue, first come, first served.
                 _ = try scanner.count("parameter \"priority\"", "a priority")
             case "sequence_id":
                 let kind = try scanner.kind()
@@ -186,11 +186,11 @@ struct InferBodyReader {
 
     // MARK: Inputs
 
-    /// The members of an input's object, in whatever order.
+    /// The members of an input's object, in any order.
     private struct Parts {
         var name: String?, datatype: String?, shape: Shape?
         var binarySize: Int?
-        /// The offset of `data`, if it came before what is needed to read it.
+        /// The offset of `data`, if it precedes a member that is needed to read it.
         var dataAt: Int?
         var content: InferBody.Input.Content?
     }
@@ -199,7 +199,7 @@ struct InferBodyReader {
         _ index: Int, _ scanner: inout JSONScanner
     ) throws(JSONError) -> InferBody.Input {
         var parts = Parts()
-        // The input as errors call it, as soon as its name is known.
+        // The input's name in errors, as soon as it is known.
         func label() -> String { parts.name.map { "input \"\($0.prefix(200))\"" } ?? "inputs[\(index)]" }
         try scanner.object("inputs[\(index)]") { (key, scanner) throws(JSONError) in
             switch key {
@@ -258,7 +258,7 @@ struct InferBodyReader {
         return try InferTensor(description: description, shape: shape, mostPictures: mostPictures).json(&scanner)
     }
 
-    /// The model's input of that name; name, type and shape must be such as it takes.
+    /// The model's input with the given name. Its type and shape must fit the model.
     private func described(_ parts: Parts, at index: Int) throws(JSONError) -> (FeatureDescription, Shape) {
         guard let name = parts.name else { throw .value("inputs[\(index)]: \"name\" is missing") }
         guard let input = model.inputs.first(where: { $0.name == name }) else {

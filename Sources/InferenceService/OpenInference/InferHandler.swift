@@ -5,17 +5,17 @@ internal import Inference
 internal import Settings
 internal import SystemSupport
 
-/// Answers `POST /v2/models/{name}/infer`: the engine's own tensors in and out, and encoded pictures where the bundle
-/// says how they become tensors.
+/// Answers `POST /v2/models/{name}/infer`: with the engine's own tensors as inputs and outputs, and encoded pictures if
+/// the bundle describes their conversion to tensors.
 struct InferHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
     let metrics: ServiceMetrics
     let work: WorkQueue
 
-    /// Reads the body and runs its predictions: a single one in the slot that a long body was read in.
+    /// Reads the body and runs its predictions. A single one runs in the slot in which a long body was read.
     func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
-        // What the body says of a timeout is read when the model is there that it is for.
+        // The body, which may hold a timeout, can be read only once the model is known.
         let received = request.bodyReceived
         var options = PredictionOptions()
         options.claim = choice.claim
@@ -23,8 +23,8 @@ struct InferHandler: Sendable {
         options.keeps = choice.route?.sample
         let model = try await choice.model(in: repository, deadline: options.deadline)
         try model.refusePipeline(choice.name)
-        // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one,
-        // or decompressing one, takes as long as a prediction does: that is done in a slot.
+        // Read a short text at once, because its timeout limits the wait for the slot. Reading a long text, or
+        // decompressing one, takes as long as a prediction, so do it in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)
         let length =
             try isCompressed
@@ -62,7 +62,7 @@ struct InferHandler: Sendable {
         let slot = try await run.slots.slot(work: model.pictureTime(of: item), taken: taken)
         defer { slot.release() }
         if answer.isPlainBinary, choice.route?.sample == nil {
-            // From the engine's memory straight into the answer.
+            // Copy from the engine's memory straight into the answer.
             return try await run.results(of: batch.items, in: slot) { answer.response($0) }[0].get().value
         }
         let outputs = try await run.results(of: batch.items, in: slot, read: CopiedOutputs.init)[0].get()
@@ -74,7 +74,7 @@ struct InferHandler: Sendable {
         return response
     }
 
-    /// A body taken apart.
+    /// A parsed body.
     private struct Read: Sendable {
         let infer: InferBody
         let batch: InferBatch
@@ -93,7 +93,7 @@ struct InferHandler: Sendable {
         return Read(infer: infer, batch: try InferBatch(infer, model: model, most: settings.maxBatch))
     }
 
-    /// The number of bytes of the body that are JSON; nil if all of it is.
+    /// The number of bytes of JSON in the body; nil if all of it is JSON.
     private static func headerLength(_ head: RequestHead, in body: HTTPBody) throws(ServiceError) -> Int? {
         let values = head.values(of: "inference-header-content-length")
         guard let text = values.first else { return nil }

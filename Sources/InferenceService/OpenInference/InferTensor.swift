@@ -6,7 +6,7 @@ internal import JSON
 struct InferTensor {
     let description: FeatureDescription
     let shape: Shape
-    /// The number of pictures that are taken at once (`max_batch`).
+    /// The maximum number of pictures (`max_batch`).
     let mostPictures: Int
 
     private var takesText: Bool { description.kind == .text }
@@ -18,8 +18,8 @@ struct InferTensor {
         .value("input \"\(description.name)\": expected \(expected), found \(found)")
     }
 
-    /// Checks that a tensor of this shape can be taken: the model's own, with any number of items where its file leaves
-    /// that open.
+    /// Checks that the model takes a tensor of this shape: the model's own shape, with any number of items if its file
+    /// leaves that open.
     static func check(_ shape: Shape, for input: FeatureDescription) throws(JSONError) {
         let wanted = input.shape.dimensions, found = shape.dimensions
         var fits = wanted.count == found.count
@@ -66,7 +66,7 @@ struct InferTensor {
         }
     }
 
-    /// Strings or pictures, flat or nested as the shape says; axes of 1 may be left out or added.
+    /// Reads strings or pictures, flat or nested as in the shape; axes of 1 may be omitted or added.
     private func collect(
         _ scanner: inout JSONScanner, _ count: Int, _ read: (inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -83,7 +83,7 @@ struct InferTensor {
         }
     }
 
-    /// Encoded pictures as base64 strings: JSON's strings cannot hold their bytes.
+    /// Reads encoded pictures as base64 strings: JSON strings cannot hold their bytes.
     private func pictures(_ scanner: inout JSONScanner) throws(JSONError) -> InferBody.Input.Content {
         let count = try elementCount()
         var pictures: [EncodedImage] = []
@@ -95,7 +95,7 @@ struct InferTensor {
         return .pictures(pictures)
     }
 
-    /// The number of pictures, or of strings, that the shape announces. Known before any is read: a body of 20 MB holds
+    /// The number of pictures or strings in the shape. It is checked before reading any: a body of 20 MB can hold
     /// millions of empty ones.
     private func elementCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape with fewer elements", "\(shape)") }
@@ -111,7 +111,7 @@ struct InferTensor {
 
     // MARK: Binary data
 
-    /// The bytes of `range` in the body; they are copied once, into the engine's memory.
+    /// Reads the bytes of `range` in the body. Tensors are copied once, into the engine's memory.
     func binary(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> InferBody.Input.Content {
         if takesPictures { return .pictures(try elements(body, range).map { EncodedImage(body, $0) }) }
         if takesText {
@@ -139,7 +139,7 @@ struct InferTensor {
         }
     }
 
-    /// Elements of BYTES: each four bytes of length, little-endian, and as many bytes.
+    /// The ranges of elements of BYTES: each is four bytes of length, little-endian, and as many bytes.
     private func elements(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> [Range<Int>] {
         let count = try elementCount()
         var found: [Range<Int>] = []

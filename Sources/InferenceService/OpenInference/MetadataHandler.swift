@@ -6,12 +6,12 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// Answers what the protocol asks of the server and its models.
+/// Answers the protocol's requests about the server and its models.
 struct MetadataHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
 
-    /// The extensions that are served; their documents are Triton's.
+    /// The supported extensions; they are documented by Triton.
     var extensions: [String] {
         ["binary_tensor_data", "classification", "statistics"]
             + (settings.repositoryControl == .none ? [] : ["model_repository"])
@@ -72,12 +72,12 @@ struct MetadataHandler: Sendable {
         return model
     }
 
-    /// The configuration that Triton's clients ask for beside the metadata, in the form of its `ModelConfig`
-    /// (model_config.proto in JSON): what of it a client uses to make requests.
+    /// The configuration that Triton's clients read in addition to the metadata, in the form of `ModelConfig`
+    /// (model_config.proto in JSON). It has only the members that clients need to make requests.
     func configuration(of model: Model, named name: String) -> HTTPResponse {
         let description = model.description
         let features = description.inputs + description.outputs
-        // With a batch axis in every tensor, extents are reported without it; otherwise as they are.
+        // If every tensor has a batch axis, extents are reported without it; otherwise as they are.
         let takesBatches = features.allSatisfy(\.isBatchOpen)
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
@@ -144,7 +144,7 @@ struct MetadataHandler: Sendable {
         }
     }
 
-    /// The protocol's form, PROJECT_FORMAT.
+    /// The name in the protocol's form, PROJECT_FORMAT.
     private static func platform(_ backend: String) -> String {
         switch backend {
         case "onnx": "onnx_onnxv1"
@@ -162,7 +162,7 @@ struct MetadataHandler: Sendable {
 }
 
 extension FeatureDescription {
-    /// The shape that clients may use: the one that predictions run with, with -1 where the batch may be of any size.
+    /// The shape that clients may use: the shape of predictions, with -1 if the batch may have any size.
     var metadataShape: [Int] {
         isBatchOpen ? [Shape.dynamic] + shape.dimensions.dropFirst() : shape.dimensions
     }

@@ -4,9 +4,9 @@ internal import HTTPWire
 internal import Inference
 internal import JSON
 
-/// Answers the model repository extension: the index, and loading and unloading on request.
+/// Answers the model repository extension: the index, and requests to load and unload models.
 ///
-/// Permission to load and unload has been checked before: ``RepositoryControl``.
+/// The permission to load and unload has been checked before: ``RepositoryControl``.
 struct RepositoryHandler: Sendable {
     let repository: ModelRepository
 
@@ -41,7 +41,7 @@ struct RepositoryHandler: Sendable {
     }
 
     func load(_ name: String) async throws(ServiceError) -> HTTPResponse {
-        // New models and versions are found too.
+        // Find new models and versions too.
         try await scan()
         do throws(InferenceError) {
             try await repository.reload(name)
@@ -60,7 +60,7 @@ struct RepositoryHandler: Sendable {
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array("{}".utf8))
     }
 
-    /// Looks into the folders, on a thread that may block: files are read.
+    /// Scans the folders, on a thread that may block.
     private func scan() async throws(ServiceError) {
         let failure: String? = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async { [repository] in
@@ -77,7 +77,7 @@ struct RepositoryHandler: Sendable {
 
     // MARK: The request
 
-    /// Reads the body, which may be empty; tells whether its member `name` is true.
+    /// Reads the body, which may be empty; returns whether its member `name` is true.
     private func flag(_ name: String, in request: HTTPRequest) throws(ServiceError) -> Bool {
         var isTrue = false
         try read(request) { (key, scanner) throws(JSONError) in
@@ -86,7 +86,7 @@ struct RepositoryHandler: Sendable {
         return isTrue
     }
 
-    /// Reads the body, which may be empty. A bundle says what its model is: a client cannot say otherwise.
+    /// Reads the body, which may be empty. Refuses parameters that describe the model: only its bundle does.
     func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
         var override: String?
         try read(request) { (key, scanner) throws(JSONError) in

@@ -5,7 +5,7 @@ internal import Inference
 internal import JSON
 internal import SystemSupport
 
-/// Answers `GET /v2/models[/{name}[/versions/{v}]]/stats`: what each loaded version has done since it was loaded.
+/// Answers `GET /v2/models[/{name}[/versions/{v}]]/stats`: the statistics of each loaded version since its load.
 struct StatisticsHandler: Sendable {
     let repository: ModelRepository
 
@@ -39,7 +39,7 @@ struct StatisticsHandler: Sendable {
             writer.integer(Self.milliseconds(of: statistics.lastEnded))
             writer.key("inference_count")
             writer.integer(statistics.success.count)
-            // Fewer, where several items have gone through the engine together.
+            // It is smaller than inference_count if several items ran in one inference.
             writer.key("execution_count")
             writer.integer(statistics.executions)
             writer.key("inference_stats")
@@ -76,7 +76,7 @@ struct StatisticsHandler: Sendable {
         }
     }
 
-    /// A moment of the monotonic clock as milliseconds since the epoch; 0 for never.
+    /// A time of the monotonic clock as milliseconds since the epoch; 0 for never.
     private static func milliseconds(of moment: UInt64) -> UInt64 {
         guard moment > 0 else { return 0 }
         let ago = MonotonicInstant.now.nanoseconds(since: MonotonicInstant(nanoseconds: moment))

@@ -3,12 +3,12 @@ internal import Inference
 internal import Rollout
 internal import SystemSupport
 
-/// Routes that answer with the engine's own tensors: what another version is asked, and how two answers are compared.
+/// Comparisons on the routes that answer with the engine's own tensors.
 extension TensorRun {
-    /// The question for the other version; nil where the request has no part in a rollout's comparison.
+    /// The question to the other version; nil if the rollout does not compare the request.
     /// - Parameters:
-    ///   - item: the request's first item, and what the model gave for it.
-    ///   - isAlone: true if there is no other.
+    ///   - item: the request's first item, followed by the model's outputs for it.
+    ///   - isAlone: true if it is the request's only item.
     func shadow(
         of item: DictionaryFeatureProvider, _ outputs: Outputs<CopiedOutputs>, _ route: RolloutRoute?, isAlone: Bool
     ) -> ShadowWork? {
@@ -39,7 +39,7 @@ extension TensorRun {
 }
 
 extension ComparableAnswer {
-    /// Tensors by the names of their outputs. Strings are compared as they lie in memory.
+    /// Tensors by the names of their outputs. Tensors of strings are compared by the hash of their bytes.
     init(_ views: [TensorView], of model: ModelDescription) {
         var values: [String: OutputValue] = [:]
         for view in views where model.outputs.indices.contains(view.index) {

@@ -1,23 +1,23 @@
 internal import FlowControl
 internal import Inference
 
-/// Runs the items of a request in slots and gives the engine's own tensors: for the formats of answers that have them.
+/// Runs the items of a request in slots and returns the engine's own tensors, for the formats of answers that have
+/// them.
 struct TensorRun: Sendable {
     let slots: SlotRun
-    /// The name that the model is served under.
+    /// The name under which the model is served.
     let name: String
     /// Nanoseconds from the request's first byte to its last.
     let receiving: UInt64
 
-    /// One prediction's outputs as they were read, and its times.
+    /// The value read from one prediction's outputs, and its times.
     struct Outputs<R: Sendable>: Sendable {
         let value: R
         let times: StageTimes
     }
 
-    /// Runs some of the items in a slot, in one inference: more than one where the bundle asks for it
-    /// (`runtime.batch`).
-    /// - Parameter read: called while the outputs' memory is lent.
+    /// Runs some of the items in a slot, in one inference; more than one if the bundle sets `runtime.batch`.
+    /// - Parameter read: called while the outputs' memory is valid.
     func results<R: Sendable>(
         of items: [DictionaryFeatureProvider], in slot: Slot, read: ([TensorView]) -> R
     ) async -> [Result<Outputs<R>, ServiceError>] {
@@ -32,8 +32,8 @@ struct TensorRun: Sendable {
         }
     }
 
-    /// The outputs of all items, each in a slot of its own: one item's failure is the request's, and ends it.
-    /// - Parameter kind: what an item is in errors.
+    /// The outputs of all items, each in its own slot. The first failure of an item fails the request.
+    /// - Parameter kind: the name of an item in errors, with `#` for its number.
     func all(
         _ items: [DictionaryFeatureProvider], kind: String
     ) async throws(ServiceError) -> [Outputs<CopiedOutputs>] {

@@ -2,12 +2,12 @@ internal import CSystem
 internal import HTTPServer
 internal import HTTPWire
 
-/// The page at `/`: index.html and its scripts beside this file, which the build embeds in the program; nothing from
-/// elsewhere.
+/// The page at `/`: index.html and its scripts in this folder, which the build embeds in the program; it loads nothing
+/// from other hosts.
 enum Page {
-    /// The page with its own nonce. Only the script and the styles that carry it run; a picture's name or a label that
-    /// tried to bring others along would be text.
-    /// - Parameter teaches: whether the daemon has a folder for taught models: the part for teaching is shown then.
+    /// The page with a fresh nonce. Only scripts and styles with the nonce run; markup in a picture's name or in a
+    /// label has no effect.
+    /// - Parameter teaches: whether to show the part for teaching: the daemon has a folder for taught models.
     static func response(teaches: Bool) -> HTTPResponse {
         let nonce = fixedWidth(csys_random()) + fixedWidth(csys_random())
         return HTTPResponse(
@@ -16,7 +16,7 @@ enum Page {
                 ("Content-Type", "text/html; charset=utf-8"),
                 ("Content-Security-Policy", policy(nonce)),
                 ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
-                // Kept with its nonce, and asked for again each time: the answer is often 304.
+                // Cached with its nonce, and revalidated each time: the answer is often 304.
                 ("Cache-Control", "private, no-cache"),
             ],
             body: Array((teaches ? teaching : parts).joined(separator: nonce.utf8)))
@@ -32,13 +32,13 @@ enum Page {
     /// The page and its policy without the nonce, which differs each time.
     static func content(teaches: Bool) -> [UInt8] { (teaches ? teaching : parts).joined() + Array(policy("").utf8) }
 
-    /// The same length for all, so that HEAD tells the length that GET will have.
+    /// Hexadecimal digits of a fixed length, so that HEAD gives the length of GET.
     private static func fixedWidth(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// index.html with its scripts in it, split at the places of the nonce, for which it has `NONCE`.
+    /// index.html with its scripts inserted, split at the places of the nonce, which are marked `NONCE`.
     private static let parts = page(teaches: false)
     private static let teaching = page(teaches: true)
 
@@ -61,7 +61,7 @@ enum Page {
         return parts + [page[start...]]
     }
 
-    /// The scripts that index.html loads where it is opened as a file.
+    /// The scripts that index.html loads when it is opened as a file.
     private static let scripts = [
         ("ask.js", PackageResources.ask_js), ("drawing.js", PackageResources.drawing_js),
         ("input.js", PackageResources.input_js), ("models.js", PackageResources.models_js),

@@ -7,7 +7,7 @@ internal import JSON
 struct FormItem {
     let body: HTTPBody
     let inputs: [FeatureDescription]
-    /// True if inputs that cannot be left out must be there.
+    /// True if every required input must be present.
     let isWhole: Bool
 
     func read(_ parts: [(name: String, part: FormParts.Part)]) throws(ServiceError) -> PredictBody.Item {
@@ -27,7 +27,7 @@ struct FormItem {
         }
     }
 
-    /// Nil for the `null` of an optional input.
+    /// The value of a part; nil for the `null` of an optional input.
     private func value(of input: FeatureDescription, _ part: FormParts.Part) throws(JSONError) -> FeatureValue? {
         let type = part.headers.contentType?.lowercased() ?? ""
         let isJSON = type.hasPrefix("application/json")
@@ -55,7 +55,7 @@ struct FormItem {
         }
     }
 
-    /// A file with the elements themselves.
+    /// Reads a file with the bytes of the elements.
     private func bytesOf(_ input: FeatureDescription, _ bytes: UnsafeRawBufferPointer) throws(JSONError) -> FeatureValue
     {
         do throws(InferenceError) {
@@ -66,7 +66,7 @@ struct FormItem {
         }
     }
 
-    /// Text as it stands, as forms send it.
+    /// Reads plain text, as forms send it.
     private static func text(
         _ bytes: UnsafeRawBufferPointer, of input: FeatureDescription
     ) throws(JSONError) -> String {
@@ -78,6 +78,6 @@ struct FormItem {
 }
 
 extension FeatureDescription {
-    /// The bytes of its elements; nil where an axis is open.
+    /// The bytes of the feature's elements; nil if an axis is open.
     var byteCount: Int? { shape.elementCount.map { $0 * elementType.byteCount } }
 }

@@ -1,10 +1,10 @@
 internal import Inference
 internal import JSON
 
-/// Reads the JSON value of one input, as `model.json` describes the input.
+/// Reads the JSON value of one input, as described by `model.json`.
 struct InputValueReader {
     let input: FeatureDescription
-    /// The folder of pictures that are named as files; nil: they are base64 text.
+    /// The folder of pictures that are given by file name; nil if they are base64 text.
     var pictures: PictureFiles?
 
     func read(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
@@ -13,7 +13,7 @@ struct InputValueReader {
         case .string: return try bytes(&scanner)
         case .array, .scalar: return try numbers(&scanner)
         case .text:
-            // A feature that is one string, and no tensor.
+            // The feature is one string, not a tensor.
             if input.shape.dimensions == [1] { return .string(try scanner.string("input \"\(input.name)\"")) }
             return try strings(&scanner)
         case .dictionary: return try dictionary(&scanner)
@@ -26,7 +26,7 @@ struct InputValueReader {
 
     // MARK: Dictionaries
 
-    /// `{"key": number, ...}`
+    /// Reads `{"key": number, ...}`.
     private func dictionary(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         let expected = "an object with numbers by \(input.hasIntegerKeys ? "integers, such as {\"7\": 1.5}" : "key")"
         guard try scanner.kind() == .object else { throw mistake(expected, try scanner.kind().rawValue) }
@@ -60,13 +60,13 @@ struct InputValueReader {
         switch try scanner.kind() {
         case .object: return .image(EncodedImage(try encoded(&scanner, expected)))
         case .string:
-            // The text alone is as clear.
+            // A base64 string without the object is unambiguous too.
             return .image(EncodedImage(try scanner.base64 { mistake(expected, $0) }))
         case let kind: throw mistake(expected, kind.rawValue)
         }
     }
 
-    /// `{"b64": "..."}`
+    /// Reads `{"b64": "..."}`.
     private func encoded(_ scanner: inout JSONScanner, _ expected: String) throws(JSONError) -> [UInt8] {
         var bytes: [UInt8]?
         try scanner.object { (key, scanner) throws(JSONError) in
@@ -100,7 +100,7 @@ struct InputValueReader {
 
     // MARK: Strings
 
-    /// Strings, flat or nested, as numbers are.
+    /// Reads strings, flat or nested, like numbers.
     private func strings(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         let expected = "a string, or strings of shape \(input.shape)\(input.shape.isStatic ? "" : " (-1: any number)")"
         var elements: [String] = []
@@ -119,7 +119,7 @@ struct InputValueReader {
     // MARK: Numbers
 
     private func numbers(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
-        // What is quantized afterwards is a real number before.
+        // A value that is quantized later is a real number here.
         let type = input.isTransformed && input.kind != .string ? .float32 : input.elementType
         let reader = TensorReader(
             name: input.name, elementType: type, count: input.shape.elementCount, takesMissing: input.takesMissing)
@@ -136,7 +136,8 @@ struct InputValueReader {
         }
     }
 
-    /// Numbers may be flat, in row-major order, or nested as the shape says; leading extents of 1 may be there or not.
+    /// The shape for some extents. Numbers may be flat, in row-major order, or nested as in the model's shape; leading
+    /// extents of 1 are optional.
     private func shape(of extents: [Int], count: Int, of kind: String = "numbers") throws(JSONError) -> Shape {
         func trimmed(_ extents: [Int]) -> [Int] { Array(extents.drop { $0 == 1 }) }
         guard let expected = input.shape.elementCount else {
@@ -156,8 +157,8 @@ struct InputValueReader {
         return input.shape
     }
 
-    /// A shape with open axes. A flat list tells it where one axis is open. Else the nesting does, and axes of 1 may be
-    /// left out, in front or anywhere; those that are added at the end are as well.
+    /// A shape with open axes. A flat list determines it if one axis is open. Otherwise the nesting does: axes of 1 may
+    /// be omitted, in front or anywhere, and axes of 1 may be added at the end.
     private func openShape(of extents: [Int], count: Int, of kind: String) throws(JSONError) -> Shape {
         let expected = input.shape.dimensions
         let fixed = expected.filter { $0 != Shape.dynamic }

@@ -4,14 +4,14 @@ internal import JSON
 /// Writes the outputs of a prediction as `model.json` describes them (docs/http-api.md, "Predict").
 struct OutputWriter {
     let outputs: [FeatureDescription]
-    /// The number of labels of each labelled output that are written, best first; nil writes all, in the labels' order.
+    /// The number of labels to write of each labelled output, best first; nil for all, in the labels' order.
     let top: Int?
-    /// The minimum confidence of a label that is written; nil if the request does not say. Of other values, such as
-    /// logits, all are.
+    /// The minimum confidence of a label to write; nil for no minimum. Values that are not confidences, such as logits,
+    /// are all written.
     let threshold: Float?
     let scoreWatch: ScoreWatch
 
-    /// An object with a member per output.
+    /// Writes an object with a member for each output.
     func write(_ prediction: Prediction, to writer: inout JSONWriter) {
         writer.object { writer in
             for output in outputs {
@@ -47,7 +47,8 @@ struct OutputWriter {
             var rest = array.elements[...]
             Self.nest(Self.extents(of: array.shape, output)[...], &rest, &writer)
         case .sequence(let elements):
-            // A map for each row, of which one stands alone; of tensors there is one for each target.
+            // A sequence of maps has one for each row; the map of a single row is written without an array. A sequence
+            // of tensors has one for each target.
             if elements.count == 1, case .dictionary? = elements.first {
                 return write(elements[0], of: output, to: &writer)
             }
@@ -64,15 +65,15 @@ struct OutputWriter {
         }
     }
 
-    /// The nesting of the numbers. Where the model fixes the shape, leading axes of 1 are left out, so that a single
-    /// number has none; an output of open length is nested as it is, however many rows an answer has.
+    /// The nesting of the numbers. If the model fixes the shape, leading axes of 1 are omitted, so that a single number
+    /// has none; an output of open length keeps its nesting, however many rows an answer has.
     private static func extents(of shape: Shape, _ output: FeatureDescription) -> [Int] {
         if output.kind == .scalar, shape.elementCount == 1 { return [] }
         let extents = shape.dimensions
         return output.shape.isStatic ? Array(extents.drop { $0 == 1 }) : extents
     }
 
-    /// Strings, nested as `extents` say.
+    /// Writes strings, nested as in `extents`.
     private static func nest(
         _ extents: ArraySlice<Int>, _ elements: inout ArraySlice<String>, _ writer: inout JSONWriter
     ) {
@@ -80,8 +81,8 @@ struct OutputWriter {
         writer.array { writer in for _ in 0..<extent { nest(extents.dropFirst(), &elements, &writer) } }
     }
 
-    /// `{"label": value}`. A label that several classes have is written with the later one's index: names of members
-    /// are unique.
+    /// Writes `{"label": value}`. If several classes have one label, the later ones get their index as a suffix,
+    /// because names of members are unique.
     private func writeLabels(_ entries: [LabeledValue], isExact: Bool, to writer: inout JSONWriter) {
         var seen: Set<String> = []
         writer.object { writer in
@@ -92,7 +93,7 @@ struct OutputWriter {
         }
     }
 
-    /// `[{"index", "label", "value"}]`, the greatest value first; equals in the order of their indexes.
+    /// Writes `[{"index", "label", "value"}]`, the greatest value first; equal values in the order of their indices.
     private func writeBest(_ entries: [LabeledValue], to writer: inout JSONWriter) {
         let isFilter = threshold ?? 0 > 0 && scoreWatch.mayBeConfidences(entries.lazy.map(\.value))
         let least = isFilter ? threshold.map(Double.init) ?? -.infinity : -.infinity

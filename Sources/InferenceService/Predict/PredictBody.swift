@@ -16,12 +16,12 @@ struct PredictBody {
     /// The values of one prediction.
     typealias Item = DictionaryFeatureProvider
 
-    /// One item, or several where `items` was used.
+    /// One item, or several if the body has `items`.
     let items: [Item]
     /// True if the answer is a list.
     let isBatch: Bool
 
-    /// - Parameter isWhole: whether inputs that cannot be left out must be there, where they are given by name.
+    /// - Parameter isWhole: whether every required input must be present, if inputs are given by name.
     ///
     /// Long: the members of a body in the order in which they may come.
     init(
@@ -90,12 +90,12 @@ struct PredictBody {
     }
 }
 
-/// The inputs of one prediction as they come, by name.
+/// The inputs of one prediction so far, by name.
 struct NamedValues {
     private let inputs: [FeatureDescription]
     private let pictures: PictureFiles?
     private var values: [FeatureValue?]
-    /// The name of the first that has a value; nil if none has.
+    /// The name of the first input with a value; nil if no input has one.
     var first: String? { zip(inputs, values).first { $0.1 != nil }?.0.name }
 
     init(_ inputs: [FeatureDescription], pictures: PictureFiles? = nil) {
@@ -117,13 +117,13 @@ struct NamedValues {
         values[index] = try InputValueReader(input: inputs[index], pictures: pictures).read(&scanner)
     }
 
-    /// Takes the value of a name that is an input's.
+    /// Sets the value of an input by name; ignores unknown names.
     mutating func set(_ name: String, _ value: FeatureValue) {
         if let index = inputs.firstIndex(where: { $0.name == name }) { values[index] = value }
     }
 
-    /// The inputs that have come.
-    /// - Parameter isWhole: whether all that are not optional must have.
+    /// The inputs so far.
+    /// - Parameter isWhole: whether every required input must be present.
     func item(isWhole: Bool) throws(JSONError) -> PredictBody.Item {
         let missing = zip(inputs, values).filter { $0.1 == nil && !$0.0.isOptional }.map { "\"\($0.0.name)\"" }
         guard missing.isEmpty || !isWhole else {
@@ -136,11 +136,11 @@ struct NamedValues {
     }
 }
 
-/// Reads what `"inputs"` may be.
+/// Reads the value of `"inputs"` in any of its forms.
 struct ItemReader {
     let inputs: [FeatureDescription]
     var isWhole = true
-    /// The folder of pictures that are named as files; nil: they are base64 text.
+    /// The folder of pictures that are given by file name; nil if they are base64 text.
     var pictures: PictureFiles?
 
     /// The inputs, for errors.
@@ -152,7 +152,7 @@ struct ItemReader {
         let kind = try scanner.kind()
         if kind == .object { return try byName(&scanner) }
         if inputs.count == 1, let input = inputs.first {
-            // One array of numbers, however it is wrapped: `[1, 2]` by value and `[[1, 2]]` by order are the same.
+            // One array of numbers in any wrapping: `[1, 2]` by value and `[[1, 2]]` by order mean the same.
             let isPlain = input.kind == .array || input.kind == .scalar
             if isPlain || kind != .array {
                 return DictionaryFeatureProvider([(name: input.name, value: try value(input, &scanner))])
@@ -165,9 +165,9 @@ struct ItemReader {
         return try byOrder(&scanner)
     }
 
-    /// True if the inputs may stand in the body itself: where some are numbers, strings or dictionaries, and none is a
-    /// picture, which would have to be base64 text. A model of tensors alone has its names below "inputs", where a
-    /// misspelt one is found.
+    /// True if the inputs may be members of the body itself: some are numbers, strings or dictionaries, and none is a
+    /// picture, which would have to be base64 text. The inputs of a model with only tensors are members of "inputs",
+    /// where a misspelt name is noticed.
     var isFlat: Bool {
         inputs.contains { [.scalar, .text, .dictionary].contains($0.kind) }
             && inputs.allSatisfy { $0.kind != .image && $0.kind != .string }
@@ -191,7 +191,7 @@ struct ItemReader {
             if inputs[index].isOptional, try scanner.takesNull() { return }
             values.append((inputs[index].name, try value(inputs[index], &scanner)))
         }
-        // Optional inputs at the end may be left out.
+        // Optional inputs at the end may be omitted.
         guard inputs.dropFirst(count).allSatisfy(\.isOptional) else {
             throw .value(
                 "expected \(inputs.count) value\(inputs.count == 1 ? "" : "s") in order (\(names)), found \(count)")

@@ -7,16 +7,15 @@ internal import JSON
 internal import Rollout
 internal import Settings
 
-/// `POST /v1/models/{name}/predict`: any model, by what its `model.json` says.
+/// `POST /v1/models/{name}/predict`: runs any model, as described by its `model.json`.
 struct PredictTask: PredictionTask {
     private let run: RunRequest
     private let settings: Settings
     private let writer: OutputWriter
-    /// True if a prediction runs; otherwise a picture is shown as the model sees it, for which it may be all that there
-    /// is.
+    /// True if a prediction runs; false for `explain`, which needs only the picture among the inputs.
     private let runs: Bool
     let isNegotiated: Bool
-    /// The picture itself, where the model has one.
+    /// The form of the answer if it is the model's only output picture, as a file.
     let form: BinaryForm?
 
     static var itemKind: ItemKind { .inputs }
@@ -85,8 +84,8 @@ struct PredictTask: PredictionTask {
         }
     }
 
-    /// True if a body is JSON. The client's type counts where it names JSON or a picture; else the first byte tells
-    /// (curl calls everything a form).
+    /// True if a body is JSON. The client's type decides if it names JSON or a picture; otherwise the first byte does,
+    /// because curl labels everything as a form.
     static func isJSON(_ body: HTTPBody, type: String) -> Bool {
         let type = type.lowercased()
         if type.hasPrefix("application/json") { return true }
@@ -94,7 +93,7 @@ struct PredictTask: PredictionTask {
         return body.withUnsafeBytes { bytes in
             let start = bytes.prefix(longestSpace)
             guard let first = start.first(where: { !" \t\r\n".utf8.contains($0) }) else {
-                // More space than any picture begins with: the reader of JSON tells what is wrong.
+                // No picture begins with that much space; the JSON reader reports the error.
                 return start.count < bytes.count
             }
             // No picture format begins with one of these.
@@ -102,7 +101,7 @@ struct PredictTask: PredictionTask {
         }
     }
 
-    /// The space at the beginning of a body that is looked through for its first byte.
+    /// The space at the beginning of a body that is skipped to find its first byte.
     private static let longestSpace = 4096
 
     // MARK: Outputs
@@ -137,7 +136,7 @@ struct PredictTask: PredictionTask {
         }
     }
 
-    /// The members `outputs`, `image` and `timing_ms`.
+    /// Writes the members `outputs`, `image` and `timing_ms`.
     func write(
         _ prediction: Prediction, total: UInt64, isCancelled: @escaping () -> Bool, to writer: inout JSONWriter
     ) {
@@ -151,7 +150,7 @@ struct PredictTask: PredictionTask {
         ClassificationWriter.write(prediction.times, total: total, to: &writer)
     }
 
-    /// The bytes of the one picture that a prediction gave.
+    /// The bytes of a prediction's only picture.
     func bytes(of prediction: Prediction, isCancelled: @escaping () -> Bool) -> [UInt8]? {
         for name in prediction.featureNames {
             if case .image(let image)? = prediction.featureValue(for: name) {

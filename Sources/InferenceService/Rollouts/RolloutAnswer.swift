@@ -2,7 +2,7 @@ internal import Inference
 internal import JSON
 internal import Rollout
 
-/// The JSON of a rollout: the members of rollout.json, and what became of them.
+/// Writes the JSON of a rollout: the members of rollout.json, and the rollout's state and results.
 enum RolloutAnswer {
     static func json(_ status: ModelRepository.RolloutStatus) -> [UInt8] {
         let machine = status.view.machine, comparison = status.view.comparison

@@ -6,12 +6,12 @@ internal import Rollout
 internal import Settings
 internal import SystemSupport
 
-/// Answers `/v1/models/{name}/rollout`: the plan, and what became of it.
+/// Answers `/v1/models/{name}/rollout`: the plan, and its state and results.
 struct RolloutHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
 
-    /// The largest body, in bytes: a plan has a hundred labels at most.
+    /// The maximum size of a body, in bytes: a plan has at most a hundred labels.
     private static let largest = 1 << 20
 
     func answer(_ name: String) throws(ServiceError) -> HTTPResponse {
@@ -25,7 +25,7 @@ struct RolloutHandler: Sendable {
             status: .ok, fields: [("Content-Type", "application/json")], body: RolloutAnswer.json(status))
     }
 
-    /// - Parameter plan: of ``plan(_:)``.
+    /// - Parameter plan: the result of ``plan(_:)``.
     func set(_ name: String, _ plan: RolloutPlan, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         do throws(RolloutRefusal) {
             try await repository.setRollout(of: name, plan, deadline: request.deadline(nil, settings: settings))
@@ -44,7 +44,7 @@ struct RolloutHandler: Sendable {
         return try answer(name)
     }
 
-    /// The plan that a request's body is.
+    /// Parses the plan in a request's body.
     func plan(_ request: HTTPRequest) throws(ServiceError) -> RolloutPlan {
         guard request.body.count <= Self.largest else {
             throw .badRequest("the body has \(request.body.count) bytes: expected a rollout of at most \(Self.largest)")

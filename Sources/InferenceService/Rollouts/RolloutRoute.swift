@@ -4,34 +4,34 @@ internal import Rollout
 internal import Settings
 internal import SystemSupport
 
-/// The part of one request in a model's rollout, as it was decided when its head came.
+/// The part of one request in a model's rollout, as decided when its head arrived.
 struct RolloutRoute: Sendable {
     let name: String
     let rollout: ModelRollout
     /// The candidate's version.
     let candidate: String
-    /// The candidate answers, not the version that serves.
+    /// True if the candidate answers the request instead of the serving version.
     let isShare: Bool
-    /// The other version is to be asked as well; this keeps the picture for it.
+    /// Keeps the picture for the other version, if that is also asked; nil if it is not.
     let sample: DecodedInput?
     let shadows: Shadows
-    /// The folder for pictures that differ; nil keeps none.
+    /// The folder for pictures with different answers; nil to keep none.
     let folder: DifferenceFolder?
 
-    /// The candidate gave an error that is its own fault.
+    /// Reports an error of the candidate's own to the rollout.
     func candidateErred(_ reason: String) {
         shadows.repository.candidateErred(of: name, candidate: candidate, reason: reason)
     }
 
-    /// The candidate has answered a request of its share.
+    /// Records that the candidate answered one of its requests.
     func candidateAnswered() { shadows.answered(self) }
 
-    /// The deadline of a request of the candidate's share passed while the candidate ran.
-    /// - Parameter began: when the request came.
+    /// Records that the deadline of one of the candidate's requests passed while the candidate ran.
+    /// - Parameter began: the time when the request arrived.
     func candidateWasLate(began: MonotonicInstant) { shadows.wasLate(self, began: began) }
 
-    /// Asks the other version what one has answered.
-    /// - Parameter isCandidates: whether the candidate has answered.
+    /// Asks the other version for its answer, in the background.
+    /// - Parameter isCandidates: whether the given answer is the candidate's.
     func begin(_ work: ShadowWork, isCandidates: Bool) {
         shadows.begin(work, self, isCandidates: isCandidates, keeping: folder)
     }

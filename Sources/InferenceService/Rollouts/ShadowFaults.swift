@@ -2,21 +2,22 @@ internal import ImagePipeline
 package import Inference
 package import SystemSupport
 
-/// Tells a candidate's own errors from those of the machine and of the moment.
+/// Distinguishes a candidate's own errors from temporary ones of the machine.
 ///
-/// A candidate that takes longer than an item may is slow, unless the machine stood still: only the second such item
-/// in succession is an error.
+/// An item that takes longer than its limit is a sign of a slow candidate, or of a machine that was paused. Therefore
+/// only the second such item in succession is an error.
 package struct ShadowFaults: Sendable {
-    /// The candidates whose last item took too long, and when that was found, by the model.
+    /// The candidate with a late last item, and the time of that finding, by model.
     private var late: [String: (candidate: String, at: MonotonicInstant)] = [:]
 
     package init() {}
 
-    /// A model's candidate has answered an item in time.
+    /// Records that a model's candidate has answered an item in time.
     package mutating func answered(_ name: String) { late[name] = nil }
 
-    /// A model's candidate has not answered an item in time.
-    /// - Parameter began: when the item came. Items at the same time are late for one reason, and count once.
+    /// Records that a model's candidate has not answered an item in time.
+    /// - Parameter began: the time when the item arrived. Concurrent items are late for the same reason, and count
+    ///   once.
     /// - Returns: whether it is the second in succession.
     package mutating func wasLate(_ name: String, candidate: String, began: MonotonicInstant) -> Bool {
         guard let last = late[name], last.candidate == candidate else {
@@ -28,14 +29,14 @@ package struct ShadowFaults: Sendable {
         return true
     }
 
-    /// The message of an error that is the candidate's own; nil for another one.
-    /// - Parameter limit: the time that it had.
+    /// The message of an error of the candidate's own; nil for other errors.
+    /// - Parameter limit: the time limit of the item.
     package mutating func message(
         of error: InferenceError, _ name: String, candidate: String, limit: Duration
     ) -> String? {
         switch error {
         case .deadlineExceeded(stage: .inference), .deadlineExceeded(stage: .postprocess):
-            // One item at a time.
+            // Items run one at a time, so this one began after the last.
             guard wasLate(name, candidate: candidate, began: .now) else { return nil }
             return "twice in succession, no answer within \(limit.components.seconds) s"
         case .image(.outOfMemory, _), .image(.noDecoder, _): return nil

@@ -1,19 +1,19 @@
 internal import FlowControl
 package import Inference
 
-/// Decides whether an item may be asked of another version now: no request has to wait for it.
+/// Decides whether another version may run an item now without delaying requests.
 package enum ShadowGate: Sendable, Hashable {
-    /// It is asked.
+    /// It may run.
     case open
-    /// It waits for a while.
+    /// It must wait for a while.
     case busy
-    /// It is left out.
+    /// It is skipped.
     case closed
 
-    /// The requests of a model.
+    /// The load of a model.
     package struct Load: Sendable {
         package var inFlight = 0, waiting = 0
-        /// The requests that the model runs at the same time without delaying each other.
+        /// The number of requests that the model runs concurrently without delays.
         package var room = 1
         package var isOverloaded = false
 
@@ -30,9 +30,9 @@ package enum ShadowGate: Sendable, Hashable {
 
     /// The decision.
     /// - Parameters:
-    ///   - compared: the versions that are compared: a further prediction delays no other of them.
-    ///   - others: all models that are ready. They share the processors.
-    ///   - memory: for decoding.
+    ///   - compared: the compared versions: a further prediction must not delay their requests.
+    ///   - others: all ready models, because they share the processors.
+    ///   - memory: the use of the memory for decoding.
     package static func decide(compared: [Load], others: [Load], memory: DecodeBudget.Usage) -> ShadowGate {
         let all = compared + others
         if memory.waiting > 0 || memory.used > memory.total / 2 || all.contains(where: \.isOverloaded) {

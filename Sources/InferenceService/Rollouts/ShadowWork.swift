@@ -4,27 +4,27 @@ internal import Inference
 internal import Rollout
 internal import SystemSupport
 
-/// An item that one version has answered, and the question for the other.
+/// An item that one version has answered, and the question to the other version.
 struct ShadowWork: Sendable {
     let times: StageTimes
-    /// The picture among the item's inputs; nil for values.
+    /// The picture among the item's inputs; nil without pictures.
     let image: EncodedImage?
-    /// The answer that was given, in the form in which answers are compared. Takes as long as writing it.
+    /// The given answer, in the form for comparisons. Takes as long as writing it.
     let answer: @Sendable () -> ComparableAnswer
-    /// Asks a model the same: with the picture as it was decoded before, until a time, in a slot.
+    /// Asks a model the same question, with the picture as decoded before, until a deadline, in a slot.
     let ask: @Sendable (Model, DecodedInput?, MonotonicInstant, Slot) async -> Result<Answer, InferenceError>
-    /// True if the request had no other picture: the one that was kept as it was decoded is this one.
+    /// True if the request had no other picture, so that the kept decoded picture is the item's.
     var isAlone = true
 
     /// The picture's bytes.
     func picture() -> [UInt8]? { image?.withUnsafeBytes { [UInt8]($0) } }
 
-    /// The SHA-256 of the picture's bytes; of values, of the answer.
+    /// The SHA-256 of the picture's bytes; without a picture, of the answer.
     func digest() -> String {
         SHA256.text(SHA256.digest(picture() ?? Array("\(answer())".utf8)))
     }
 
-    /// An answer that can be compared, and its times.
+    /// An answer in the form for comparisons, and its times.
     struct Answer: Sendable {
         let answer: ComparableAnswer
         let times: StageTimes

@@ -4,24 +4,24 @@ internal import Rollout
 internal import Synchronization
 internal import SystemSupport
 
-/// Asks the other version what one version has answered, after the answer was sent, and hands both answers to the
-/// comparison.
+/// Asks the other version for its answer after an answer is sent, and passes both answers to the comparison.
+/// Thread-safe.
 ///
-/// One item of a model at a time, and only while ``ShadowGate`` is open: others are counted as skipped.
+/// It runs one item of each model at a time, and only while ``ShadowGate`` is open; other items are counted as skipped.
 final class Shadows: Sendable {
     let repository: ModelRepository
-    /// The models that an item of is under way.
+    /// The models with an item in progress.
     private let busy = Mutex<Set<String>>([])
     private let faults = Mutex(ShadowFaults())
 
-    /// For how long an item waits for idle infer requests, how often it looks, for how long it may run at least, and
-    /// the shortest inferences that make late requests of a share an error.
+    /// The longest wait of an item for idle infer requests, the interval of its checks, the minimum time limit of a
+    /// run, and the minimum inference time for which late requests count as an error.
     private static let patience = Duration.milliseconds(500), pause = Duration.milliseconds(5),
         limit = Duration.seconds(10), leastLate = Duration.seconds(1)
 
     init(_ repository: ModelRepository) { self.repository = repository }
 
-    /// Begins with an item, or skips it. Returns at once: called on the event loop.
+    /// Begins an item, or skips it. Returns at once: called on the event loop.
     func begin(_ work: ShadowWork, _ route: RolloutRoute, isCandidates: Bool, keeping folder: DifferenceFolder?) {
         guard busy.withLock({ $0.insert(route.name).inserted }) else { return route.rollout.skip(of: route.candidate) }
         Task.detached(priority: .utility) {
@@ -39,7 +39,7 @@ final class Shadows: Sendable {
             let slot = await idleSlot(of: other, beside: isCandidates ? route.candidate : nil, of: route.name)
         else { return skip() }
         defer { slot.release() }
-        // Where the version that serves takes long too, the candidate may.
+        // If the serving version is slow, the candidate may be slow too.
         let limit = max(Self.limit, Duration.nanoseconds(Int64(clamping: work.times.inference)) * 10)
         let result = await work.ask(other, work.isAlone ? route.sample : nil, .now + limit, slot)
         let found: ComparableAnswer, times: StageTimes?
@@ -48,7 +48,7 @@ final class Shadows: Sendable {
             (found, times) = (answer.answer, answer.times)
             if !isCandidates { faults.withLock { $0.answered(route.name) } }
         case .failure(let error):
-            // The version that serves has answered; that it would not a moment later says nothing of the candidate.
+            // The serving version answered the request; a later failure of it says nothing about the candidate.
             guard !isCandidates,
                 let message = faults.withLock({
                     $0.message(of: error, route.name, candidate: route.candidate, limit: limit)
@@ -59,7 +59,7 @@ final class Shadows: Sendable {
         let (answer, id) = await LongDecoding.run { _ in (work.answer(), work.digest()) }
         var pair = ModelRollout.Pair(
             id: id, serving: isCandidates ? found : answer, candidate: isCandidates ? answer : found)
-        // Times of the variant for single-stream requests are others.
+        // Times of the variant for single-stream requests cannot be compared with others.
         if let times, times.singleStreamThreads == work.times.singleStreamThreads {
             pair.times = isCandidates ? (times, work.times) : (work.times, times)
         }
@@ -70,15 +70,15 @@ final class Shadows: Sendable {
         }
     }
 
-    // MARK: The candidate's share
+    // MARK: The candidate's requests
 
-    /// The candidate has answered a request of its share.
+    /// Records that the candidate answered one of its requests.
     func answered(_ route: RolloutRoute) { faults.withLock { $0.answered(route.name) } }
 
-    /// The deadline of a request of the candidate's share passed while the candidate ran. The second in succession is
-    /// an error if the candidate is slow, and not only the deadlines short: its inferences lately took a second or
-    /// longer, and ten times as long as those of the version that serves.
-    /// - Parameter began: when the request came.
+    /// Records that the deadline of one of the candidate's requests passed while the candidate ran. The second in
+    /// succession is an error if the candidate is slow, rather than the deadlines short: its recent inferences took a
+    /// second or longer, and ten times as long as those of the serving version.
+    /// - Parameter began: the time when the request arrived.
     func wasLate(_ route: RolloutRoute, began: MonotonicInstant) {
         func usual(_ version: String?) -> Duration? {
             ((try? repository.readyModel(named: route.name, version: version)) ?? nil)?.limiter.snapshot.serviceTime
@@ -93,7 +93,7 @@ final class Shadows: Sendable {
 
     // MARK: Slots
 
-    /// A slot, as soon as the gate is open; nil if it is not for too long, or closed.
+    /// Takes a slot as soon as the gate is open; nil if the gate is closed, or busy for too long.
     private func idleSlot(of other: Model, beside candidate: String?, of name: String) async -> Slot? {
         let end = MonotonicInstant.now + Self.patience
         while MonotonicInstant.now < end {
@@ -104,7 +104,7 @@ final class Shadows: Sendable {
                 memory: DecodeBudget.shared.usage)
             switch gate {
             case .open:
-                // Long work never takes the last slot from others.
+                // A long claim never takes the last slot.
                 return try? await other.limiter.acquire(deadline: end, claim: Claim(work: Claim.long))
             case .busy: break
             case .closed: return nil

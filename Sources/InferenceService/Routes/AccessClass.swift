@@ -1,4 +1,4 @@
-/// The purpose of a request: tokens open classes of routes, and not single routes.
+/// A class of routes by their purpose. Tokens grant access to classes, not to single routes.
 package enum AccessClass: String, Sendable, CaseIterable {
     /// Predictions.
     case infer
@@ -6,6 +6,6 @@ package enum AccessClass: String, Sendable, CaseIterable {
     case read
     /// Loading and unloading models.
     case admin
-    /// Changing taught models, and listing what they were taught.
+    /// Changing taught models, and listing their examples.
     case teach
 }

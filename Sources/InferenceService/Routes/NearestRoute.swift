@@ -1,28 +1,28 @@
 internal import JSON
 
-/// The resource that is nearest to an unknown path: misspelt, without its version, or as another server has it.
+/// Suggests the resource nearest to an unknown path: misspelt, without a version, or in the form of another server.
 package struct NearestRoute: Sendable {
     private let templates: [PathTemplate]
     private let deepest: Int
 
-    /// The suggestions from the resources of a table.
+    /// Suggests the resources of a table.
     package init<Handler>(_ table: RouteTable<Handler>) {
         templates = table.resources.filter(\.isSuggested).flatMap(\.templates).filter { $0.parts != [.word("")] }
         deepest = templates.map(\.parts.count).max() ?? 0
     }
 
-    /// Words of other servers for resources that are called otherwise here.
+    /// Other servers' names for resources with other names here.
     private static let synonyms = [
         "health": "healthz", "livez": "healthz", "live": "healthz", "ping": "healthz", "ready": "readyz",
         "openapi": "openapi.json", "swagger.json": "openapi.json", "docs": "openapi.json", "stats": "metrics",
         "v1": "v1/models",
     ]
 
-    /// Longer paths are not misspelt ones; and what a client can make long costs nothing here.
+    /// The maximum length of a path: longer ones are not typing errors, and must not cost time.
     private static let longest = 200
 
-    /// The path of the nearest resource, with the client's own names in it; nil if none is near.
-    /// `{name}` stands for a name that is missing.
+    /// The path of the nearest resource, with the client's own names; nil if no resource is near. A missing name is
+    /// `{name}`.
     package func path(near path: String) -> String? {
         let slashes = path.utf8.count { $0 == UInt8(ascii: "/") }
         guard path.utf8.count <= Self.longest, slashes <= deepest + 2 else { return nil }
@@ -34,7 +34,7 @@ package struct NearestRoute: Sendable {
             parts[parts.count - 1] = String(last[..<colon])
             parts.append(String(last[last.index(after: colon)...]))
         }
-        // As it stands; then with the other protocol's version, without a version, without a model.
+        // Try the path as it is; then with the other protocol's version, without a version, without a model.
         if let found = nearest(to: parts) { return found }
         if let version = parts.first, ["v1", "v2"].contains(version) {
             let rest = parts.dropFirst()
@@ -58,7 +58,7 @@ package struct NearestRoute: Sendable {
         return best?.path
     }
 
-    /// The number of letters that differ; nil if a word differs by too many to be the same one.
+    /// The number of different letters; nil if a word differs by too many to be a typing error.
     private static func distance(of parts: [String], from template: PathTemplate) -> Int? {
         var sum = 0
         for case (let part, .word(let word)) in zip(parts, template.parts) where part != word {

@@ -3,21 +3,21 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
     /// A part of a path, between two slashes.
     package enum Part: Sendable, Hashable {
         case word(String)
-        /// A model's name: any text but none.
+        /// The name of a model, not empty.
         case name
-        /// A version of it: any text but none.
+        /// The version of a model, not empty.
         case version
-        /// A label that stands for a version of it: any text but none.
+        /// The label of a model's version, not empty.
         case label
-        /// The identifier of something that it has: any text but none.
+        /// The identifier of a part of a model, such as an example; not empty.
         case id
     }
 
-    /// The template as it is written in the table and in the OpenAPI document.
+    /// The template as in the table of routes and in the OpenAPI document.
     package let text: String
     /// Its parts, from the first slash on.
     package let parts: [Part]
-    /// The word behind the last colon of the last part (`/v1/models/{name}:predict`); nil if the form has none.
+    /// The word after the last colon of the last part (`/v1/models/{name}:predict`); nil without one.
     let verb: String?
 
     package init(stringLiteral text: String) { self.init(text) }
@@ -39,10 +39,10 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         }
     }
 
-    /// It has neither a name nor a version.
+    /// True if the template has no placeholders.
     package var isFixed: Bool { !parts.contains { if case .word = $0 { false } else { true } } }
 
-    /// The names that a path has where a template has none of its own words.
+    /// The values of a template's placeholders in a path.
     struct Names {
         var name = ""
         var version: String?
@@ -50,7 +50,7 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         var id: String?
     }
 
-    /// The names that a path of this form has; nil if it has another form.
+    /// The values of the placeholders in a path; nil if the path does not match.
     /// - Parameter path: the parts of the path, as many as the template has.
     func names(in path: [Substring]) -> Names? {
         var path = path
@@ -81,16 +81,15 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         return names
     }
 
-    /// The three paths of a verb of what a model has: of the model, of one version, and of the version that a label
-    /// stands for.
+    /// The three paths of a verb on a model: for the model, for one version, and for the version with a label.
     static func labelled(_ prefix: String, _ end: String = "") -> [PathTemplate] {
         ["", "/versions/{version}", "/labels/{label}"].map { PathTemplate("\(prefix)/{name}\($0)\(end)") }
     }
 
-    /// The three paths of a task: of the default model, of a model, and of one version of it.
+    /// The three paths of a task: for the default model, for a model, and for one version of it.
     static func task(_ name: String) -> [PathTemplate] { [PathTemplate("/v1/\(name)")] + model("/v1/models", name) }
 
-    /// The two paths of what a model has: of the model, and of one version of it.
+    /// The two paths of a model's resource: for the model, and for one version of it.
     static func model(_ prefix: String, _ name: String? = nil) -> [PathTemplate] {
         let end = name.map { "/\($0)" } ?? ""
         return [PathTemplate("\(prefix)/{name}\(end)"), PathTemplate("\(prefix)/{name}/versions/{version}\(end)")]

@@ -1,17 +1,17 @@
 internal import HTTPWire
 
-/// A parameter of a request: of its query, or of a text part of a form.
+/// A parameter of a request, from its query or from a text part of a form.
 package struct RequestParameter {
     let name: String
     let value: String
     /// The place of the parameter, for errors.
     let place: String
 
-    /// The most parameters of a query: all are read on the event loop.
+    /// The maximum number of parameters in a query, because the event loop reads them all.
     private static let most = 100
 
-    /// The parameters of a request: those of a form that the query does not have, and those of the query, which wins.
-    /// One that is given twice with different values is refused.
+    /// The parameters of a request, from the query and from the form; the query wins. A parameter that is given twice
+    /// with different values is refused.
     static func all(
         _ target: RequestTarget, form: [(name: String, value: String)]
     ) throws(ServiceError) -> [RequestParameter] {
@@ -35,15 +35,15 @@ package struct RequestParameter {
         return all
     }
 
-    /// The value as a number from 0 to 1, in decimal digits.
+    /// The value as a decimal number from 0 to 1.
     func share() throws(ServiceError) -> Float {
-        // Swift reads hexadecimal numbers too.
+        // Swift also reads hexadecimal numbers.
         guard !value.contains(where: { $0 == "x" || $0 == "X" }), let number = Float(value), (0...1).contains(number)
         else { throw mistake("a number from 0 to 1") }
         return number
     }
 
-    /// The value as a number of things, 1 or more.
+    /// The value as a count, 1 or more.
     func count() throws(ServiceError) -> Int {
         guard let count = Int(value), count >= 1 else { throw mistake("a whole number of 1 or more") }
         return count

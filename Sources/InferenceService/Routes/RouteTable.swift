@@ -1,21 +1,21 @@
 package import HTTPWire
 package import Settings
 
-/// The resources that requests are for: the one list of them. Paths, suggestions, access, labels, methods and the
-/// OpenAPI document are read from it.
+/// The table of all resources, from which paths, suggestions, access, labels, methods and the OpenAPI document are
+/// taken.
 package struct RouteTable<Handler: Sendable>: Sendable {
     /// One resource.
     package struct Resource: Sendable {
         package let templates: [PathTemplate]
-        /// Its name in metrics and logs: the first of its templates, without anything of a request.
+        /// The resource's name in metrics and logs: its first template, without values from a request.
         package let label: String
-        /// Other spellings of its paths, which no document has.
+        /// Other spellings of the paths, which are in no document.
         let aliases: [PathTemplate]
-        /// Balancers and kubelets probe it: every listener has it.
+        /// True if load balancers and kubelets probe it: every listener serves it.
         package let isProbe: Bool
-        /// It may be suggested to clients that ask for a similar path.
+        /// True if it may be suggested to clients that request a similar path.
         let isSuggested: Bool
-        /// The dialect that it belongs to, which may be turned off; nil for Ocelli's own.
+        /// The dialect of the resource, which may be turned off; nil for Ocelli's own interface.
         package let dialect: Dialect?
         /// The methods of the resource; GET answers HEAD too.
         package let methods: [Method]
@@ -29,7 +29,7 @@ package struct RouteTable<Handler: Sendable>: Sendable {
             self.label = label ?? templates.first?.text ?? "none"
             self.aliases = aliases
             self.isProbe = isProbe
-            // What may be turned off is not offered, and its words are those of other servers.
+            // Dialects are not suggested: they may be turned off, and their words belong to other servers.
             self.isSuggested = isSuggested && dialect == nil
             self.dialect = dialect
             self.methods = methods
@@ -44,8 +44,8 @@ package struct RouteTable<Handler: Sendable>: Sendable {
             return methods.first { $0.method == asked }
         }
 
-        /// The classes that a listener must have to serve a method. The page, which needs no token, asks for
-        /// predictions and for descriptions.
+        /// The classes that a listener must serve for a method. The page, which needs no token, sends requests for
+        /// predictions and descriptions.
         package func listenerClasses(of method: Method) -> Set<AccessClass> {
             isProbe ? [] : method.access.map { [$0] } ?? [.infer, .read]
         }
@@ -54,11 +54,13 @@ package struct RouteTable<Handler: Sendable>: Sendable {
     /// A method of a resource.
     package struct Method: Sendable {
         package let method: HTTPMethod
-        /// The class that a token must have; nil is open to all, because a balancer or a browser asks.
+        /// The class that a token must grant; nil for a method that is open to all, as used by load balancers and
+        /// browsers.
         package let access: AccessClass?
-        /// Its name under `operations` in `openapi.json`.
+        /// The method's name under `operations` in `openapi.json`.
         package let operation: String
-        /// True if it loads or unloads models, or decides which version serves: `repository_control` must permit it.
+        /// True if the method loads or unloads models, or changes the serving version: `repository_control` must permit
+        /// it.
         package let changesModels: Bool
         package let handler: Handler
 
@@ -73,17 +75,17 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         }
     }
 
-    /// The resource and the names that a path stands for.
+    /// The resource of a path, and the values of its placeholders.
     package struct Match: Sendable {
         package let resource: Resource
         /// The model's name; empty if the path has none.
         package let name: String
         package let version: String?
-        /// The label that stands for a version; nil if the path has none.
+        /// The label of a version; nil if the path has none.
         package let versionLabel: String?
-        /// The identifier of something that the model has; nil if the path has none.
+        /// The identifier of a part of the model; nil if the path has none.
         package let id: String?
-        /// True if the path ends with a verb, which may be the end of a name instead: `/v1/models/m:predict`.
+        /// True if the path ends with a verb, which may also be the end of a name: `/v1/models/m:predict`.
         package let hasVerb: Bool
 
         init(_ resource: Resource, _ names: PathTemplate.Names = .init(), hasVerb: Bool = false) {
@@ -97,9 +99,9 @@ package struct RouteTable<Handler: Sendable>: Sendable {
     }
 
     package let resources: [Resource]
-    /// Resources by their paths, where these have no names: found without taking the path apart.
+    /// The indices of resources by their paths without placeholders: found without splitting the path.
     private let fixed: [String: Int]
-    /// The other templates with their resources, by the number of their parts.
+    /// The other templates with the indices of their resources, by the number of their parts.
     private let open: [[(template: PathTemplate, resource: Int)]]
 
     package init(_ resources: [Resource]) {
@@ -113,7 +115,8 @@ package struct RouteTable<Handler: Sendable>: Sendable {
                     continue
                 }
                 while open.count <= template.parts.count { open.append([]) }
-                // What a verb ends is part of a name otherwise: `/v1/models/m:predict`.
+                // Templates with a verb first: without the verb, it would be taken as part of a name, as in
+                // `/v1/models/m:predict`.
                 let place = template.verb == nil ? open[template.parts.count].count : 0
                 open[template.parts.count].insert((template, index), at: place)
             }
@@ -122,12 +125,12 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         self.open = open
     }
 
-    /// Returns the resource and the names that a path stands for; nil if there is no such resource. The path is already
-    /// percent-decoded; names in it are looked up in tables and never reach the file system.
-    /// - Parameter verbs: false takes a verb at the end for a part of the name.
+    /// Returns the resource of a path and the values of its placeholders; nil if there is no such resource. The path is
+    /// already percent-decoded; names in it are looked up in tables and never reach the file system.
+    /// - Parameter verbs: whether a verb at the end is a verb; otherwise it is part of the name.
     package func match(_ path: String, verbs: Bool = true) -> Match? {
         if let index = fixed[path] { return Match(resources[index]) }
-        // No resource is deeper, and what a client can make long is not taken apart before that is known.
+        // No resource has more slashes, so check their number before splitting a path that may be long.
         let slash = UInt8(ascii: "/")
         guard path.utf8.first == slash, path.utf8.count(where: { $0 == slash }) < open.count else { return nil }
         let parts = Array(path.split(separator: "/", omittingEmptySubsequences: false).dropFirst())

@@ -5,13 +5,13 @@ internal import Inference
 internal import JSON
 package import Settings
 
-/// The parameters of one task on pictures: those that all tasks have, and its own.
+/// The parameters of one task on pictures: the common ones, and its own.
 package protocol TaskQuery: Sendable {
-    /// Those that all tasks have.
+    /// The parameters that all tasks have.
     var picture: PictureQuery { get set }
     /// The names of the task's own parameters.
     var ownNames: [String] { get }
-    /// Reads one of the task's own parameters; false if it is none of them.
+    /// Takes one of the task's own parameters; false for other parameters.
     mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool
 }
 
@@ -19,7 +19,7 @@ extension TaskQuery {
     /// The names of all parameters.
     var names: [String] { ownNames + PictureQuery.names }
 
-    /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.
+    /// Reads the query. An unknown parameter, or one with a wrong value, is refused by name.
     /// - Parameter form: the parameters of a form's text parts; the query wins.
     package mutating func read(
         _ target: RequestTarget, form: [(name: String, value: String)] = [], settings: Settings
@@ -35,35 +35,35 @@ extension TaskQuery {
     }
 }
 
-/// The parameters that every task on pictures has.
+/// The parameters that all tasks on pictures have.
 package struct PictureQuery: Sendable {
     package var crop: CropAndScale?
     package var ignoresOrientation = false
     /// The page of a TIFF, from 0.
     package var page = 0
     package var timeoutMilliseconds: Int?
-    /// Asks for what the model would see instead of for its answer.
+    /// The form in which to show the model's input instead of its answer; nil for the answer.
     package var explain: Explanation?
 
-    /// The forms in which a tensor is shown.
+    /// The forms of a shown tensor.
     package enum Explanation: String, Sendable, CaseIterable {
         /// JSON: the steps, and the tensor as PNG and NPY.
         case preprocess
         /// The tensor as a picture.
         case png
-        /// The tensor as NumPy's file.
+        /// The tensor as a NumPy file.
         case npy
     }
 
     static let names = ["crop", "orientation", "page", "timeout_ms", "explain"]
 
-    /// libtiff counts pages up to it.
+    /// The last page that libtiff can count.
     private static let lastPage = 65_534
 
-    /// None of them given.
+    /// A query without parameters.
     package init() {}
 
-    /// Reads a parameter; false if it is none of these.
+    /// Takes a parameter; false for other parameters.
     mutating func take(_ parameter: RequestParameter, settings: Settings) throws(ServiceError) -> Bool {
         switch parameter.name {
         case "crop": crop = try parameter.choice()
@@ -89,7 +89,7 @@ package struct PictureQuery: Sendable {
         return true
     }
 
-    /// The options of a prediction, and its deadline.
+    /// The options of a prediction, with its deadline.
     func options(of request: HTTPRequest, settings: Settings) -> PredictionOptions {
         var options = PredictionOptions()
         options.cropAndScale = crop

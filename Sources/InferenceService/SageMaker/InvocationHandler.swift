@@ -3,8 +3,8 @@ internal import HTTPWire
 internal import Inference
 internal import Settings
 
-/// Answers `POST /invocations` of Amazon SageMaker and the predictions of Vertex AI: JSON as TensorFlow Serving does, a
-/// picture or a form by what the model does.
+/// Answers `POST /invocations` of Amazon SageMaker and the predictions of Vertex AI: JSON as in TensorFlow Serving, a
+/// picture or a form by the model's task.
 struct InvocationHandler: Sendable {
     let repository: ModelRepository
     let live: LiveSettings
@@ -20,7 +20,7 @@ struct InvocationHandler: Sendable {
                 "\(other) is not read: send application/json ({\"instances\": [...]}), a picture (image/jpeg and others) or "
                     + "multipart/form-data")
         }
-        // A form begins with dashes, as a negative number might.
+        // A form begins with dashes, like a negative number.
         if !type.hasPrefix("multipart/"), PredictTask.isJSON(request.body, type: type) {
             if let taught = choice.taught { throw taught.refusal(choice.name) }
             return try await PredictHandler(repository: repository, settings: settings, metrics: metrics, work: work)
@@ -35,7 +35,7 @@ struct InvocationHandler: Sendable {
         return try await run(PredictTask.self, ClassifyQuery(), request, choice)
     }
 
-    /// Content types that other containers take and no model here has.
+    /// Content types that other containers accept and no model here does.
     private static let unread = [
         "application/x-npy", "application/jsonlines", "application/x-jsonlines", "application/x-recordio", "text/csv",
         "text/libsvm", "application/x-parquet",
@@ -53,8 +53,8 @@ struct InvocationHandler: Sendable {
     // MARK: The model
 
     /// The model and version that a request names in `X-Amzn-SageMaker-Custom-Attributes`, in the form of SageMaker's
-    /// own container for TensorFlow Serving: `tfs-model-name=m,tfs-model-version=2,tfs-method=predict`. Other
-    /// attributes are the client's own.
+    /// container for TensorFlow Serving: `tfs-model-name=m,tfs-model-version=2,tfs-method=predict`. Other attributes
+    /// are the client's own.
     static func attributes(_ head: RequestHead) throws(ServiceError) -> (name: String?, version: String?) {
         var name: String?, version: String?
         for field in head.values(of: "x-amzn-sagemaker-custom-attributes") {

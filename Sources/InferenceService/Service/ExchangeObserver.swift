@@ -1,6 +1,6 @@
 internal import HTTPServer
 
-/// Receives every request when it is over, and tells the metrics and the access log.
+/// Receives every finished request, and passes it to the metrics and the access log.
 final class ExchangeObserver: HTTPServerObserver {
     let metrics: ServiceMetrics
     let accessLog: AccessLog
@@ -11,7 +11,7 @@ final class ExchangeObserver: HTTPServerObserver {
     }
 
     func exchangeEnded(_ record: ExchangeRecord) {
-        // The service's answers say their route; where there was none, the path tells.
+        // The service's answers carry their route; without an answer, the path gives it.
         let route = record.tag.isEmpty ? Service.routes.match(record.path)?.resource.label ?? "none" : record.tag
         metrics.ended(record, route: route)
         accessLog.write(record, route: route)

@@ -4,7 +4,7 @@ internal import Inference
 internal import JSON
 internal import Settings
 
-/// The routes of other servers' interfaces (`dialects`): a row each, as in the table of Ocelli's own.
+/// The routes of other servers' interfaces (`dialects`), as rows of the table of routes.
 extension Service {
     static let dialects: [Table.Resource] = tensorFlowServing + sageMaker + deepStack
 
@@ -25,7 +25,7 @@ extension Service {
             dialect: .tensorFlowServing, .post(.infer, "tfserving_examples", refuseExamples)),
     ]
 
-    /// The version that a request names by itself or by a label; nil for the one that serves.
+    /// The version that a request gives by its number or by a label; nil for the serving one.
     private static func version(_ call: Call) throws(ServiceError) -> String? {
         guard let label = call.match.versionLabel else { return call.match.version }
         return try call.service.repository.version(labelled: label, of: call.match.name)
@@ -64,7 +64,7 @@ extension Service {
         }
     }
 
-    /// Their clients speak gRPC, and a `tf.Example` has no form that a model here could read.
+    /// Refuses requests with a `tf.Example`, which no model here can read; clients of these methods use gRPC.
     private static func refuseExamples(_ call: Call) throws(ServiceError) -> BodyAdmission {
         throw ServiceError(
             .notFound,
@@ -80,7 +80,7 @@ extension Service {
         .init(["/invocations"], dialect: .sageMaker, .post(.infer, "sagemaker_invocations", invocation)),
     ]
 
-    /// The routes whose paths Vertex AI's variables say.
+    /// The routes with paths from Vertex AI's variables.
     static let vertexHealth = Table.Resource(
         [], isProbe: true, dialect: .vertex, label: "AIP_HEALTH_ROUTE", .get(nil, "vertex_health", readiness))
     static let vertexPredict = Table.Resource(
@@ -116,7 +116,7 @@ extension Service {
         .init(
             ["/v1/vision/scene"], dialect: .deepStack,
             .post(.infer, "deepstack_scene", run(DeepStackSceneTask.self, DeepStackQuery(.scene)))),
-        // Their clients ask by POST, people by GET.
+        // Clients use POST, people GET.
         .init(
             ["/v1/vision/custom/list"], dialect: .deepStack, .get(.read, "deepstack_list", detectors),
             .post(.read, "deepstack_list", detectors)),
@@ -133,7 +133,8 @@ extension Service {
             }),
     ]
 
-    /// The names of the models that find things, and of those that only loading tells.
+    /// Answers the names of the models that detect objects, including lazy models, because their task is known only
+    /// after loading.
     private static func detectors(_ call: Call) -> BodyAdmission {
         call.service.compute(call) { _ in
             let names = call.service.repository.records.filter { record in

@@ -5,10 +5,12 @@ internal import Inference
 internal import JSON
 internal import Settings
 
-/// The table of routes, and what each decides when a request's head has come, by the settings of now: its answer has
-/// them, the query and the model, so that it never sees half of one configuration and half of another. A wrong query, a
-/// model that does not exist and a model whose queue is full are refused here, before the body is sent. What balancers
-/// ask is answered here, on the event loop: requests under way do not delay it, and a task would cost as much again.
+/// The table of routes, with the decision of each route when a request's head has arrived. The decision captures the
+/// current settings, the query and the model, so that an answer never mixes two configurations.
+///
+/// A wrong query, a model that does not exist and a model with a full queue are refused here, before the client sends
+/// the body. Health checks of load balancers are answered here, on the event loop: requests in progress do not delay
+/// them, and a task would double their cost.
 extension Service {
     /// A request for a resource.
     package struct Call: Sendable {
@@ -16,16 +18,16 @@ extension Service {
         let match: Table.Match
         let head: RequestHead
         let live: LiveSettings
-        /// The fields that its answer has by its route.
+        /// The fields of the answer that depend on its route.
         let place: Place
         let sender: ClientIdentity
         /// The sender; nil for requests other than predictions and teaching.
         var client: ClientIdentity?
 
-        /// The sender's claim: to slots, and in the queue for work.
+        /// The sender's claim on slots and in the work queue.
         var claim: Claim { Claim(client: sender.number) }
 
-        /// Computes for a request in its turn, in the queue for work.
+        /// Computes for a request in the client's turn, in the work queue.
         func computed<Value: Sendable>(
             _ request: HTTPRequest, _ body: @escaping @Sendable () throws(ServiceError) -> Value
         ) async throws(ServiceError) -> Value {
@@ -34,7 +36,7 @@ extension Service {
             }
         }
 
-        /// Reads a request's body: a long one in its turn, in the queue for work.
+        /// Reads a request's body; a long one in the client's turn, in the work queue.
         func read<Value: Sendable>(
             _ request: HTTPRequest, _ body: @escaping @Sendable () throws(ServiceError) -> Value
         ) async throws(ServiceError) -> Value {
@@ -44,7 +46,7 @@ extension Service {
         }
     }
 
-    /// Decides a request. In a structure, because the compiler fails on functions with a typed error as generic
+    /// Decides on a request. A structure, because the compiler fails on functions with a typed error as generic
     /// arguments.
     package struct Handler: Sendable {
         let decide: @Sendable (Call) throws(ServiceError) -> BodyAdmission
@@ -52,7 +54,7 @@ extension Service {
 
     package typealias Table = RouteTable<Handler>
 
-    /// Every resource, in the order in which documents list them.
+    /// All resources, in the order of the documents.
     package static let routes = Table(
         [
             .init(PathTemplate.task("classify"), .post(.infer, "classify", run(ClassifyTask.self, ClassifyQuery()))),
@@ -81,7 +83,7 @@ extension Service {
             .init(["/v2/repository/index"], .post(.admin, "repository_index", repositoryIndex)),
             .init(
                 ["/v2/repository/models/{name}/load"], .post(.admin, "repository_load", changesModels: true, load)),
-            // Unloading a model is nothing to guess.
+            // Unloading a model must not be suggested.
             .init(
                 ["/v2/repository/models/{name}/unload"], isSuggested: false,
                 .post(.admin, "repository_unload", changesModels: true, unload)),
@@ -92,7 +94,7 @@ extension Service {
             .init(["/openapi.json"], .get(.read, "openapi", openAPI)),
         ] + dialects)
 
-    /// Suggestions for paths without a resource.
+    /// Suggests resources for unknown paths.
     package static let nearest = NearestRoute(routes)
 
     private static func observation(_ task: ObservationTask) -> Table.Resource {
@@ -103,7 +105,7 @@ extension Service {
 
     // MARK: Operations
 
-    /// Made once: it is asked for more often than it changes.
+    /// Made once, because it never changes.
     private static let description = Result { () throws(ServiceError) in json(try OpenAPIDocument.text(routes)) }
     private static let healthy = json("{\"status\":\"ok\"}")
     private static let ready = json("{\"status\":\"ready\"}")
@@ -128,7 +130,7 @@ extension Service {
         let devices = records.compactMap { record in record.model.map { (record.name, $0.device) } }
             .filter { $0.1.hasPrefix("gpu") }
         guard !devices.isEmpty else { return answer(call, ready) }
-        // Where a model was to run on a graphics processor, that is where it runs.
+        // Lists the models that run on a GPU, so that a fallback to another device is visible.
         var writer = JSONWriter(capacity: 128)
         writer.object { writer in
             writer.member("status", "ready")
@@ -179,7 +181,7 @@ extension Service {
             hasVersionStatus: call.live.settings.dialects.contains(.tensorFlowServing))
     }
 
-    /// Decides the requests of a task.
+    /// Decides on the requests of a task.
     /// - Parameter query: a query without parameters.
     static func run<Job: PredictionTask>(
         _: Job.Type, _ query: Job.Query
@@ -204,12 +206,12 @@ extension Service {
         }
     }
 
-    /// The model of a request, if there is one of that name and its queue has room.
+    /// The model of a request. Throws if there is no model of that name, or if its queue is full.
     /// - Parameters:
-    ///   - job: the task; nil for what taught models do not do.
-    ///   - named: the name, where it is not in the path.
-    ///   - version: the version, where it is not in the path.
-    ///   - fallback: the name of the model where the request has none.
+    ///   - job: the task; nil for a task that taught models cannot do.
+    ///   - named: the name, if it is not in the path.
+    ///   - version: the version, if it is not in the path.
+    ///   - fallback: the name of the model if the request has none.
     static func choose(
         _ call: Call, for job: (any PredictionTask.Type)? = nil, name named: String? = nil, version: String? = nil,
         default fallback: (ModelRepository) throws(ServiceError) -> String = { _ in "" }
@@ -239,7 +241,7 @@ extension Service {
         return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed, claim: claim, route: route)
     }
 
-    /// 400 where a taught model is asked for what only models of the repository have.
+    /// Refuses, with 400, a request for a taught model on a route for models of the repository.
     static func refuseTaught(_ call: Call) throws(ServiceError) {
         guard let taught = call.service.taught, taught.owns(call.match.name) else { return }
         throw taught.refusal(call.match.name)

@@ -5,7 +5,7 @@ internal import Inference
 internal import Settings
 internal import Teaching
 
-/// The rows of the table of routes for taught models, and what each decides when a request's head has come.
+/// The rows of the table of routes for taught models, with the decision of each when a request's head has arrived.
 extension Service {
     static let taughtList = Table.Resource(
         ["/v1/taught"],
@@ -99,7 +99,7 @@ extension Service {
         }
     }
 
-    /// The taught models; 404 where there are none to be.
+    /// The taught models; throws 404 if teaching is turned off.
     func taughtModels() throws(ServiceError) -> TaughtModels {
         guard let taught else {
             throw ServiceError(

@@ -4,7 +4,7 @@ internal import Inference
 internal import Settings
 internal import Teaching
 
-/// The row of the table of routes for updates of models, and what it decides when a request's head has come.
+/// The row of the table of routes for updates of models, with its decision when a request's head has arrived.
 extension Service {
     static let modelUpdate = Table.Resource(
         ["/v1/models/{name}/update"], .post(.teach, "update_model", update))
@@ -21,7 +21,7 @@ extension Service {
         } catch {
             throw ServiceError(error)
         }
-        // Before a body is sent for nothing.
+        // Check now, before the client sends a body in vain.
         try service.updates.check()
         let handler = UpdateHandler(
             repository: service.repository,
@@ -37,7 +37,7 @@ extension Service {
 }
 
 extension TaughtStore {
-    /// The room that updates of models have: what taught models leave of the folder's.
+    /// The room for updates of models: the part of the folder's limit that taught models leave.
     fileprivate func room(forVersions versions: Int) -> ModelRepository.UpdateRoom {
         ModelRepository.UpdateRoom(
             versions: versions,

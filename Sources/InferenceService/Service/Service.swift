@@ -5,11 +5,12 @@ package import Inference
 internal import Settings
 internal import Synchronization
 
-/// The responder of Ocelli: routes requests to their handlers and turns every failure into one form of error.
+/// The responder of Ocelli: routes requests to their handlers and converts all failures to one form of error.
+/// Thread-safe.
 package final class Service: HTTPResponder {
     let repository: ModelRepository
     private let live: Mutex<LiveSettings>
-    /// Nil where teaching is turned off.
+    /// The taught models; nil if teaching is turned off.
     let taught: TaughtModels?
     let metrics: ServiceMetrics
     private let log: Log
@@ -23,7 +24,7 @@ package final class Service: HTTPResponder {
     let work: WorkQueue
     private let server = Mutex(Watched())
 
-    /// The server that `/metrics` reports; it owns the service, not the other way round.
+    /// The server that `/metrics` reports. Weak, because it owns the service.
     private struct Watched: Sendable {
         weak var server: HTTPServer?
     }
@@ -47,7 +48,7 @@ package final class Service: HTTPResponder {
         limitWork(settings.settings)
     }
 
-    /// From now on requests are answered by other settings.
+    /// Applies other settings to requests from now on.
     package func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
         taught?.use(settings.settings)
@@ -55,7 +56,7 @@ package final class Service: HTTPResponder {
         limitWork(settings.settings)
     }
 
-    /// As many requests may wait for work as there may be connections, for as long as for a slot.
+    /// Limits the requests that wait for work to the maximum of connections, and their wait to that for a slot.
     private func limitWork(_ settings: Settings) {
         work.resize(capacity: settings.maxConnections, maxWait: .seconds(settings.queueWait))
     }
@@ -63,15 +64,15 @@ package final class Service: HTTPResponder {
     /// The names of the taught models.
     package var taughtNames: [String] { taught?.names ?? [] }
 
-    /// The number of requests that wait for an answer, those that it is computed for among them.
+    /// The number of requests that wait for a shared answer, including those for which it is computed.
     package var waitingForAnswers: Int { shared.waiting }
 
-    /// Sets the server whose numbers `/metrics` shows.
+    /// Sets the server that `/metrics` reports.
     func watch(_ server: HTTPServer) {
         self.server.withLock { $0.server = server }
     }
 
-    /// From now on `/readyz` says that no new requests should come.
+    /// Makes `/readyz` answer 503 from now on.
     package func beginDraining() {
         isDraining.store(true, ordering: .relaxed)
         taught?.stop()
@@ -85,7 +86,8 @@ package final class Service: HTTPResponder {
         var place = Place()
         do throws(ServiceError) {
             let (match, method) = try route(of: head, live, listener: source.listener, &place)
-            // Before anything depends on the daemon's models: a refused request does not tell whether a name is known.
+            // Check the token before anything that depends on the daemon's models: a refusal must not reveal whether a
+            // name exists.
             let token = try live.access.check(head, method.access)
             try Self.checkOrigin(
                 RequestOrigin(head: head, remote: source.remote, isProxied: source.isProxied), of: method, live)
@@ -122,18 +124,18 @@ package final class Service: HTTPResponder {
         return match.resource.isProbe && isOn(match.resource, live)
     }
 
-    /// The fields that an answer has by its route, also where the request was refused.
+    /// The fields of an answer that depend on its route, even if the request is refused.
     package struct Place: Sendable {
         /// The resource's name for the metrics.
         var label = "none"
         /// The dialect of errors; nil for Ocelli's own.
         var dialect: Dialect?
-        /// The fields for pages of other origins; none where they may not ask.
+        /// The fields for pages of other origins; empty if they may not use the route.
         var fields: [(name: String, value: String)] = []
 
         init() {}
 
-        /// - Parameter access: the class of the method that is asked for.
+        /// - Parameter access: the class of the requested method.
         init(_ resource: Table.Resource, access: AccessClass?, _ head: RequestHead, _ live: LiveSettings) {
             label = resource.label
             dialect = resource.dialect
@@ -141,8 +143,8 @@ package final class Service: HTTPResponder {
         }
     }
 
-    /// The answer to a page's question whether it may send a request (CORS): no token is needed for it. Nil if it is
-    /// none, or may not.
+    /// Answers the preflight request of a page of another origin (CORS), without a token. Returns nil if the request is
+    /// not a preflight, or if the page may not use the route.
     private func preflight(_ head: RequestHead, _ live: LiveSettings, listener: Int) -> HTTPResponse? {
         guard head.method == .options, let cors = live.cors, let match = match(head.target.path, head.method, live),
             isOn(match.resource, live)
@@ -157,7 +159,7 @@ package final class Service: HTTPResponder {
         return answer
     }
 
-    /// `OPTIONS *` asks what the server can do in general (RFC 9110, 9.3.7).
+    /// The answer to `OPTIONS *`, which asks for the server's general capabilities (RFC 9110, 9.3.7).
     private static let serverOptions = HTTPResponse(
         status: .noContent, fields: [("Allow", "GET, HEAD, POST, OPTIONS")], body: [])
     package func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
@@ -170,7 +172,7 @@ package final class Service: HTTPResponder {
         resource.dialect.map(live.settings.dialects.contains) ?? true
     }
 
-    /// The resource of a path. What the table has keeps its meaning, whatever Vertex AI's variables say.
+    /// The resource of a path. The table takes precedence over the paths of Vertex AI's variables.
     private func match(_ path: String, _ method: HTTPMethod, _ live: LiveSettings) -> Table.Match? {
         let found = Self.routes.match(path)
         if let found, found.hasVerb, found.resource.method(method) == nil || !isOn(found.resource, live),
@@ -186,7 +188,7 @@ package final class Service: HTTPResponder {
         return found
     }
 
-    /// - Parameter place: becomes the resource's, though the request may be refused.
+    /// - Parameter place: set to the resource's, even if the request is refused.
     private func route(
         of head: RequestHead, _ live: LiveSettings, listener: Int, _ place: inout Place
     ) throws(ServiceError) -> (Table.Match, Table.Method) {
@@ -211,7 +213,7 @@ package final class Service: HTTPResponder {
                 try listenerRoutes.check(resource.listenerClasses(of: method), of: head, listener: listener)
             }
             let allow = resource.allowed.map(\.rawValue).joined(separator: ", ")
-            // `/v1/models/x:predict` is the description of a model of that name, but hardly meant so.
+            // `/v1/models/x:predict` is the description of a model of that name, but is hardly meant so.
             let other = Self.nearest.path(near: path).flatMap { $0 == path ? nil : $0 }
             throw ServiceError(
                 .methodNotAllowed,
@@ -225,10 +227,10 @@ package final class Service: HTTPResponder {
 
     // MARK: Decisions
 
-    /// Answers a request by what was decided when its head came.
+    /// Answers a request, by the decision made when its head arrived.
     typealias Answer = @Sendable (HTTPRequest) async throws(ServiceError) -> HTTPResponse
 
-    /// A request that is answered in a task when its body has come.
+    /// Accepts a request, to be answered in a task when its body has arrived.
     func accept(_ call: Call, answer: @escaping Answer) -> BodyAdmission {
         let place = call.place, live = call.live, client = call.client
         return .accept(maxBytes: live.settings.maxBody) { [self] request in
@@ -247,7 +249,7 @@ package final class Service: HTTPResponder {
         }
     }
 
-    /// Accepts a request and computes its answer in its turn, in the queue for work.
+    /// Accepts a request, to be computed in the client's turn, in the work queue.
     func compute(
         _ call: Call, answer: @escaping @Sendable (HTTPRequest) throws(ServiceError) -> HTTPResponse
     ) -> BodyAdmission {
@@ -256,8 +258,8 @@ package final class Service: HTTPResponder {
         }
     }
 
-    /// The requests that may share a prediction's answer; nil where it is for its request alone.
-    /// - Parameter readsQuery: whether a query's parameters count.
+    /// The requests that may share a prediction's answer; nil for an answer that must not be shared.
+    /// - Parameter readsQuery: whether the route reads parameters of the query.
     static func sharing(_ call: Call, readsQuery: Bool) -> SharedPredictions.Scope? {
         guard let client = call.client else { return nil }
         return SharedPredictions.Scope(
@@ -265,7 +267,7 @@ package final class Service: HTTPResponder {
             maxDeadline: call.live.settings.maxDeadline, client: client, readsQuery: readsQuery)
     }
 
-    /// Throws if the daemon is draining or a model that has to be ready is not.
+    /// Throws if the daemon is draining, or if a model that must be ready is not.
     func checkReadiness(_ settings: Settings) throws(ServiceError) {
         if isDraining.load(ordering: .relaxed) {
             throw ServiceError(.shuttingDown, "the daemon is draining", retryAfter: 5)
@@ -288,8 +290,8 @@ package final class Service: HTTPResponder {
 
     // MARK: Answers
 
-    /// An answer with the fields for pages of other origins, and one that tells balancers how busy the models are,
-    /// where that is wanted: an ORCA report (xDS data model, `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
+    /// Adds the fields for pages of other origins and, if enabled, the load of the models for load balancers: an ORCA
+    /// report (xDS data model, `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
     private func reporting(_ response: HTTPResponse, _ live: LiveSettings, _ place: Place) -> HTTPResponse {
         guard live.settings.loadReports || !place.fields.isEmpty else { return response }
         var response = response

@@ -1,37 +1,38 @@
 internal import Synchronization
 package import SystemSupport
 
-/// The use of an answer beside the request that it was computed for.
+/// The requests that may get an answer, in addition to the one for which it was computed.
 package enum AnswerUse: Equatable, Sendable {
-    /// Nobody.
+    /// No other request.
     case own
-    /// Those that wait for it.
+    /// The requests that wait for it.
     case shared
-    /// Those, and whoever asks later.
-    /// - size: the bytes that it takes in memory.
+    /// The requests that wait for it, and later ones.
+    /// - size: the bytes of its memory.
     case kept(size: Int)
 }
 
-/// The part of a request that is compared with others'.
+/// The part of a request that is compared with others.
 package protocol SharedContent: Equatable, Sendable {
-    /// Gives the memory back: an equal content stands for it now. Called once, by its only holder.
+    /// Releases the memory, because an equal content replaces this one. Called once, by its only holder.
     func letGo()
 }
 
-/// Computes each answer once while several ask for the same, and keeps finished ones. All methods may be called from
+/// Computes an answer once for concurrent equal requests, and caches finished answers. All methods may be called from
 /// any thread; none blocks except for a lock that is never held while other code runs.
 ///
-/// The work runs in a task of its own: whoever asked first may leave without ending it for the others. It is cancelled
-/// when the last one left. Whoever waits holds no content of its own.
+/// The work runs in its own task, so that the first request may be cancelled without ending it for the others; it is
+/// cancelled with the last request. Requests that wait for another's answer release their content.
 package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Failure: Error>: Sendable {
     package typealias Machine = SharingMachine<Content, Answer>
     package typealias Outcome = Result<Answer, Failure>
 
-    /// A finished answer and who may get it. A class, because answers are large, and it is handed on several times.
+    /// A finished answer with the requests that may get it. A class, because answers are large, and it is passed on
+    /// several times.
     package final class Product: Sendable {
-        /// The one that the others get.
+        /// The answer for the other requests.
         let answer: Answer
-        /// The one for whom it was computed gets this one.
+        /// The answer for the request for which it was computed.
         var own: Answer { otherOwn ?? answer }
         private let otherOwn: Answer?
         let use: AnswerUse
@@ -47,25 +48,25 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     package enum Origin: Sendable {
         /// It was computed for this request.
         case computed
-        /// It was computed for another request at the same time.
+        /// It was computed for a concurrent request.
         case joined
-        /// It was kept.
+        /// It came from the cache.
         case hit
     }
 
-    /// The end of a request for an answer.
+    /// The result of a request for an answer.
     package struct Reply: Sendable {
         package let outcome: Outcome
         package let origin: Origin
-        /// The request's content, or an equal one where it was let go.
+        /// The request's content, or an equal one if it was released.
         package let content: Content
     }
 
-    /// The failures of requests that end before their answer is there.
+    /// The failures of requests that end before their answer is ready.
     package struct Failures: Sendable {
-        /// Its task is cancelled.
+        /// The failure of a request after its task was cancelled.
         let cancelled: Failure
-        /// Its deadline has passed.
+        /// The failure of a request after its deadline.
         let late: Failure
 
         package init(cancelled: Failure, late: Failure) {
@@ -78,17 +79,17 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
 
     private enum Ending: Sendable {
         case outcome(Outcome, Origin)
-        /// Nothing is shared, or the work for another request failed: compute it.
+        /// Nothing is shared, or the work for another request failed: the request must compute its answer.
         case alone(Content)
-        /// - Parameter work: that is cancelled with it, because nobody else waits for it.
+        /// - Parameter work: the work that is cancelled too, because no other request waits for it; otherwise nil.
         case cancelled(Task<Void, Never>?)
         case late
     }
 
     private typealias Waiter = CheckedContinuation<Ending, Never>
 
-    /// A request that waits for an answer. A class: a copy of a continuation whose type has parameters costs more than
-    /// an object does.
+    /// A request that waits for an answer. A class: a copy of a continuation with generic parameters costs more than an
+    /// object.
     private final class Waiting: Sendable {
         let run: Machine.Run
         let waiter: Waiter
@@ -102,9 +103,9 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     private struct Running: Sendable {
         let key: SipHash.Key
         let content: Content
-        /// The one that the work was begun for.
+        /// The request for which the work was started.
         let leader: UInt64
-        /// Those that wait for it beside that one.
+        /// The other requests that wait for it.
         var others: Set<UInt64> = []
         var task: Task<Void, Never>?
     }
@@ -113,7 +114,8 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         var machine: Machine
         var works: [Machine.Run: Running] = [:]
         var waiting: [UInt64: Waiting] = [:]
-        /// Each ends the wait of a request at its deadline. The one that the work was begun for has none.
+        /// The timers that end the waits at the requests' deadlines. The request for which the work was started has
+        /// none.
         var timers: [UInt64: Task<Void, Never>] = [:]
     }
 
@@ -126,7 +128,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         self.clock = clock
     }
 
-    /// From now on other limits hold.
+    /// Applies other limits.
     package func use(_ limits: Machine.Limits) {
         state.withLock { $0.machine.use(limits) }
     }
@@ -136,20 +138,20 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     /// The number of answers that are being computed.
     package var runs: Int { state.withLock { $0.works.count } }
 
-    /// The number of requests that wait for one, those that it is computed for among them, and of their timers.
+    /// The number of requests that wait for an answer, including those for which it is computed; and of their timers.
     package var waiting: (requests: Int, timers: Int) {
         state.withLock { ($0.waiting.count, $0.timers.count) }
     }
 
-    /// True if finished answers are kept.
+    /// True if finished answers are cached.
     package var keeps: Bool { state.withLock { $0.machine.keeps } }
 
-    /// An answer: a finished one, one that is being computed for another, or a new one.
+    /// Returns an answer: a cached one, one that is being computed for an equal request, or a new one.
     ///
-    /// A failure is the request's own alone: those that waited for it compute their own.
+    /// Failures are not shared: the requests that waited for a failed one compute their own answers.
     /// - Parameters:
-    ///   - deadline: until when it waits for another's; the work knows its own.
-    ///   - work: computes the answer; cancelled when nobody waits for it.
+    ///   - deadline: the end of a wait for another request's answer; the work has its own deadline.
+    ///   - work: computes the answer; cancelled when no request waits for it any more.
     package nonisolated(nonsending) func answer(
         _ key: SipHash.Key, _ content: Content, deadline: MonotonicInstant? = nil, _ failures: Failures,
         work: @escaping Work
@@ -165,7 +167,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         switch ending {
         case .outcome(let outcome, let origin): return Reply(outcome: outcome, origin: origin, content: content)
         case .cancelled(let work):
-            // Its place among the client's requests is taken until the engine has stopped.
+            // Keep the request in the client's count until the engine has stopped.
             await work?.value
             return Reply(outcome: .failure(failures.cancelled), origin: .computed, content: content)
         case .late: return Reply(outcome: .failure(failures.late), origin: .computed, content: content)
@@ -182,7 +184,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
         var compared: (run: Machine.Run, isEqual: Bool)?
         while true {
             let arrival = state.withLock { [compared] state -> Machine.Arrival? in
-                // `leave` of a task that was cancelled before now found nothing to leave.
+                // If the task was cancelled before this, `leave` found nothing to remove.
                 if Task.isCancelled { return nil }
                 let arrival = state.machine.arrive(key, content, compared: compared, at: now)
                 switch arrival {
@@ -205,7 +207,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
                 content.letGo()
                 if let deadline { watch(member, deadline) }
             case .compare(let run, let other):
-                // Without the lock: they may be long.
+                // Compare without the lock, because contents may be long.
                 compared = (run, other == content)
                 continue
             }
@@ -216,7 +218,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     private func start(_ run: Machine.Run, _ content: Content, _ work: @escaping Work) {
         let task = Task { self.end(run, await work(content)) }
         let isWanted = state.withLock { ($0.works[run]?.task = task) != nil }
-        // It may have ended, or everybody may have left, meanwhile.
+        // It may have ended, or all requests may have left, meanwhile.
         if !isWanted { task.cancel() }
     }
 
@@ -237,7 +239,7 @@ package final class AnswerSharing<Content: SharedContent, Answer: Sendable, Fail
     }
 
     /// Ends a wait.
-    /// - Parameter ending: how, by the work that is cancelled with it; nil where others wait for that.
+    /// - Parameter ending: makes the result from the work that is cancelled too; nil if other requests wait for it.
     private func leave(_ member: UInt64, _ ending: (Task<Void, Never>?) -> Ending) {
         let left = state.withLock {
             state -> (wait: Waiting, timer: Task<Void, Never>?, work: Task<Void, Never>?)? in

@@ -1,19 +1,19 @@
 package import SystemSupport
 
-/// The decisions about answers: which request computes one, which wait for it, and which finished ones are given again.
-/// It computes nothing and waits for nothing: `AnswerSharing` does.
+/// Decides which request computes an answer, which requests wait for it, and which cached answers are used. A pure
+/// state machine: `AnswerSharing` computes and waits.
 ///
 /// ```
-///  arrive ─▶ hit            a finished answer that is not too old
-///        ├─▶ leads(run)     nobody computes it: compute it, then `end`
-///        ├─▶ joins(run)     the same is being computed: wait for its end
-///        ├─▶ alone          another content has the same key: compute it, and share nothing
-///        └─▶ compare(run)   the key is the same: arrive again with what a comparison says
-///  leave(run) ─▶ true       the last one that waited for it left: cancel the work
-///  end(run)                 the answer is there; kept if it may be
+///  arrive ─▶ hit            a cached answer that is not too old
+///        ├─▶ leads(run)     no request computes it: compute it, then `end`
+///        ├─▶ joins(run)     an equal request computes it: wait for its end
+///        ├─▶ alone          the key belongs to another content: compute it, and share nothing
+///        └─▶ compare(run)   the keys are equal: compare the contents, and arrive again
+///  leave(run) ─▶ true       the last waiting request left: cancel the work
+///  end(run)                 the answer is computed; it is cached if allowed
 /// ```
 package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
-    /// Names one computation of an answer. No two have the same.
+    /// Identifies one computation of an answer; unique.
     package typealias Run = UInt64
 
     package enum Arrival: Sendable {
@@ -21,13 +21,13 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
         case leads(Run)
         case joins(Run)
         case alone
-        /// A run that it was not compared with: compare the contents, and arrive again.
+        /// A run with an equal key: compare the contents, and arrive again.
         case compare(Run, Content)
     }
 
-    /// The bounds of what is kept.
+    /// The limits of the cache.
     package struct Limits: Equatable, Sendable {
-        /// Bytes of finished answers; 0: none is kept.
+        /// The bytes of cached answers; 0 caches nothing.
         package var capacity: Int
         package var age: Duration
 
@@ -37,13 +37,13 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// The numbers for metrics.
+    /// The counters for metrics.
     package struct Usage: Equatable, Sendable {
-        /// Finished answers that are kept, and their bytes.
+        /// The number of cached answers, and their bytes.
         package var answers = 0
         package var bytes = 0
-        /// Requests that were given a finished answer, those that were given another's when it was there, and those
-        /// that computed their own. Whoever left before is in none of them.
+        /// The number of requests with a cached answer, with the answer of a concurrent request, and with a computed
+        /// one. Requests that left before are not counted.
         package var hits: UInt64 = 0
         package var joined: UInt64 = 0
         package var misses: UInt64 = 0
@@ -67,13 +67,13 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
         store = AnswerStore(capacity: limits.capacity, age: limits.age)
     }
 
-    /// From now on other limits hold, for what is kept already too.
+    /// Applies other limits, to cached answers too.
     package mutating func use(_ limits: Limits) {
         store.age = limits.age
         store.capacity = limits.capacity
     }
 
-    /// True if finished answers are kept.
+    /// True if finished answers are cached.
     package var keeps: Bool { store.capacity > 0 }
 
     package var usage: Usage {
@@ -83,8 +83,9 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
     /// The number of answers that are being computed.
     package var runs: Int { underWay.count }
 
-    /// A request came. Contents may be long, so they are compared elsewhere, and it comes again with the result.
-    /// - Parameter compared: the run with whose content its own was compared; nil for none.
+    /// Decides on an arriving request. Contents may be long, so the caller compares them, and arrives again with the
+    /// result.
+    /// - Parameter compared: the run with the content that was compared with the request's; nil before a comparison.
     package mutating func arrive(
         _ key: SipHash.Key, _ content: Content, compared: (run: Run, isEqual: Bool)?, at now: MonotonicInstant
     ) -> Arrival {
@@ -107,8 +108,9 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
         return .joins(under.run)
     }
 
-    /// One of those that wait for an answer no longer wants it.
-    /// - Returns: true if nobody does: the work is to be cancelled, and who asks from now on computes it again.
+    /// Removes a request that waits for an answer.
+    /// - Returns: true if it was the last one: the caller cancels the work, and later requests compute the answer
+    ///   again.
     package mutating func leave(_ run: Run, _ key: SipHash.Key) -> Bool {
         guard var under = underWay[key], under.run == run else { return false }
         under.members -= 1
@@ -116,11 +118,11 @@ package struct SharingMachine<Content: Sendable, Answer: Sendable>: Sendable {
         return under.members == 0
     }
 
-    /// The work on an answer ended.
+    /// Ends the work on an answer.
     /// - Parameters:
-    ///   - others: the number of requests that waited for it beside the one that it was computed for.
+    ///   - others: the number of requests that waited for it, without the one for which it was computed.
     ///   - isShared: true if they get it; otherwise each computes its own.
-    ///   - kept: the answer, with its bytes, if it may be given again; nil otherwise.
+    ///   - kept: the answer, with its bytes, if it may be cached; otherwise nil.
     package mutating func end(
         _ run: Run, _ key: SipHash.Key, others: Int = 0, isShared: Bool = true, kept: (answer: Answer, size: Int)?,
         at now: MonotonicInstant

@@ -1,5 +1,5 @@
 /// SipHash-2-4 with a result of 128 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012, and the
-/// variant of their reference code): whoever does not know the key can't make two inputs with one result.
+/// variant of their reference code): without the key it is infeasible to find two inputs with the same result.
 package struct SipHash: Sendable {
     /// 128 bits, as two little-endian words.
     package struct Key: Hashable, Sendable {
@@ -11,10 +11,10 @@ package struct SipHash: Sendable {
             self.high = high
         }
 
-        /// A half is enough to find it: nobody can choose results that have one.
+        /// Half of the bits are enough for a hash table, because clients cannot choose results that collide.
         package func hash(into hasher: inout Hasher) { hasher.combine(low) }
 
-        /// A key that nobody can guess.
+        /// A random key.
         package static func random() -> Key {
             var source = SystemRandomNumberGenerator()
             return Key(low: source.next(), high: source.next())
@@ -25,7 +25,7 @@ package struct SipHash: Sendable {
     private var v1: UInt64
     private var v2: UInt64
     private var v3: UInt64
-    /// The bytes that do not make a word yet, in the lowest bytes.
+    /// The bytes that do not fill a word yet, in the lowest bytes.
     private var rest: UInt64 = 0
     private var count: UInt64 = 0
 
@@ -48,8 +48,8 @@ package struct SipHash: Sendable {
         if next < bytes.count { add(Self.word(bytes, next, bytes.count), size: bytes.count &- next) }
     }
 
-    /// Adds a text, with its length before it and filled up to whole words, so that two texts in a row are never
-    /// another two.
+    /// Adds a text, preceded by its length and padded to whole words, so that different sequences of texts never add
+    /// the same bytes.
     package mutating func update(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -63,7 +63,7 @@ package struct SipHash: Sendable {
     /// Adds a number, as eight bytes.
     package mutating func update(_ number: UInt64) { add(number, size: 8) }
 
-    /// The result of all that was added.
+    /// The hash of everything added so far.
     package func finish() -> Key {
         var end = self
         end.absorb(end.rest | (end.count << 56))
@@ -75,7 +75,7 @@ package struct SipHash: Sendable {
         return Key(low: low, high: end.v0 ^ end.v1 ^ end.v2 ^ end.v3)
     }
 
-    /// Up to seven bytes, as the lowest ones of a word.
+    /// Up to seven bytes, as the lowest bytes of a word.
     private static func word(_ bytes: UnsafeRawBufferPointer, _ from: Int, _ end: Int) -> UInt64 {
         var word: UInt64 = 0
         var next = end
@@ -86,8 +86,8 @@ package struct SipHash: Sendable {
         return word
     }
 
-    /// Adds the lowest bytes of a word, of which the others are 0.
-    /// - Parameter size: how many; 1 to 8.
+    /// Adds the lowest bytes of a word; its other bytes are 0.
+    /// - Parameter size: the number of bytes, 1 to 8.
     private mutating func add(_ word: UInt64, size: Int) {
         let held = count & 7, size = UInt64(truncatingIfNeeded: size)
         count &+= size

@@ -1,13 +1,13 @@
 internal import Inference
 internal import JSON
 
-/// Reads the values of one input of a `:predict` request: one instance's, or those of a whole column.
+/// Reads the values of one input of a `:predict` request: of one instance, or of a whole column.
 ///
-/// A model whose input begins with an axis of 1 takes instances one by one, each without that axis, whether its file
-/// opens the axis or not. Any other input takes all instances together, as one tensor.
+/// A model with an input that begins with an axis of 1 takes instances one by one, each without that axis, whether its
+/// file opens the axis or not. Any other input takes all instances together, as one tensor.
 struct InstanceReader {
     let input: FeatureDescription
-    /// The most instances of a request.
+    /// The maximum number of instances.
     let most: Int
 
     /// The extents of one instance; nil for an input that takes all instances together.
@@ -29,8 +29,8 @@ struct InstanceReader {
 
     // MARK: One instance
 
-    /// The value of one instance.
-    /// - Returns: the value, and the number of arrays around its elements, which is the same in every instance.
+    /// Reads the value of one instance.
+    /// - Returns: the value, and the number of arrays around its elements, which must be the same in every instance.
     func value(_ scanner: inout JSONScanner) throws(JSONError) -> (value: FeatureValue, rank: Int) {
         let (found, rank) = try values(&scanner, isColumn: false)
         guard let value = found.first else { throw mistake("one value", "none") }
@@ -39,7 +39,7 @@ struct InstanceReader {
 
     // MARK: A column
 
-    /// The values of all instances, one each; one value for all where the input takes them together.
+    /// Reads the values of all instances, one each; or one value for all, for an input that takes them together.
     func column(_ scanner: inout JSONScanner) throws(JSONError) -> [FeatureValue] {
         try values(&scanner, isColumn: true).values
     }
@@ -51,7 +51,7 @@ struct InstanceReader {
             throw .value("input \"\(input.name)\": is a dictionary, not a tensor: POST it to /v1/models/NAME/predict")
         }
         if hasElements(scanner) {
-            // TensorFlow's strings may have any shape, and only their number counts here.
+            // TensorFlow's strings may have any shape; only their number counts here.
             var found: [FeatureValue] = []
             let most = isColumn ? most : 1
             let nesting = try scanner.elements(name: input.name, "a value") { (scanner) throws(JSONError) in
@@ -79,7 +79,7 @@ struct InstanceReader {
     private func element(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         switch (input.kind, try scanner.kind()) {
         case (.image, .object): return .image(EncodedImage(try base64(&scanner)))
-        // JSON's strings cannot hold a picture's bytes: the text is base64 alone.
+        // JSON's strings cannot hold a picture's bytes, so the string is base64 text.
         case (.image, .string):
             return .image(EncodedImage(try scanner.base64 { mistake("a picture as {\"b64\": \"...\"}", $0) }))
         case (.text, .string): return .string(try scanner.string())
@@ -97,7 +97,7 @@ struct InstanceReader {
         }
     }
 
-    /// `{"b64": "..."}`
+    /// Reads `{"b64": "..."}`.
     private func base64(_ scanner: inout JSONScanner) throws(JSONError) -> [UInt8] {
         var bytes: [UInt8]?
         try scanner.object { (key, scanner) throws(JSONError) in
@@ -109,7 +109,7 @@ struct InstanceReader {
         return bytes
     }
 
-    /// A tensor by its bytes, as bundles declare it (`type: "string"`).
+    /// A tensor by its bytes, as declared by bundles (`type: "string"`).
     private func raw(_ bytes: [UInt8]) throws(JSONError) -> FeatureValue {
         let size = (input.shape.elementCount ?? 0).multipliedReportingOverflow(by: input.elementType.byteCount)
         guard !size.overflow, bytes.count == size.partialValue else {
@@ -159,15 +159,15 @@ struct InstanceReader {
         }
     }
 
-    /// The axis that an instance leaves out; none where the model's input is a single number without axes.
+    /// The axis that instances omit; empty if the model's input is a single number without axes.
     private var leading: [Int] { input.shape.dimensions.isEmpty ? [] : [1] }
 
-    /// The number of instances that numbers nested like this are, and the extents of each.
+    /// The number of instances in numbers with this nesting, and the extents of each instance.
     private func shapes(
         of found: [Int], count: Int, isColumn: Bool
     ) throws(JSONError) -> (count: Int, extents: [Int]) {
         guard let extents else {
-            // A row of such an input is one of its elements; the reader of the request has put the rows together.
+            // A row of such an input is one of its elements; the reader of the request has joined the rows.
             try InferTensor.check(Shape(found), for: input)
             return (found.first ?? 1, Array(found.dropFirst()))
         }
@@ -209,7 +209,7 @@ struct InstanceReader {
 }
 
 extension LentArray {
-    /// One of several equal parts, along the outermost axis; the memory stays where it is.
+    /// One of several equal parts, along the outermost axis; the memory is not copied.
     func part(_ index: Int, of count: Int, shape: Shape) throws(InferenceError) -> LentArray {
         let size = byteCount / max(1, count), whole = self
         return try LentArray(elementType: elementType, shape: shape, byteCount: size) { use in
@@ -217,7 +217,7 @@ extension LentArray {
         }
     }
 
-    /// Several arrays of one shape, one behind the other.
+    /// Joins several arrays of one shape, along a new outermost axis.
     static func joining(_ parts: [LentArray]) throws(InferenceError) -> LentArray? {
         guard let first = parts.first else { return nil }
         var bytes: [UInt8] = []

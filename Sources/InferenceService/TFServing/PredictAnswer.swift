@@ -1,8 +1,8 @@
 internal import Inference
 internal import JSON
 
-/// Writes the outputs of a `:predict` request: `predictions` for rows, `outputs` for columns. A model's only output
-/// stands for itself; several are an object by their names.
+/// Writes the outputs of a `:predict` request: `predictions` for rows, `outputs` for columns. The value of a model's
+/// only output is written without its name; several outputs are an object by name.
 struct PredictAnswer {
     let outputs: [FeatureDescription]
     let request: PredictRequest
@@ -29,7 +29,7 @@ struct PredictAnswer {
         return writer.bytes
     }
 
-    /// The value of each output: alone, or by its name.
+    /// Writes the value of each output: without a name if it is the only one, otherwise as a member.
     private func each(_ writer: inout JSONWriter, _ value: (Int, inout JSONWriter) -> Void) {
         guard outputs.count != 1 else { return value(0, &writer) }
         writer.object { writer in
@@ -48,7 +48,7 @@ struct PredictAnswer {
         }
     }
 
-    /// The rows of outputs that hold all instances.
+    /// Writes the rows of outputs that hold all instances.
     private func rows(_ item: CopiedOutputs, count: Int, to writer: inout JSONWriter) throws(ServiceError) {
         for (index, output) in outputs.enumerated() {
             let found = item.withView(index) { $0?.shape.dimensions.first }
@@ -90,13 +90,13 @@ struct PredictAnswer {
         }
     }
 
-    /// - Parameter withoutBatch: whether an outermost axis of 1, which stands for the instance, is left out.
+    /// - Parameter withoutBatch: whether to omit an outermost axis of 1, which is the instance.
     private func write(
         _ view: TensorView?, _ output: FeatureDescription, withoutBatch: Bool, to writer: inout JSONWriter
     ) {
         guard let view else { return writer.null() }
         if output.elementType == .string {
-            // One string, behind its length.
+            // One string, after its length.
             let text = String(decoding: view.bytes.dropFirst(4), as: UTF8.self)
             guard output.name.hasSuffix("_bytes") else { return writer.string(text) }
             return writer.object { writer in

@@ -6,15 +6,15 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// Answers `POST /v1/models/{name}:predict` as TensorFlow Serving and KServe's version 1 do: the model's own tensors in
-/// and out, and encoded pictures where the bundle says how they become tensors.
+/// Answers `POST /v1/models/{name}:predict` like TensorFlow Serving and KServe's version 1: with the model's own
+/// tensors as inputs and outputs, and encoded pictures if the bundle describes their conversion to tensors.
 struct PredictHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
     let metrics: ServiceMetrics
     let work: WorkQueue
 
-    /// - Parameter takesList: whether a list alone is `instances`, as SageMaker's clients send it.
+    /// - Parameter takesList: whether a bare list counts as `instances`, as sent by SageMaker's clients.
     func respond(
         to request: HTTPRequest, _ choice: ModelChoice, takesList: Bool = false
     ) async throws(ServiceError) -> HTTPResponse {
@@ -28,7 +28,7 @@ struct PredictHandler: Sendable {
         let run = TensorRun(
             slots: SlotRun(model: model, options: options, metrics: metrics), name: choice.name,
             receiving: answer.receiving)
-        // Reading a long body takes as long as a prediction does: that is done in a slot.
+        // Reading a long body takes as long as a prediction, so do it in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)
         let length =
             isCompressed ? CompressedBody.longest(request.body, most: settings.maxBody) : request.body.count
@@ -85,7 +85,7 @@ struct PredictHandler: Sendable {
         let body = try writer.json(outputs.map(\.value))
         var sum = StageTimes()
         for output in outputs {
-            // Items wait at the same time; the other stages are work, of which all is counted.
+            // Items wait concurrently, so take the longest wait; the other stages are work, so add them up.
             sum.queue = max(sum.queue, output.times.queue)
             sum.decode &+= output.times.decode
             sum.inference &+= output.times.inference

@@ -11,20 +11,20 @@ internal import JSON
 /// ```
 /// `signature_name` is that of the one signature that a model has here; other members are ignored.
 struct PredictRequest: Sendable {
-    /// True for `instances`, which `predictions` answer; `outputs` answer `inputs`.
+    /// True for `instances`, which are answered by `predictions`; false for `inputs`, answered by `outputs`.
     private(set) var isRows = true
     /// The inputs of each prediction.
     private(set) var items: [DictionaryFeatureProvider] = []
-    /// The number of instances that are one prediction, for a model that takes them together; nil where each is its
-    /// own.
+    /// The number of instances in the one prediction of a model that takes them together; nil if each instance is a
+    /// prediction.
     private(set) var joined: Int?
 
     /// The name of a model's only signature.
     static let signature = "serving_default"
 
     /// - Parameters:
-    ///   - most: the most instances of a request.
-    ///   - takesList: whether a list alone is `instances`.
+    ///   - most: the maximum number of instances.
+    ///   - takesList: whether a bare list counts as `instances`.
     init(
         _ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], most: Int, takesList: Bool = false
     ) throws(JSONError) {
@@ -65,7 +65,7 @@ struct PredictRequest: Sendable {
     }
 }
 
-/// Reads what `instances` and `inputs` may be.
+/// Reads the values of `instances` and `inputs` in any of their forms.
 private struct RowsReader {
     let inputs: [FeatureDescription]
     let most: Int
@@ -74,7 +74,7 @@ private struct RowsReader {
 
     private func reader(_ input: FeatureDescription) -> InstanceReader { InstanceReader(input: input, most: most) }
 
-    /// True if each instance is a prediction: every input of the model can be taken apart.
+    /// True if each instance is a prediction, because every input of the model can be split.
     private var isSplit: Bool { inputs.allSatisfy { reader($0).isSplit } }
 
     // MARK: Rows
@@ -82,7 +82,7 @@ private struct RowsReader {
     func rows(_ scanner: inout JSONScanner) throws(JSONError) -> (items: [DictionaryFeatureProvider], joined: Int?) {
         try scanner.expect(.array, "\"instances\"")
         if !isSplit, inputs.count == 1, let input = inputs.first, !beginsWithObject(scanner) {
-            // All instances are one tensor, nested as they come.
+            // All instances are one tensor, with their own nesting.
             let value = try reader(input).column(&scanner)
             guard let whole = value.first, case .lentArray(let array) = whole else {
                 throw .value("\"instances\": expected numbers for input \"\(input.name)\"")
@@ -117,7 +117,7 @@ private struct RowsReader {
     /// The value of one input of an instance, and the number of arrays around its elements.
     private typealias Row = (name: String, value: FeatureValue, rank: Int)
 
-    /// All instances are one tensor for their senders: each value is nested as that of the first.
+    /// Checks that each value is nested like that of the first instance: for clients, all instances form one tensor.
     private func checkNesting(of row: [Row], as first: [Row]) throws(JSONError) {
         func arrays(_ rank: Int) -> String { "a value in \(rank == 0 ? "no" : "\(rank)") array\(rank == 1 ? "" : "s")" }
         for value in row {
@@ -142,7 +142,7 @@ private struct RowsReader {
 
     private func rowValue(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(JSONError) -> Row {
         guard isSplit || reader(input).isSplit else {
-            // One of the elements along the outermost axis: the shape is checked when all are there.
+            // One of the elements along the outermost axis: the shape is checked when all have been read.
             let open = TensorReader(
                 name: input.name, elementType: input.elementType, count: input.shape.elementCount,
                 takesMissing: input.takesMissing, takesNonFinite: true)
@@ -161,7 +161,7 @@ private struct RowsReader {
         return (input.name, value, rank)
     }
 
-    /// Instances of a model that takes them together, input by input.
+    /// Joins the instances of a model that takes them together, input by input.
     private func together(_ rows: [[Row]]) throws(JSONError) -> DictionaryFeatureProvider {
         var values: [(name: String, value: FeatureValue)] = []
         for input in inputs {
@@ -218,7 +218,7 @@ private struct RowsReader {
 
     // MARK: Names
 
-    /// Reads an object of values by the names of inputs; all that are not optional must be there.
+    /// Reads an object of values by the names of inputs; every required input must be present.
     private func named(
         _ scanner: inout JSONScanner, _ read: (FeatureDescription, inout JSONScanner) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -239,7 +239,7 @@ private struct RowsReader {
         }
     }
 
-    /// The input that a value without a name is for.
+    /// The input for a value without a name.
     private func only(_ what: String) throws(JSONError) -> FeatureDescription {
         let needed = inputs.filter { !$0.isOptional }
         guard let input = inputs.count == 1 ? inputs.first : needed.count == 1 ? needed.first : nil else {
@@ -248,7 +248,7 @@ private struct RowsReader {
         return input
     }
 
-    /// True if an object is bytes and not inputs by name.
+    /// True if an object is base64 bytes, not inputs by name.
     private func isBase64(_ scanner: JSONScanner) -> Bool {
         var ahead = scanner
         guard !inputs.contains(where: { $0.name == "b64" }), ahead.take(UInt8(ascii: "{")),
@@ -259,7 +259,7 @@ private struct RowsReader {
 }
 
 extension JSONScanner {
-    /// The kind of the next value, where `NaN` and `Infinity` are numbers.
+    /// The kind of the next value; `NaN` and `Infinity` count as numbers.
     fileprivate mutating func kindOrNumber() throws(JSONError) -> Kind {
         skipSpace()
         return byte == UInt8(ascii: "N") || byte == UInt8(ascii: "I") ? .number : try kind()

@@ -7,7 +7,7 @@ internal import Settings
 internal import SystemSupport
 
 /// Answers `GET /v1/models/{name}/metadata` in the form of TensorFlow Serving's `GetModelMetadataResponse` as JSON: the
-/// model's one signature.
+/// model's only signature.
 struct SignatureHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings

@@ -1,12 +1,12 @@
 internal import Inference
 internal import Synchronization
 
-/// The digests of the files of models that are loaded. Each is computed once, on a thread that may block.
+/// The digests of the files of loaded models. Each is computed once, on a thread that may block. Thread-safe.
 final class EmbedderDigests: Sendable {
     private struct Entry: Sendable {
         weak var model: Model?
         let digest: Task<String?, Never>
-        /// The digest once it is there; the inner nil where the files are no longer those that were loaded.
+        /// The computed digest; nil until then, and an inner nil if the files have changed since the load.
         var value: String??
     }
 
@@ -22,7 +22,7 @@ final class EmbedderDigests: Sendable {
         }
     }
 
-    /// The outcome of computing the digest, if that has ended: the inner nil where the files are others now.
+    /// The result of computing the digest: nil until then, and an inner nil if the files have changed since the load.
     func outcome(_ model: Model) -> String?? {
         entries.withLock { entries -> String?? in
             guard let entry = entries[ObjectIdentifier(model)], entry.model === model else { return nil }
@@ -30,7 +30,7 @@ final class EmbedderDigests: Sendable {
         }
     }
 
-    /// The digest, as taught models have it; nil where the files are no longer those that the model was loaded from.
+    /// The digest, in the form of taught models; nil if the files have changed since the load.
     func digest(of model: Model) async -> String? {
         let task = entries.withLock { entries -> Task<String?, Never> in
             let id = ObjectIdentifier(model)

@@ -2,8 +2,8 @@ internal import Dispatch
 internal import Synchronization
 internal import Teaching
 
-/// The heads of versions that are kept but do not serve: learned when a request asks for one, one at a time, and a few
-/// are kept.
+/// The heads of versions that are kept but do not serve: each is learned when a request needs it, one at a time, and
+/// the most recent few are cached. Thread-safe.
 final class OlderHeads: Sendable {
     private struct Entry: Sendable {
         let model: TaughtModel
@@ -40,7 +40,7 @@ final class OlderHeads: Sendable {
         return model.view.serving(version, head: head)
     }
 
-    /// Drops what is no longer kept: a head has what it was taught in it.
+    /// Drops the heads that are no longer kept, because they contain their examples.
     func drop(_ isGone: (TaughtModel, Int) -> Bool) {
         entries.withLock { entries in entries.removeAll { isGone($0.model, $0.version) } }
     }

@@ -1,14 +1,14 @@
-/// The condition of a taught model: its examples against its embedder.
+/// The condition of a taught model: whether its examples fit its embedder.
 enum TaughtCondition: Sendable, Equatable {
     /// It has no examples.
     case empty
     case ready
-    /// The embedder is another one now: the reason, and what to do.
+    /// The embedder has changed: the reason, with the remedy.
     case stale(String)
-    /// It is not known yet whether the embedder is the one that the examples were taught with.
+    /// It is not known yet whether the embedder is the one of the examples.
     case unknown
 
-    /// The word of the HTTP interface; nil where none is true yet.
+    /// The word of the HTTP interface; nil while unknown.
     var name: String? {
         switch self {
         case .empty: "empty"

@@ -5,7 +5,7 @@ internal import SystemSupport
 internal import Teaching
 
 extension TaughtModels {
-    /// The model that makes the embeddings of a taught model, if it is loaded and known to be that one.
+    /// The embedder of a taught model, if it is loaded and known to be unchanged.
     func readyEmbedder(_ embedder: Embedder) -> Model? {
         let serving = try? repository.readyModel(named: embedder.model)
         if let serving, digests.known(serving) == embedder.digest { return serving }
@@ -16,7 +16,7 @@ extension TaughtModels {
         ((try? repository.records(of: name)) ?? []).compactMap(\.model)
     }
 
-    /// The same; one that is not loaded is loaded first. 503 if another model has its name now.
+    /// The embedder of a taught model; loads it first if necessary. Throws 503 if it has changed.
     func embedder(of taught: String, _ embedder: Embedder, deadline: MonotonicInstant?) async throws(ServiceError)
         -> Model
     {
@@ -36,8 +36,7 @@ extension TaughtModels {
         return model
     }
 
-    /// The model that new examples are embedded with: the one that its embedder's name stands for. 409 if that is
-    /// another one now.
+    /// The model for embedding new examples: the serving version of the embedder. Throws 409 if it has changed.
     func teacher(of model: TaughtModel, deadline: MonotonicInstant?) async throws(ServiceError) -> Model {
         let embedder = model.view.state.embedder
         let serving: Model
@@ -54,7 +53,7 @@ extension TaughtModels {
             throw ServiceError(
                 .conflict, Self.change(model.name, embedder, isKept: keepsPictures.load(ordering: .relaxed)))
         }
-        // Nothing was taught with the old one.
+        // The old embedder has no examples.
         let next = Embedder(model: embedder.model, version: serving.description.version, digest: digest)
         try await change(model, deadline: deadline ?? .now + .seconds(60), claim: .usual) {
             (model) throws(TeachingError) in
@@ -64,7 +63,7 @@ extension TaughtModels {
         return serving
     }
 
-    /// The condition of a taught model now. Waits until the digest of its embedder's files is known, loaded or not.
+    /// The condition of a taught model. Waits until the digest of its embedder's files is known, loaded or not.
     func condition(of model: TaughtModel) async -> TaughtCondition {
         let name = model.view.state.embedder.model
         if let serving = try? repository.readyModel(named: name) {
@@ -75,7 +74,7 @@ extension TaughtModels {
         return knownCondition(of: model)
     }
 
-    /// The digest as far as it is known without waiting.
+    /// The condition as far as it is known without waiting.
     func knownCondition(of model: TaughtModel) -> TaughtCondition {
         condition(of: model) { serving in
             if let serving { return digests.outcome(serving) }
@@ -83,8 +82,8 @@ extension TaughtModels {
         }
     }
 
-    /// - Parameter digest: that of the embedder, nil for one that is not loaded: nil where it is not known, the inner
-    ///   nil where the files are no longer those that were loaded.
+    /// - Parameter digest: the digest of the embedder, given nil if that is not loaded. Returns nil if it is not known,
+    ///   and an inner nil if the files have changed since the load.
     private func condition(of model: TaughtModel, _ digest: (Model?) -> String??) -> TaughtCondition {
         let state = model.view.state
         guard !state.examples.isEmpty else { return .empty }

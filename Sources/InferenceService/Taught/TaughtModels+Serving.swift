@@ -5,19 +5,19 @@ internal import SystemSupport
 internal import Teaching
 
 extension TaughtModels {
-    /// Applies settings to what comes.
+    /// Applies settings to later changes.
     package func use(_ settings: Settings) {
         store.set(limits: TeachingLimits(settings))
         keepsPictures.store(settings.taughtKeepPictures, ordering: .relaxed)
     }
 
-    /// 400 for a request to a taught model that it does not answer.
+    /// The error 400 for a request to a taught model that it cannot answer.
     func refusal(_ name: String) -> ServiceError {
         .invalidInput(
             "\"\(name.prefix(80))\" is a taught model: it answers /classify, and /v1/taught/\(name.prefix(80))")
     }
 
-    /// 400 for a request that would load, unload or roll out a taught model.
+    /// Throws 400 for a request that would load, unload or roll out a taught model.
     package func refuseControl(of name: String) throws(ServiceError) {
         guard owns(name) else { return }
         throw .invalidInput(
@@ -25,7 +25,7 @@ extension TaughtModels {
         )
     }
 
-    /// All of them, for metrics.
+    /// The number and size of all taught models, for metrics.
     var usage: TaughtUsage {
         var usage = TaughtUsage()
         for model in store.all {
@@ -39,7 +39,7 @@ extension TaughtModels {
 }
 
 extension TeachingLimits {
-    /// The limits that the settings have.
+    /// The limits in the settings.
     init(_ settings: Settings) {
         self.init()
         models = settings.taughtMaxModels

@@ -9,7 +9,7 @@ extension TaughtModels {
     /// Seconds since 1970.
     static var now: Int { time(nil) }
 
-    /// At the start: evaluates what was not evaluated, and looks at each embedder.
+    /// Logs the taught models at the start, evaluates those without an evaluation, and checks each embedder.
     package func begin() {
         for (name, problem) in store.problems.sorted(by: { $0.key < $1.key }) {
             log.error("taught \(name): \(problem)")
@@ -20,7 +20,7 @@ extension TaughtModels {
         for model in all { upkeep.check(model, of: self) }
     }
 
-    /// A model of this name was loaded: it may be another one than those that are taught with it know.
+    /// Checks the taught models with this embedder after it was loaded: it may have changed.
     package func loaded(_ name: String) {
         for model in store.all where model.view.state.embedder.model == name { upkeep.check(model, of: self) }
     }
@@ -28,7 +28,7 @@ extension TaughtModels {
     /// Ends the work in the background.
     package func stop() { upkeep.stop() }
 
-    /// Logs an evaluation, if there is one of the version that serves.
+    /// Logs the evaluation of the serving version, if it has one.
     func evaluated(_ model: TaughtModel) {
         guard let version = model.view.state.served, let evaluation = version.evaluation else { return }
         metrics.add(.taughtEvaluations)
@@ -39,14 +39,13 @@ extension TaughtModels {
 
     // MARK: Another embedder
 
-    /// Makes new embeddings of the kept pictures of a model whose embedder is another one now. Logs what a stale one
-    /// needs.
-    /// - Returns: true if it is stale still.
+    /// Embeds the kept pictures of a model again if its embedder has changed. Logs the remedy if that is impossible.
+    /// - Returns: true if the model is still stale.
     func rebuildIfStale(_ model: TaughtModel) async -> Bool {
         guard case .stale(let reason) = await condition(of: model) else { return false }
         let state = model.view.state
         let next = try? repository.readyModel(named: state.embedder.model)
-        // One that is not loaded yet is looked at again when it is.
+        // An embedder that is not loaded yet is checked again after its load.
         if next == nil, (try? repository.location(of: state.embedder.model)) != nil { return true }
         guard keepsPictures.load(ordering: .relaxed), let next, let digest = await digests.digest(of: next),
             let dimension = next.embeddingDimension
@@ -80,7 +79,7 @@ extension TaughtModels {
         for id in ids {
             guard !upkeep.isOver else { throw Unusable(reason: "the daemon ends") }
             let read = await LoaderThread.run { KeptPicture(id, of: model) }
-            // Forgotten meanwhile.
+            // The example was forgotten meanwhile.
             guard model.view.state.example(id) != nil else { continue }
             guard let bytes = read.bytes else { throw Unusable(reason: read.reason) }
             do throws(InferenceError) {
@@ -109,12 +108,12 @@ extension TaughtModels {
     }
 }
 
-/// A kept picture's bytes, or why there are none.
+/// A kept picture's bytes; nil with the reason if they cannot be read.
 private struct KeptPicture: Sendable {
     let bytes: [UInt8]?
     let reason: String
 
-    /// Reads it: blocks.
+    /// Reads the picture: blocks.
     init(_ id: ExampleID, of model: TaughtModel) {
         do throws(TeachingError) {
             bytes = try model.picture(id)

@@ -4,8 +4,8 @@ internal import Synchronization
 internal import SystemSupport
 package import Teaching
 
-/// The taught models of the daemon: which there are, which model makes the embeddings of each, and one change of each
-/// at a time.
+/// The taught models of the daemon: finds them and their embedders, and makes one change of each at a time.
+/// Thread-safe.
 package final class TaughtModels: Sendable {
     let store: TaughtStore
     let repository: ModelRepository
@@ -15,9 +15,9 @@ package final class TaughtModels: Sendable {
     let older = OlderHeads()
     let upkeep = TaughtUpkeep()
     private let turns = Mutex<[String: InFlightLimiter]>([:])
-    /// For what creates and removes.
+    /// The turn for creations and removals.
     private let creations = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
-    /// True if pictures are kept, by the settings of now.
+    /// True if pictures are kept, by the current settings.
     let keepsPictures = Atomic(false)
 
     package init(store: TaughtStore, repository: ModelRepository, metrics: ServiceMetrics, log: Log) {
@@ -27,16 +27,16 @@ package final class TaughtModels: Sendable {
         self.log = log
     }
 
-    /// The taught model of a name; nil if there is none.
+    /// The taught model of a name; nil if it does not exist, or if its files cannot be read.
     func model(_ name: String) -> TaughtModel? { store.model(name) }
 
-    /// True if a name is that of a taught model, be it one whose files cannot be read.
+    /// True if a taught model has the name, even if its files cannot be read.
     func owns(_ name: String) -> Bool { store.model(name) != nil || store.problems[name] != nil }
 
-    /// The names of all, of those too whose files cannot be read.
+    /// The names of all taught models, including those with unreadable files.
     package var names: [String] { store.all.map(\.name) + store.problems.keys }
 
-    /// The taught model of a name.
+    /// The taught model of a name. Throws 404 if it does not exist, 503 if its files cannot be read.
     func find(_ name: String) throws(ServiceError) -> TaughtModel {
         if let model = store.model(name) { return model }
         if let problem = store.problems[name] {
@@ -89,13 +89,13 @@ package final class TaughtModels: Sendable {
         }
     }
 
-    /// Forgets what belonged to a model that was removed.
+    /// Drops the state of a removed model.
     func removed(_ name: String, _ model: TaughtModel?) {
         turns.withLock { _ = $0.removeValue(forKey: name) }
         older.drop { one, _ in one === model }
     }
 
-    /// One line of the log for a change.
+    /// Logs and counts a change.
     func report(_ model: TaughtModel, _ after: TaughtState, _ what: String) {
         metrics.add(.taughtChanges)
         let classes = after.counts.count, examples = after.examples.count
@@ -104,7 +104,7 @@ package final class TaughtModels: Sendable {
                 + "\(examples == 1 ? "example" : "examples") of \(classes) \(classes == 1 ? "class" : "classes")")
     }
 
-    /// After a change: drops what is no longer kept, and has the new version evaluated.
+    /// Drops the heads of versions that are no longer kept, and starts the evaluation of the new version.
     func changed(_ model: TaughtModel) {
         let state = model.view.state
         older.drop { one, version in one === model && state.version(version) == nil }

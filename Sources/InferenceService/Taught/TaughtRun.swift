@@ -3,18 +3,18 @@ internal import Inference
 internal import SystemSupport
 internal import Teaching
 
-/// A taught model as one request asks it.
+/// The state of a taught model for one request.
 struct TaughtRun: Sendable {
     let name: String
     let version: String
     let head: TaughtHead
-    /// The number of the learned state: no other state of this or another taught model has it.
+    /// The number of the learned state; unique among all states of all taught models.
     let generation: UInt64
-    /// The model that makes the embedding, under the name that it is served by.
+    /// The model that makes the embedding, and the name under which it is served.
     let embedder: Model
     let embedderName: String
 
-    /// Nil without examples.
+    /// Returns nil without examples.
     fileprivate init?(_ name: String, _ view: TaughtView, _ embedder: Model) {
         guard let head = view.head else { return nil }
         self.name = name
@@ -27,7 +27,7 @@ struct TaughtRun: Sendable {
 }
 
 extension TaughtModels {
-    /// Refuses a request as soon as its head has come, if that can be said without waiting.
+    /// Refuses a request as soon as its head has arrived, if that is possible without waiting.
     /// - Returns: the embedder, if it is ready.
     func check(_ model: TaughtModel, version: String?) throws(ServiceError) -> Model? {
         let view = model.view
@@ -36,9 +36,10 @@ extension TaughtModels {
         return readyEmbedder(view.state.embedder)
     }
 
-    /// The head that answers a request now.
+    /// The version that answers a request now.
     func run(_ name: String, version: String?, deadline: MonotonicInstant?) async throws(ServiceError) -> TaughtRun {
-        // Its files cannot be read: 503. Deleted since the head came: as if it had come later.
+        // If its files cannot be read, answer 503; if it was deleted after the head arrived, answer 404 as for any
+        // unknown model.
         guard let model = store.problems[name] == nil ? store.model(name) : try find(name) else {
             throw ServiceError(.modelNotFound, "there is no model \"\(name.prefix(80))\"; /v1/models lists the models")
         }
@@ -53,8 +54,7 @@ extension TaughtModels {
         return run
     }
 
-    /// The head of the version that serves, if its embedder is loaded; nil where ``run(_:version:deadline:)`` waits or
-    /// throws.
+    /// The serving version, if its embedder is loaded; nil if ``run(_:version:deadline:)`` would wait or throw.
     func readyRun(_ name: String) -> TaughtRun? {
         guard store.problems[name] == nil, let view = store.model(name)?.view,
             let embedder = readyEmbedder(view.state.embedder)
@@ -69,7 +69,7 @@ extension TaughtModels {
             retryAfter: 5)
     }
 
-    /// The number of a version of a path; nil without one.
+    /// The number of a version in a path; nil without one.
     private func number(of version: String?, in view: TaughtView, _ name: String) throws(ServiceError) -> Int? {
         guard let version else { return nil }
         guard let number = Self.number(version), view.state.version(number) != nil else {
@@ -78,10 +78,10 @@ extension TaughtModels {
         return number
     }
 
-    /// A version as answers write it.
+    /// The number of a version in the form of answers; nil for another form.
     static func number(_ version: String) -> Int? { Int(version).flatMap { String($0) == version ? $0 : nil } }
 
-    /// 404 for a version of a path that is not kept.
+    /// Throws 404 for a version that is not kept.
     func checkVersion(_ version: String, of model: TaughtModel) throws(ServiceError) {
         _ = try number(of: version, in: model.view, model.name)
     }

@@ -3,8 +3,9 @@ internal import Synchronization
 internal import SystemSupport
 internal import Teaching
 
-/// The work on taught models that nobody waits for: evaluations, and new embeddings of kept pictures where the embedder
-/// is another one. One model at a time, on a thread that gives way to requests; ended by a drain.
+/// The background work on taught models: evaluations, and new embeddings of kept pictures after the embedder has
+/// changed. It handles one model at a time, on a thread with a lower priority than requests, and ends with a drain.
+/// Thread-safe.
 final class TaughtUpkeep: Sendable {
     private struct State: Sendable {
         var waiting: [String] = []
@@ -14,18 +15,18 @@ final class TaughtUpkeep: Sendable {
     private let state = Mutex(State())
     private let isStopped = Atomic(false)
 
-    /// The time that changes are waited for before an evaluation begins: the next one would end it.
+    /// The wait for further changes before an evaluation, because a change would end it.
     private static let pause = Duration.milliseconds(100)
-    /// The time after a failure until it is tried again.
+    /// The time from a failure to the next attempt.
     private static let retryTime = Duration.seconds(60)
 
     /// True from the drain on.
     var isOver: Bool { isStopped.load(ordering: .relaxed) }
 
-    /// No work begins from now on, and what is under way ends.
+    /// Prevents new work, and ends the current one.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Does what a model needs, in the background.
+    /// Queues a model for the work that it needs.
     func check(_ model: TaughtModel, of taught: TaughtModels) {
         let begins = state.withLock { state in
             if !state.waiting.contains(model.name) { state.waiting.append(model.name) }

@@ -5,7 +5,7 @@ internal import Teaching
 /// The body of `PUT /v1/taught/{name}`: `{"embedder": "dinov2", "method": "auto"}`.
 struct CreationBody: Sendable {
     let embedder: String
-    /// nil if the request does not say.
+    /// The method; nil if not given.
     let method: MethodChoice?
 
     init(_ request: HTTPRequest) throws(ServiceError) {
@@ -42,7 +42,7 @@ struct CreationBody: Sendable {
         }
     }
 
-    /// 409 if a taught model was created with something else.
+    /// Throws 409 if the taught model was created with other values.
     func compare(with old: TaughtModel) throws(ServiceError) {
         let state = old.view.state
         do throws(TeachingError) {

@@ -15,9 +15,9 @@ struct ExamplesHandler: Sendable {
     let claim: Claim
     let work: WorkQueue
 
-    /// A picture of the request, and what is known of it.
+    /// A picture of the request.
     private struct Picture: Sendable {
-        /// Its place, from 1.
+        /// The picture's number, from 1.
         let part: Int
         let id: ExampleID
         let image: EncodedImage
@@ -64,7 +64,7 @@ struct ExamplesHandler: Sendable {
         let outcomes = try await teach(learned, label, to: model, by: state.embedder, options)
         let isNew = outcomes.contains { $0.isNew || $0.isMoved }
         let condition = await taught.condition(of: model)
-        // Not in the queue for work: the examples are taught, so the answer may not be refused.
+        // Not in the work queue, which may refuse it: the examples are already taught.
         return await LongDecoding.run { _ in
             TaughtWriter.json(isNew ? .created : .ok) { writer in
                 TaughtWriter.write(
@@ -76,7 +76,7 @@ struct ExamplesHandler: Sendable {
 
     // MARK: Embedding
 
-    /// Embeds what is not known yet, each picture once.
+    /// Embeds the pictures without a known embedding, each picture once.
     private func embed(
         _ pictures: [Picture], _ slots: SlotRun
     ) async throws(ServiceError) -> (learned: [Picture], failures: [TaughtWriter.Failure]) {
@@ -115,12 +115,12 @@ struct ExamplesHandler: Sendable {
         return (learned, failures)
     }
 
-    /// The error of a request none of whose pictures can be used.
+    /// The error of a request without a usable picture.
     private static func refusal(_ failures: [TaughtWriter.Failure], isForm: Bool) -> ServiceError {
         guard let first = failures.first else {
             return ServiceError(.internal, "the embedder gave no embedding")
         }
-        // What may pass when it is tried again is said as for any prediction.
+        // A temporary error is reported as for any prediction.
         if let passing = failures.first(where: { $0.error.status.code >= 500 }) { return passing.error }
         guard isForm else { return first.error }
         let listed = failures.prefix(mostListed).map { "part \($0.part): \($0.error.message)" }.joined(separator: "; ")

@@ -7,7 +7,7 @@ internal import Settings
 internal import SystemSupport
 internal import Teaching
 
-/// Answers the routes of taught models, but for `POST .../examples`.
+/// Answers the routes of taught models, except `POST .../examples`.
 struct TaughtHandler: Sendable {
     let taught: TaughtModels
     let settings: Settings
@@ -16,7 +16,8 @@ struct TaughtHandler: Sendable {
 
     private func deadline(of request: HTTPRequest) -> MonotonicInstant { request.deadline(nil, settings: settings) }
 
-    /// The answer with one taught model that was changed. Not in the queue for work: what was done is not refused.
+    /// The answer with one changed taught model. Not in the work queue, which may refuse it: the change is already
+    /// made.
     private func answer(_ model: TaughtModel, _ status: HTTPStatus = .ok) async -> HTTPResponse {
         let condition = await taught.condition(of: model)
         return await LongDecoding.run { _ in
@@ -24,7 +25,7 @@ struct TaughtHandler: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
     func list(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         var found: [(TaughtModel, TaughtCondition)] = []
@@ -148,7 +149,7 @@ struct TaughtHandler: Sendable {
         taught.metrics.add(.taughtChanges)
         taught.log.info("taught \(name): deleted")
         if wasHidden {
-            // A model of that name is served from now on.
+            // Serve the model of the repository that has this name, now that the name is free.
             Task {
                 await LoaderThread.run { try? repository.discover() }
                 await repository.loadEager()

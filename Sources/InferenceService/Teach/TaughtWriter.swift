@@ -4,11 +4,11 @@ internal import HTTPWire
 internal import JSON
 internal import Teaching
 
-/// Writes taught models as answers have them (docs/http-api.md, "Taught models").
+/// Writes taught models in the form of answers (docs/http-api.md, "Taught models").
 struct TaughtWriter {
     /// A picture of a request that could not be used.
     struct Failure {
-        /// Its place in the form, from 1.
+        /// The picture's number in the form, from 1.
         let part: Int
         let error: ServiceError
     }
@@ -25,7 +25,7 @@ struct TaughtWriter {
         return HTTPResponse(status: status, fields: [("Content-Type", "application/json")], body: writer.bytes)
     }
 
-    /// One taught model as an object.
+    /// Writes one taught model as an object.
     static func write(
         _ name: String, _ view: TaughtView, _ condition: TaughtCondition, _ addition: Addition? = nil,
         to writer: inout JSONWriter
@@ -80,7 +80,7 @@ struct TaughtWriter {
         }
     }
 
-    /// The evaluation of a version; null if it has none.
+    /// Writes the evaluation of a version; null if it has none.
     private static func write(_ version: TaughtVersion?, to writer: inout JSONWriter) {
         guard let version, let evaluation = version.evaluation else { return writer.null() }
         writer.object { writer in
@@ -138,7 +138,7 @@ struct TaughtWriter {
         }
     }
 
-    /// A page of examples, as `GET .../examples` lists them.
+    /// Writes a page of examples, for `GET .../examples`.
     static func write(_ page: ExampleList.Page, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.key("examples")

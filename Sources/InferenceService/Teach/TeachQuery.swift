@@ -25,7 +25,7 @@ struct TeachQuery: TaskQuery {
         return label
     }
 
-    /// 400 for a request that has no label where one is needed.
+    /// The error 400 for a missing label.
     static let missing = ServiceError.badRequest("\"label\" is missing: add ?label=, the class of the examples")
 
     fileprivate static func checked(_ label: String) throws(ServiceError) -> String {
@@ -36,11 +36,11 @@ struct TeachQuery: TaskQuery {
 
 /// The parameters of a list of examples: a label, and the page.
 struct ExamplesQuery: Sendable {
-    /// Nil for the examples of all labels.
+    /// The label of the examples; nil for all labels.
     private(set) var label: String?
-    /// The last example of the page before; nil for the first page.
+    /// The last example of the previous page; nil for the first page.
     private(set) var after: ExampleID?
-    /// The most examples of the page.
+    /// The maximum number of examples on the page.
     private(set) var limit = 1_000
 
     private static let mostExamples = 10_000

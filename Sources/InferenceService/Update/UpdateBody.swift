@@ -4,14 +4,14 @@ internal import JSON
 /// The body of an update: `{"examples": […], "epochs", "learning_rate", "mini_batch", "seed"}`.
 struct UpdateBody: Sendable {
     private(set) var choices = ModelUpdater.Choices()
-    /// The places where examples begin in the text: they are read one by one when the model is known.
+    /// The offsets of the examples in the text: they are read one by one once the model is known.
     private(set) var examples: [Int] = []
 
-    /// Examples of one update.
+    /// The maximum number of examples of one update.
     static let mostExamples = 100_000
     private static let names = ["examples", "epochs", "learning_rate", "mini_batch", "seed"]
 
-    /// Reads all but the examples, which are passed over.
+    /// Reads all members and skips the examples.
     init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
         var scanner = JSONScanner(text)
         let expected = "expected {\"examples\": […]} with \"epochs\", \"learning_rate\", \"mini_batch\" and \"seed\""

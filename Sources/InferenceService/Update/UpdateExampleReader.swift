@@ -8,13 +8,13 @@ package struct UpdateExampleReader: Sendable {
     private let kind: ModelUpdater.GoalKind
     private let pictures: PictureFiles?
 
-    /// An example as it comes.
+    /// An example.
     package struct Example: Sendable {
         package let inputs: DictionaryFeatureProvider
         package let goal: ModelUpdater.Goal
     }
 
-    /// - Parameter pictures: where pictures are named as files; nil: they are base64 text.
+    /// - Parameter pictures: the folder of pictures that are given by file name; nil if they are base64 text.
     package init(_ updater: ModelUpdater, pictures: PictureFiles? = nil) {
         (inputs, goalName, kind) = (updater.inputs, updater.goalName, updater.goalKind)
         self.pictures = pictures
@@ -75,10 +75,10 @@ package struct UpdateExampleReader: Sendable {
         }
     }
 
-    /// Numbers that a target may have.
+    /// The maximum number of numbers in a target.
     private static let mostNumbers = 1 << 22
 
-    /// A number, or numbers in regular arrays, in row-major order.
+    /// Reads a number, or numbers in regular arrays, in row-major order.
     private func numbers(_ scanner: inout JSONScanner, _ mistake: (String) -> JSONError) throws(JSONError) -> [Double] {
         var result: [Double] = []
         _ = try scanner.elements(name: goalName, "a number") { (scanner) throws(JSONError) in

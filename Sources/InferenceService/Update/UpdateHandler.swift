@@ -5,16 +5,16 @@ internal import Inference
 internal import JSON
 internal import Synchronization
 
-/// Answers `POST /v1/models/{name}/update`: examples in, a new version of an updatable Core ML model out.
+/// Answers `POST /v1/models/{name}/update`: creates a new version of an updatable Core ML model from examples.
 struct UpdateHandler: Sendable {
     let repository: ModelRepository
     let room: ModelRepository.UpdateRoom
     let work: WorkQueue
     let claim: Claim
-    /// The log that the line of an update goes to.
+    /// Logs an update.
     let log: @Sendable (String) -> Void
 
-    /// Bytes of the features of all examples.
+    /// The maximum bytes of the features of all examples.
     private static let mostFeatures = 256 << 20
 
     func respond(
@@ -50,7 +50,8 @@ struct UpdateHandler: Sendable {
         return Self.answer(name, version, outcome.losses)
     }
 
-    /// The examples with their features. Read one at a time: as values they need many times the memory of the text.
+    /// The examples with their features. They are read one at a time: as values they need many times the memory of
+    /// their text.
     private func examples(
         of body: UpdateBody, _ request: HTTPRequest, _ updater: ModelUpdater, _ options: PredictionOptions
     ) async throws(ServiceError) -> ModelUpdater.Examples {
@@ -84,7 +85,7 @@ struct UpdateHandler: Sendable {
         do throws(JSONError) { return try body.withUnsafeBytes(read) } catch { throw ServiceError(error) }
     }
 
-    /// `{"model", "version", "epochs": [{"loss"}]}`
+    /// The answer: `{"model", "version", "epochs": [{"loss"}]}`.
     private static func answer(_ name: String, _ version: String, _ losses: [Double]) -> HTTPResponse {
         var writer = JSONWriter()
         writer.object { writer in
@@ -104,11 +105,12 @@ struct UpdateHandler: Sendable {
     }
 }
 
-/// Lets one update through at a time: it computes for long, and holds its examples.
+/// Admits one update at a time, because an update computes for long and holds its examples in memory. Thread-safe.
 final class UpdateGate: Sendable {
     private let isTaken = Atomic(false)
 
-    /// - Throws: where another update is under way.
+    /// Begins an update.
+    /// - Throws: `overloaded` if another update is in progress.
     func enter() throws(ServiceError) {
         try check()
         guard !isTaken.exchange(true, ordering: .acquiring) else { throw Self.refusal }
@@ -116,7 +118,7 @@ final class UpdateGate: Sendable {
 
     func leave() { isTaken.store(false, ordering: .releasing) }
 
-    /// Throws where another update is under way now: before a body is sent for nothing.
+    /// Throws if another update is in progress, to refuse a request before its body is sent.
     func check() throws(ServiceError) {
         guard !isTaken.load(ordering: .relaxed) else { throw Self.refusal }
     }

@@ -1,11 +1,11 @@
 package import Settings
 
-/// The paths at which Vertex AI asks a container, by the variables that it sets (`AIP_HEALTH_ROUTE`,
+/// The paths of Vertex AI's requests to a container, from the variables that it sets (`AIP_HEALTH_ROUTE`,
 /// `AIP_PREDICT_ROUTE`).
 package struct VertexRoutes: Sendable, Hashable {
-    /// The path of the health check; nil if there is none.
+    /// The path of the health check; nil without one.
     package let health: String?
-    /// The path of predictions; nil if there is none.
+    /// The path of predictions; nil without one.
     package let predict: String?
 
     /// No paths.
@@ -16,7 +16,7 @@ package struct VertexRoutes: Sendable, Hashable {
         self.predict = predict
     }
 
-    /// The paths of an environment, where the dialect is on.
+    /// The paths in an environment, if the dialect is enabled.
     package init(_ settings: Settings, environment: [String: String]) throws(StartupError) {
         guard settings.dialects.contains(.vertex) else {
             self = .none

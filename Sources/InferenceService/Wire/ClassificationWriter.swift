@@ -5,8 +5,8 @@ package import JSON
 /// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (docs/http-api.md,
 /// "Classify").
 package enum ClassificationWriter {
-    /// The members `classifications`, `image` and `timing_ms` of an object that is open, `scores` where these are no
-    /// confidences, and `distance` and `known` of classes that were taught.
+    /// Writes the members `classifications`, `image` and `timing_ms` of the open object, `scores` if the values are not
+    /// confidences, and `distance` and `known` for taught classes.
     package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
         writeClasses(of: result, to: &writer)
         writer.key("image")
@@ -15,7 +15,7 @@ package enum ClassificationWriter {
         write(result.times, total: total, to: &writer)
     }
 
-    /// The classes, with what belongs to them, as members of an object that is open.
+    /// Writes the classes, with the members that belong to them, into the open object.
     static func writeClasses(of result: ClassificationResult, to writer: inout JSONWriter) {
         writer.key("classifications")
         writer.array { writer in
@@ -39,7 +39,7 @@ package enum ClassificationWriter {
         }
     }
 
-    /// Writes the facts of a picture's header, as members of an object that is open.
+    /// Writes the facts of a picture's header, as members of the open object.
     static func write(_ image: ImageInfo, to writer: inout JSONWriter) {
         writer.key("format")
         writer.string(image.format.rawValue)
@@ -51,7 +51,7 @@ package enum ClassificationWriter {
         writer.integer(image.orientation)
     }
 
-    /// The times of the stages, as an object.
+    /// Writes the times of the stages, as an object.
     static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.key("queue")

@@ -1,15 +1,16 @@
 internal import Inference
 internal import JSON
 
-/// The choices of clients for an input: whether to leave it out, and its shape. In `/v1/models/{name}`, and as
+/// The choices of clients for an input: whether to omit it, and its shape. Written in `/v1/models/{name}`, and as
 /// parameters in `/v2`.
 enum FeatureChoices {
-    /// True if there is anything to choose.
+    /// True if there is a choice.
     static func exist(for feature: FeatureDescription) -> Bool { feature.isOptional || feature.shapeLimits != nil }
 
+    /// Writes
     /// `"optional": true, "default": 0.5, "shapes": { "ranges": [[1, 1], [4, null]], "default": [1, 6], "used": [1, 6] }`
-    /// as members of an object that is open. Ranges without an end have `null`; `used` is there where predictions have
-    /// this shape only.
+    /// as members of the open object. A range without an upper bound ends with `null`; `used` is present if predictions
+    /// have only this shape.
     static func write(_ feature: FeatureDescription, to writer: inout JSONWriter) {
         if feature.isOptional { writer.member("optional", true) }
         if let value = feature.defaultValue {

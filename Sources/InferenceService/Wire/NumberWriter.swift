@@ -4,11 +4,11 @@ internal import JSON
 /// Writes the elements of a tensor as JSON numbers, straight from its memory.
 struct NumberWriter {
     let elementType: ElementType
-    /// True if floats are written as TensorFlow Serving does: always with a point or an exponent, and those that are
-    /// not finite as `NaN`, `Infinity` and `-Infinity`, which are not JSON. Otherwise these are null.
+    /// True to write floats like TensorFlow Serving: always with a point or an exponent, and non-finite ones as `NaN`,
+    /// `Infinity` and `-Infinity`, which are not JSON. False writes these as null.
     var isTensorFlow = false
 
-    /// The elements, nested as `extents` say; a bare number if there are none. Memory need not be aligned.
+    /// Writes the elements, nested as in `extents`; a bare number if that is empty. Memory need not be aligned.
     func write(_ raw: UnsafeRawBufferPointer, extents: [Int], to writer: inout JSONWriter) {
         var next = 0
         switch elementType {
@@ -70,7 +70,7 @@ struct NumberWriter {
         }
     }
 
-    /// Elements that are not there are 0: the memory's size decides, not what a shape says of it.
+    /// Elements outside the memory are 0: the memory's size counts, not the shape.
     @inline(__always)
     private static func load<T: BitwiseCopyable & Numeric>(
         _ raw: UnsafeRawBufferPointer, _ index: Int, as type: T.Type

@@ -1,12 +1,12 @@
 internal import JSON
 
-/// The values in an answer that are each request's own, whoever else is answered alike.
+/// The values in an answer that differ for each request, even if the answer is shared.
 enum OwnValue: Int {
     case requestID
-    /// The time of the whole request: in milliseconds, in whole ones, and in seconds.
+    /// The time of the whole request: in milliseconds, in whole milliseconds, and in seconds.
     case total, wholeMilliseconds, seconds
 
-    /// Writes the time of the whole request, in nanoseconds, in this one's unit.
+    /// Writes the time of the whole request, given in nanoseconds, in the value's unit.
     func write(total: UInt64, to writer: inout JSONWriter) {
         switch self {
         case .requestID: writer.null()

@@ -1,12 +1,12 @@
-/// Pictures that inputs name as files.
+/// Reads pictures that inputs name as files.
 package struct PictureFiles: Sendable {
-    /// The reason a file cannot be read: a sentence that does not name it.
+    /// The reason why a file cannot be read, without its name.
     package struct Unreadable: Error, Sendable {
         let reason: String
         package init(_ reason: String) { self.reason = reason }
     }
 
-    /// The bytes of a file, or a sentence that does not name it again. Blocks.
+    /// The bytes of a file, or the reason without its name. Blocks.
     let read: @Sendable (String) -> Result<[UInt8], Unreadable>
 
     package init(_ read: @escaping @Sendable (String) -> Result<[UInt8], Unreadable>) { self.read = read }

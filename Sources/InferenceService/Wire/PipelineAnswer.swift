@@ -1,9 +1,9 @@
 internal import Inference
 internal import JSON
 
-/// A pipeline as `/v1/models` shows it: as its model.json has it, with the version of each model.
+/// Writes a pipeline for `/v1/models`: as in its model.json, with the version of each model.
 enum PipelineAnswer {
-    /// The member `pipeline` of an object that is open.
+    /// Writes the member `pipeline` of the open object.
     static func write(_ pipeline: Pipeline, to writer: inout JSONWriter) {
         let description = pipeline.description
         writer.key("pipeline")

@@ -3,9 +3,9 @@ internal import ImagePipeline
 package import Inference
 package import JSON
 
-/// "What the model saw": the answer to `?explain=...`, and the files of `ocelli classify --explain`.
+/// Writes the model's input: the answer to `?explain=...`, and the files of `ocelli classify --explain`.
 package enum PreprocessingAnswer {
-    /// The steps and the tensor's form as members of an object that is open.
+    /// Writes the steps and the tensor's form as members of the open object.
     package static func write(_ result: PreprocessedImage, to writer: inout JSONWriter) throws {
         writer.key("steps")
         writer.array { writer in

@@ -1,10 +1,11 @@
 package import Inference
 package import JSON
 
-/// The source of each value of a model without model.json: in `/v1/models/{name}`, and as lines of `ocelli check`.
+/// Writes the source of each value of a model without model.json: in `/v1/models/{name}`, and as lines of
+/// `ocelli check`.
 package enum ProvenanceAnswer {
-    /// `"facts": { "normalize": { "mean": { "value": …, "from": …, "key": … } } }`, and what is missing or noted beside
-    /// it.
+    /// Writes `"facts": { "normalize": { "mean": { "value": …, "from": …, "key": … } } }`, and the members `missing`
+    /// and `remarks`.
     package static func write(_ provenance: ModelProvenance, to writer: inout JSONWriter) {
         writer.key("facts")
         writer.object { writer in
@@ -26,7 +27,7 @@ package enum ProvenanceAnswer {
         }
     }
 
-    /// One line for each value, and for what is missing or noted.
+    /// One line for each value, each missing value and each remark.
     package static func lines(_ provenance: ModelProvenance) -> [String] {
         provenance.lines.map { "  \($0.name): \($0.value), from \($0.source) (\($0.key))" }
             + provenance.missing.map { "  not specified: \($0)" } + provenance.remarks.map { "  note: \($0)" }

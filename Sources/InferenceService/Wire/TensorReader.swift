@@ -1,9 +1,9 @@
 package import Inference
 package import JSON
 
-/// Reads JSON numbers straight into the elements of a tensor: in the type that the engine wants, without a detour.
+/// Reads JSON numbers straight into the elements of a tensor, in the engine's type, without an intermediate copy.
 package struct TensorReader {
-    /// The input, for errors.
+    /// The input's name, for errors.
     let name: String
     let elementType: ElementType
     /// The number of elements of the tensor; nil if its shape is open.
@@ -23,7 +23,7 @@ package struct TensorReader {
         self.count = count
     }
 
-    /// The numbers with the extents that their nesting shows (none for a single number).
+    /// Reads the numbers, with the extents of their nesting (empty for a single number).
     package func read(_ scanner: inout JSONScanner) throws(JSONError) -> (
         array: Elements, extents: [Int], count: Int
     ) {
@@ -83,8 +83,8 @@ package struct TensorReader {
         }
     }
 
-    /// Takes `null`, if it is a missing value here and next. Other words, such as `NaN`, are left for those that name
-    /// them.
+    /// Takes `null`, if it means a missing value here and comes next. Other words, such as `NaN`, are left to functions
+    /// that report them by name.
     private func takesMissing(_ scanner: inout JSONScanner) throws(JSONError) -> Bool {
         guard takesMissing, scanner.byte == UInt8(ascii: "n"),
             scanner.text[scanner.position...].starts(with: "null".utf8)
@@ -94,14 +94,14 @@ package struct TensorReader {
 
     private static let countedExcess = 1024
 
-    /// The most strings of one input: a body of 20 MB could hold millions of empty ones.
+    /// The maximum number of strings in one input: a body of 20 MB could hold millions of empty ones.
     static let mostStrings = 100_000
 
-    /// The elements of a tensor, whatever their type.
+    /// The elements of a tensor of any type.
     package struct Elements: Sendable {
         fileprivate let make: @Sendable (ElementType, Shape) throws(InferenceError) -> LentArray
 
-        /// The tensor of these elements in a shape that has as many.
+        /// The tensor of these elements, in a shape with the same number of elements.
         package func tensor(_ type: ElementType, shape: Shape) throws(InferenceError) -> LentArray {
             try make(type, shape)
         }
@@ -121,10 +121,10 @@ package struct TensorReader {
         _ convert: (inout JSONScanner, UnsafeRawBufferPointer) throws(JSONError) -> T?
     ) throws(JSONError) -> (array: Elements, extents: [Int], count: Int) {
         let text = scanner.text
-        // Two bytes a number at least: a short text cannot make room for many be taken.
+        // A number takes at least two bytes: a short text must not reserve memory for many numbers.
         let most = min(count ?? .max, (text.count - scanner.position) / 2 + 1)
         let found = try scanner.numbers(
-            // A few too many are counted, so that the error can tell; what comes after them cannot fit either.
+            // Count a few too many for the error message; the text after them cannot fit either.
             most: most, end: count.map { $0 <= .max - Self.countedExcess ? $0 + Self.countedExcess : .max } ?? .max,
             name: name, fitting: fitting, takesBools: elementType == .bool, takesNull: takesMissing,
             usual: { usual($0, text) }

@@ -4,24 +4,25 @@ internal import Inference
 package import SystemSupport
 
 /// A fair queue for work that needs a processor but no model: metrics, lists and descriptions, large forms, digests.
+/// Thread-safe.
 ///
-/// Swift's pool has one thread for each processor, and nothing takes a thread back: work on it delays the requests of
-/// all clients and models, in the order in which it came. So what may take longer than about 0.2 ms waits here for its
-/// turn: a bounded number at once, shared among clients by time as slots are (``ClientShares``), until the request's
-/// deadline or until its client leaves. It runs on threads of its own, which give way to all others
-/// (``LongDecoding``).
+/// Swift's pool has one thread for each processor, and does not preempt work: work on it delays the requests of all
+/// clients and models, in the order of arrival. Therefore work that may take longer than about 0.2 ms waits here for
+/// its turn: a bounded number of jobs runs at once, shared among clients by time like slots (``ClientShares``), and a
+/// wait ends at the request's deadline or when its client disconnects. The work runs on its own threads, with a lower
+/// priority than others (``LongDecoding``).
 ///
-/// A request that holds a slot of a model has waited for its turn already: its work runs on such a thread at once
-/// (``reading(_:_:)``, ``writing(_:_:)``). Short work runs where it is, and costs a comparison.
+/// A request that holds a slot of a model has already waited for its turn, so its work runs on such a thread at once
+/// (``reading(_:_:)``, ``writing(_:_:)``). Short work runs in place, and costs a comparison.
 package final class WorkQueue: Sendable {
     private let limiter: InFlightLimiter
 
-    /// Work at once. Work that is expected to be long takes two thirds of the places at most.
+    /// The number of jobs that run at once. Long work takes at most two thirds of the places.
     package static let usual = max(3, ProcessInfo.processInfo.activeProcessorCount)
 
     /// - Parameters:
-    ///   - atOnce: the work that runs at the same time.
-    ///   - capacity: the requests that may wait.
+    ///   - atOnce: the number of jobs that run at once.
+    ///   - capacity: the maximum number of waiting requests.
     ///   - maxWait: the longest wait.
     package init(
         atOnce: Int = WorkQueue.usual, capacity: Int = 4096, maxWait: Duration = .seconds(30),
@@ -31,7 +32,7 @@ package final class WorkQueue: Sendable {
             configuration: LimiterConfiguration(limit: atOnce, queueCapacity: capacity, maxWait: maxWait), clock: clock)
     }
 
-    /// From now on as many requests may wait, for so long.
+    /// Changes the maximum number of waiting requests, and the longest wait.
     package func resize(capacity: Int, maxWait: Duration) { limiter.resize(queueCapacity: capacity, maxWait: maxWait) }
 
     /// The work that runs and waits now, and the counts of all results.
@@ -42,10 +43,10 @@ package final class WorkQueue: Sendable {
     /// Does work in its turn and returns its result.
     /// - Parameters:
     ///   - claim: the client, and the expected time of the work.
-    ///   - deadline: the wait ends at this time.
-    ///   - givingWay: false for what a prediction waits for.
-    ///   - body: the work; its argument returns true once the client has left.
-    /// - Throws: what the work throws; 503 or 504 if its turn does not come.
+    ///   - deadline: the end of the wait.
+    ///   - givingWay: whether to run at low priority; false for work that a prediction waits for.
+    ///   - body: the work; its argument returns true once the client has disconnected.
+    /// - Throws: the error of the work; 503 or 504 if its turn does not come.
     package func run<Value: Sendable>(
         for claim: Claim, until deadline: MonotonicInstant?, givingWay: Bool = true,
         _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value
@@ -60,7 +61,7 @@ package final class WorkQueue: Sendable {
         return try await Self.onThread(givingWay: givingWay, body)
     }
 
-    /// Reads a body in its turn; a short one is read at once.
+    /// Reads a body of some length in its turn; a short one is read at once.
     package func read<Value: Sendable>(
         _ bytes: Int, for claim: Claim, until deadline: MonotonicInstant?,
         _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value
@@ -71,8 +72,8 @@ package final class WorkQueue: Sendable {
 
     // MARK: In a slot
 
-    /// Reads a body of some length for a request that holds a slot, and returns the result. As with pictures, reading
-    /// that takes long gives way, and its slot is one of those for long requests.
+    /// Reads a body of some length for a request that holds a slot, and returns the result. Like the decoding of large
+    /// pictures, a long read runs at low priority, in a slot for long requests.
     static func reading<Value: Sendable>(
         _ bytes: Int, _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
@@ -101,18 +102,19 @@ package final class WorkQueue: Sendable {
 
     // MARK: Limits of short work
 
-    /// The longest text that is read at once: the worst of this length (small objects in a member that is passed over)
-    /// takes 0.3 ms.
+    /// The maximum length of text that is read at once, in bytes: the worst text of this length (small objects in a
+    /// skipped member) takes 0.3 ms.
     package static let shortText = 16 << 10
-    /// The longest form that is taken apart at once. Pictures are passed over at more than a gigabyte a second.
+    /// The maximum length of a form that is parsed at once, in bytes. Pictures are skipped at more than a gigabyte a
+    /// second.
     package static let shortForm = 256 << 10
-    /// The longest writing that is done at once, in nanoseconds.
+    /// The maximum time of writing that is done at once, in nanoseconds.
     static let shortWriting: UInt64 = 200_000
 
-    /// Nanoseconds for reading text of a length, roughly: of JSON, mostly numbers.
+    /// Estimated nanoseconds of reading text of some length: JSON, mostly numbers.
     static func readingTime(_ bytes: Int) -> UInt64 { UInt64(max(0, bytes)) &* 8 }
-    /// Nanoseconds for writing numbers, roughly.
+    /// Estimated nanoseconds of writing numbers.
     static func writingTime(numbers: Int) -> UInt64 { UInt64(max(0, numbers)) &* 60 }
-    /// Nanoseconds for writing labels with their numbers, roughly.
+    /// Estimated nanoseconds of writing labels with their numbers.
     static func writingTime(labels: Int) -> UInt64 { UInt64(max(0, labels)) &* 150 }
 }

@@ -1,10 +1,10 @@
-/// The firmness of a value. Of two sources that differ, the one with the firmer value counts, whatever their order.
+/// The strength of a value. If two sources differ, the stronger value counts, regardless of their order.
 package enum FactBasis: Int, Sendable, Hashable, Comparable {
-    /// Nothing in the source says it: files of this kind are usually used so.
+    /// No source gives the value: it is usual for files of this kind.
     case convention
-    /// The source names the library or class whose default it is.
+    /// The default of a library or class that the source names.
     case preset
-    /// A key of the source says it.
+    /// A value given by a key of the source.
     case stated
 
     package static func < (one: FactBasis, other: FactBasis) -> Bool { one.rawValue < other.rawValue }
@@ -15,11 +15,11 @@ package struct Fact<Value: Sendable & Hashable>: Sendable, Hashable {
     package let value: Value
     /// The file, or the part of one: `preprocessor_config.json`, `metadata_props of model.onnx`.
     package let source: String
-    /// The key there: `image_mean`; or whose default it is.
+    /// The key in the source: `image_mean`; or the name of the default.
     package let key: String
-    /// The keys of parts that have one of their own: `rescale_factor` of a normalization.
+    /// The keys of parts with their own keys: `rescale_factor` of a normalization.
     package let partKeys: [FactPart: String]
-    /// The firmness of the value.
+    /// The strength of the value.
     package let basis: FactBasis
 
     package init(
@@ -32,15 +32,16 @@ package struct Fact<Value: Sendable & Hashable>: Sendable, Hashable {
         partKeys = parts
     }
 
-    /// The key that a part of the value was read from.
+    /// The key of a part of the value.
     package func key(of part: FactPart) -> String { partKeys[part] ?? key }
 }
 
-/// A part of a value that sources write under a key of its own.
+/// A part of a value that has its own key in some sources.
 package enum FactPart: Sendable, Hashable {
-    /// Of a normalization.
+    /// Parts of a normalization.
     case scale, offset, mean, std, secondDivision
-    /// Of a framing: the lengths that pictures are scaled to, the size that is cut out, and where an odd pixel goes.
+    /// Parts of a framing: the lengths to which pictures are scaled, the size of the crop, and the side of an odd
+    /// pixel.
     case resize, crop, centering
 }
 
@@ -53,36 +54,36 @@ package struct FactSize: Sendable, Hashable {
         self.width = width
     }
 
-    /// The largest side that is believed: that of ImagePipeline's tensors.
+    /// The valid sides: up to the maximum of ImagePipeline's tensors.
     static let sides = 1...16_384
 }
 
 /// The conversion of a picture's shape to the tensor's.
 package struct PictureFraming: Sendable, Hashable {
     package enum Resize: Sendable, Hashable {
-        /// Both sides to a size, whatever the picture's shape.
+        /// Scales both sides to a size, whatever the picture's shape.
         case exact(FactSize)
-        /// Both sides to the model's own input.
+        /// Scales both sides to the model's own input.
         case stretch
-        /// The shorter side to a length; the longer in proportion, rounded down.
+        /// Scales the shorter side to a length, and the longer one in proportion, rounded down.
         case shortest(Int)
-        /// Both sides by one factor, so that the picture lies within a size, or covers it; sides are rounded, halves to
-        /// even.
+        /// Scales both sides by one factor, so that the picture fits into a size, or covers it; sides are rounded,
+        /// halves to even.
         case contain(FactSize)
         case cover(FactSize)
-        /// The whole picture into a size (nil: the model's own input), the rest filled.
+        /// Scales the whole picture into a size (nil: the model's own input), and fills the rest.
         case letterbox(FactSize?, topLeft: Bool)
-        /// The largest part of the input's shape, from the middle.
+        /// Crops the largest part of the input's shape, from the middle.
         case largest
-        /// The picture as it is.
+        /// Leaves the picture unchanged.
         case none
     }
 
     package let resize: Resize
-    /// The size that is then cut from the middle.
+    /// The size to crop from the middle afterwards; nil for no crop.
     package let crop: FactSize?
-    /// True if an odd pixel goes before the middle (Hugging Face, Ultralytics); false if to the even side (torchvision,
-    /// timm).
+    /// True if an odd pixel is left on the side before the middle (Hugging Face, Ultralytics); false if on the even
+    /// side (torchvision, timm).
     package let floors: Bool
 
     package init(_ resize: Resize, crop: FactSize? = nil, floors: Bool = true) {
@@ -110,18 +111,19 @@ package enum PictureOrder: String, Sendable, Hashable {
     case rgb = "RGB", bgr = "BGR", gray = "GRAY"
 }
 
-/// `(pixel * rescale + offset - mean) / std`, pixels 0 to 255. One value of `mean` and `std` stands for all channels.
+/// The normalization `(pixel * rescale + offset - mean) / std` of pixels from 0 to 255. A single value of `mean` and
+/// `std` applies to all channels.
 package struct PictureNormalization: Sendable, Hashable {
     package var rescale = 1 / 255.0
     package var offset = 0.0
     package var mean: [Double] = [0, 0, 0]
     package var std: [Double] = [1, 1, 1]
-    /// Divided by `std` once more.
+    /// True to divide by `std` once more.
     package var dividesTwice = false
 
     package init() {}
 
-    /// True if the two give the same values, to a part in a million.
+    /// True if both give the same values, to a part in a million.
     func isSame(as other: PictureNormalization) -> Bool {
         func lines(_ form: PictureNormalization) -> [(Double, Double)] {
             (0..<3).map { channel in
@@ -143,48 +145,48 @@ package struct PictureNormalization: Sendable, Hashable {
 package enum GraphEnding: String, Sendable, Hashable {
     /// Probabilities that sum to 1.
     case softmax
-    /// A probability each.
+    /// Independent probabilities.
     case sigmoid
-    /// Anything else: logits, where it classifies.
+    /// Any other operation; a classifier's output is then logits.
     case none
 }
 
-/// The way in which the vectors of a picture's tokens, or of a map's places, become one.
+/// The pooling of the vectors of a picture's tokens, or of a map's cells.
 package enum VectorPooling: String, Sendable, Hashable {
-    /// The first token's; the mean of all.
+    /// The first token's vector; the mean of all vectors.
     case cls, mean
-    /// A way that is not known here.
+    /// An unsupported pooling.
     case other
 }
 
 /// The meaning of a model's outputs, by the library that decodes them.
 package enum ModelHead: String, Sendable, Hashable {
-    /// Ultralytics' exports of a named task.
+    /// Ultralytics' exports with a task.
     case ultralytics = "Ultralytics"
-    /// Exports of Ultralytics that name classes but no task: YOLOv5's, and YOLOv8's first ones.
+    /// Exports of Ultralytics with names of classes but no task: YOLOv5's, and YOLOv8's first ones.
     case untoldYOLO = "YOLO"
-    /// transformers: logits with a class for nothing at the end, and centre boxes.
+    /// transformers: logits with a last class for no object, and boxes by their centers.
     case detr = "DETR"
-    /// transformers: logits of which each stands alone, and centre boxes.
+    /// transformers: independent logits, and boxes by their centers.
     case focalDETR = "RT-DETR"
-    /// transformers: logits for each place.
+    /// transformers: logits for each position.
     case semanticMap = "semantic segmentation"
-    /// transformers: a distance for each place.
+    /// transformers: a distance for each position.
     case depthMap = "depth estimation"
     /// timm: a model without its classifier.
     case features
     /// OpenVINO Model API: final detections, in one tensor or several.
     case modelAPISSD = "SSD of Model API"
-    /// OpenVINO Model API: what Ultralytics exports.
+    /// OpenVINO Model API: the outputs of Ultralytics' exports.
     case modelAPIYOLO = "YOLO of Model API"
     /// OpenVINO Model API: YOLOX.
     case modelAPIYOLOX = "YOLOX of Model API"
-    /// OpenVINO Model API: scores for each place, the first class of which has no label.
+    /// OpenVINO Model API: scores for each position; the first class has no label.
     case modelAPISegmentation = "segmentation of Model API"
-    /// Something that is not decoded here.
+    /// An unsupported meaning.
     case other
 
-    /// True for what Ultralytics exports, by whatever name.
+    /// True for outputs of Ultralytics' exports, under any name.
     package var isYOLO: Bool { self == .ultralytics || self == .untoldYOLO || self == .modelAPIYOLO }
 }
 

@@ -1,6 +1,6 @@
 extension FactSheet {
-    /// All sources together: of two that say something about the same thing the firmer one counts (``FactBasis``), of
-    /// two that are equally firm the earlier one; where they differ it is noted.
+    /// Merges all sources: of two values for the same fact the stronger one counts (``FactBasis``), of two equally
+    /// strong ones the first. Differences are noted.
     package static func merged(_ sheets: [FactSheet]) -> FactSheet {
         sheets.reduce(into: FactSheet()) { $0.add($1) }
     }
@@ -26,7 +26,7 @@ extension FactSheet {
         spareLabel = spareLabel ?? other.spareLabel
         inputQuantization = inputQuantization ?? other.inputQuantization
         if outputQuantizations.isEmpty { outputQuantizations = other.outputQuantizations }
-        // Descriptions differ without meaning anything by it.
+        // Descriptions often differ without a contradiction.
         name = name ?? other.name
         details = details ?? other.details
         author = author ?? other.author
@@ -50,7 +50,7 @@ extension FactSheet {
         }
         let (winner, loser) = theirs.basis > mine.basis ? (theirs, mine) : (mine, theirs)
         self[keyPath: path] = winner
-        // What is only usual contradicts nobody.
+        // Conventions and defaults contradict no other source.
         guard !same(mine.value, theirs.value), mine.source != theirs.source, loser.basis == .stated else { return }
         disagreements.append(
             Disagreement(
@@ -60,7 +60,7 @@ extension FactSheet {
 }
 
 extension PictureFraming: CustomStringConvertible {
-    /// True if the two are the same, where one may leave the letterbox's size to the model file.
+    /// True if both are equal, where either may leave the letterbox's size to the model file.
     func isSame(as other: PictureFraming) -> Bool {
         if case .letterbox(let size, let topLeft) = resize,
             case .letterbox(let otherSize, let otherSide) = other.resize, topLeft == otherSide
@@ -70,7 +70,7 @@ extension PictureFraming: CustomStringConvertible {
         return self == other
     }
 
-    /// In words: `shorter side to 256, then 224x224 from the middle`.
+    /// A description: `shorter side to 256, then 224x224 from the middle`.
     package var description: String {
         let first =
             switch resize {

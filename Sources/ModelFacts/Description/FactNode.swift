@@ -1,8 +1,7 @@
 internal import FileFormats
 internal import JSON
 
-/// A place in a file of facts while it is read: asks for values by key, and notes those of the wrong kind with their
-/// place.
+/// An object in a file of facts: returns values by key, and notes those of a wrong type with their path.
 final class FactNode {
     let source: String
     let path: String
@@ -38,7 +37,7 @@ final class FactNode {
         notes.problems.append(FactProblem(source: source, reason: "\(at(key)): \(reason)"))
     }
 
-    /// Any value; nil if there is none, or null.
+    /// Any value; nil if it is missing or null.
     func value(_ key: String) -> JSONValue? {
         guard let value = members[key], value != .null else { return nil }
         return value
@@ -96,7 +95,7 @@ final class FactNode {
         }
     }
 
-    /// One number for all channels, or one each of 1, 3 or 4 channels.
+    /// One number for all channels, or an array of 1 or 3 numbers.
     func numbers(_ key: String) -> [Double]? {
         read(key, "a number, or an array of 1 or 3 numbers") { value in
             if let number = Self.number(value) { return [number] }

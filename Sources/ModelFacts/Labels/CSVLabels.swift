@@ -1,6 +1,6 @@
 internal import FileFormats
 
-/// Labels in lines of values: `0,cat`, `cat,0`, `n01440764,tench`, or the names alone, with a heading or without.
+/// Reads labels from lines of values: `0,cat`, `cat,0`, `n01440764,tench`, or names only, with or without a heading.
 enum CSVLabels {
     private static let nameWords = [
         "label", "name", "class", "class_name", "classname", "display_name", "category", "labels", "names", "classes",
@@ -21,15 +21,15 @@ enum CSVLabels {
             throw FormatError("line \(odd + 1): expected \(width) values, as in the first line")
         }
         let words = rows[0].map { $0.lowercased() }
-        // The first line is a heading where no value of it is a number, and either another line has one or it has a
-        // heading's words.
+        // The first line is a heading if none of its values is a number, and either the next line has a number or it
+        // has a heading's words.
         let hasHeading =
             rows.count > 1 && !rows[0].contains { Int($0) != nil }
             && (rows[1].contains { Int($0) != nil } || words.contains { nameWords.contains($0) })
         if hasHeading { rows.removeFirst() }
         let heading = hasHeading ? words : []
         if width == 1 { return try LabelLines.names(rows.map { $0[0] }) }
-        // The column with the numbers of classes.
+        // The column with the class numbers.
         let numbers = rows[0].indices.filter { column in
             let values = rows.compactMap { Int($0[column]) }
             return values.count == rows.count && NumberedLabels.areClasses(values)
@@ -38,7 +38,7 @@ enum CSVLabels {
         func isName(_ column: Int) -> Bool {
             column != number && !rows.allSatisfy { LabelLines.isSynset($0[column]) }
         }
-        // Without numbers the order of the lines counts, where it is clear which column has the names.
+        // Without numbers the order of the lines counts, if it is clear which column has the names.
         let clear = rows[0].indices.filter(isName)
         let named = nameWords.lazy.compactMap { word in heading.firstIndex(of: word) }.first(where: isName)
         let column: Int?
@@ -61,12 +61,12 @@ enum CSVLabels {
 
 /// One line of comma-separated values (RFC 4180).
 package enum CSVLine {
-    /// The delimiter of a line without quotes around it: a comma, or a tab or semicolon where there is no comma.
+    /// The delimiter of a line with unquoted delimiters: a comma, otherwise a tab or semicolon.
     package static func delimiter(of line: String) -> UInt8 {
         [UInt8(ascii: ","), 0x09, UInt8(ascii: ";")].first(where: line.utf8.contains) ?? UInt8(ascii: ",")
     }
 
-    /// Nil if unterminated quote.
+    /// The fields of a line; nil if a quote is not terminated.
     package static func fields(_ line: String, delimiter: UInt8 = UInt8(ascii: ",")) -> [String]? {
         var fields: [String] = []
         var field: [UInt8] = []

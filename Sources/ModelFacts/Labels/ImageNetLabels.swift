@@ -1,19 +1,19 @@
 internal import FileFormats
 
-/// The names of ImageNet's classes (ILSVRC 2012), as torchvision 0.29.2 lists them in `models/_meta.py` (BSD-3-Clause;
+/// The names of ImageNet's classes (ILSVRC 2012), as listed by torchvision 0.29.2 in `models/_meta.py` (BSD-3-Clause;
 /// the notice is in LICENSES/torchvision.txt).
 package enum ImageNetLabels {
-    /// The names of a list that the program has; nil for any other word.
+    /// The names of a built-in list; nil for any other word.
     package static func named(_ name: String) -> [String]? {
         switch name {
         case "imagenet-1k": classes
-        // TensorFlow's models count a class of nothing in particular first.
+        // TensorFlow's models have a background class first.
         case "imagenet-1001": ["background"] + classes
         default: nil
         }
     }
 
-    /// The words that ``named(_:)`` knows.
+    /// The words accepted by ``named(_:)``.
     package static let names = ["imagenet-1k", "imagenet-1001"]
 
     private static let classes = text.split { $0 == ";" || $0 == "\n" }.map { String($0).trimmed }.filter {

@@ -1,15 +1,15 @@
 package import FileFormats
 internal import JSON
 
-/// Reads files of labels, wherever they are named: a name a line, with the class's number or WordNet's
+/// Reads files of labels: a name on each line, optionally with the class number or WordNet's number
 /// (`n01440764 tench, Tinca tinca`), CSV, JSON, Python's notation.
 package enum LabelFile {
     package static let mostBytes = 64 << 20
 
-    /// The names that such files usually have, the likeliest first.
+    /// True if a file name is usual for labels.
     package static func isUsual(_ name: String) -> Bool { rank(name) != nil }
 
-    /// The rank of a file of this name among those that may hold the labels: 0 first; nil for a name of no such file.
+    /// The rank of a file name among those of label files, 0 first; nil for other names.
     package static func rank(_ name: String) -> Int? {
         let lower = name.lowercased()
         if let place = usual.firstIndex(of: lower) { return place }
@@ -35,7 +35,7 @@ package enum LabelFile {
         "categories.json",
     ]
 
-    /// - Parameter name: the file's, whose ending tells the form.
+    /// - Parameter name: the file's name; its ending determines the format.
     package static func read(_ bytes: [UInt8], name: String) throws(FormatError) -> [String] {
         guard bytes.count <= mostBytes else {
             throw FormatError("has \(bytes.count) bytes: the limit is \(mostBytes)")
@@ -55,14 +55,15 @@ package enum LabelFile {
         }
         if lower.hasSuffix(".csv") { return try CSVLabels.read(lines, delimiter: CSVLine.delimiter(of: lines[0])) }
         if lower.hasSuffix(".tsv") { return try CSVLabels.read(lines, delimiter: 0x09) }
-        // PyTorch's lists of ImageNet are Python's notation.
+        // PyTorch's lists of ImageNet are in Python's notation.
         if lines.first?.trimmed.hasPrefix("{") == true, lines.last?.trimmed.hasSuffix("}") == true {
             return try LabelTable.read(try PythonLiteral.read(text), skips: true)
         }
         return try LabelLines.names(lines)
     }
 
-    /// A file that is read as these names: one a line, or as JSON where lines would be read otherwise.
+    /// The contents of a file that reads back as these names: one on each line, or JSON if lines would be read
+    /// differently.
     package static func written(_ names: [String]) -> (ending: String, bytes: [UInt8]) {
         let lines = Array((names.joined(separator: "\n") + "\n").utf8)
         if (try? read(lines, name: ".txt")) == names { return (".txt", lines) }

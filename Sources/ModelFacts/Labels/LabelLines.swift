@@ -1,9 +1,9 @@
 internal import FileFormats
 
-/// Names in lines that may have numbers beside them.
+/// Reads names from lines that may also have numbers.
 enum LabelLines {
-    /// The names: where every line has WordNet's number first, that is not part of the name; where every line has the
-    /// number of its class first or last, they are in the order of the numbers, whatever that of the lines.
+    /// The names. If every line begins with WordNet's number, that is removed; if every line begins or ends with the
+    /// class number, the names are sorted by it.
     static func names(_ lines: [String]) throws(FormatError) -> [String] {
         let parts = lines.map { $0.split(maxSplits: 1) { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init) }
         if parts.allSatisfy({ $0.count == 2 && isSynset($0[0]) }) { return parts.map { $0[1].trimmed } }
@@ -15,7 +15,7 @@ enum LabelLines {
             // "class 0", "class 1" are names.
             guard names.count > 1 || takesOne && pairs.count == 1 else { continue }
             if NumberedLabels.areClasses(numbers) { return try NumberedLabels.names(pairs) }
-            // "1 dollar", "5 dollars" are names; a long list that skips few numbers is one of classes.
+            // "1 dollar", "5 dollars" are names; a long list that skips few numbers has class numbers.
             if pairs.count >= fewest, Set(numbers).count == pairs.count, numbers.max() ?? 0 < 2 * pairs.count {
                 _ = try NumberedLabels.names(pairs)
             }
@@ -23,10 +23,10 @@ enum LabelLines {
         return lines
     }
 
-    /// Lines with numbers from which on they are hardly names that begin with one.
+    /// The number of numbered lines from which on the numbers are hardly part of the names.
     private static let fewest = 10
 
-    /// WordNet's number of a noun: `n01440764`.
+    /// True for WordNet's number of a noun: `n01440764`.
     static func isSynset(_ word: String) -> Bool {
         word.utf8.count == 9 && word.hasPrefix("n") && word.utf8.dropFirst().allSatisfy(isDigit)
     }
@@ -39,7 +39,7 @@ enum LabelLines {
         guard let number = Int(digits) else { return nil }
         let rest = line.dropFirst(digits.count)
         guard let first = rest.first, " \t:,;.)=|".contains(first) else { return nil }
-        // A point belongs to the number unless something stands apart from it.
+        // A point is part of the number unless a space follows.
         if first == ".", !rest.dropFirst().hasPrefix(" ") { return nil }
         var name = first == " " || first == "\t" ? String(rest).trimmed : String(rest.dropFirst()).trimmed
         for mark in ["- ", ": ", "= ", "| "] where name.hasPrefix(mark) { name = String(name.dropFirst(2)).trimmed }

@@ -1,12 +1,12 @@
 internal import FileFormats
 internal import JSON
 
-/// Names of classes in the forms that JSON and YAML files have them.
+/// Reads names of classes from the forms in JSON and YAML files.
 enum LabelTable {
-    /// The most classes: ImageNet-21k has 21,843.
+    /// The maximum number of classes: ImageNet-21k has 21,843.
     static let mostLabels = 200_000
 
-    /// - Parameter skips: whether a class may have no name, as in files that people write.
+    /// - Parameter skips: whether classes may lack a name, as in files written by people.
     static func read(_ value: JSONValue, skips: Bool = false) throws(FormatError) -> [String] {
         let labels: [String]
         switch value {
@@ -31,7 +31,8 @@ enum LabelTable {
         return labels
     }
 
-    /// `{"id": 0, "name": "cat"}` each, by their numbers from 0 or 1 on, or in their order where they have none.
+    /// The names of `{"id": 0, "name": "cat"}` objects: by their numbers from 0 or 1, or in order if they have no
+    /// numbers.
     private static func entries(_ elements: [JSONValue]) throws(FormatError) -> [String] {
         var names: [(number: Int?, name: String)] = []
         for (index, element) in elements.enumerated() {
@@ -57,8 +58,8 @@ enum LabelTable {
         FormatError("has \(count) names: the limit is \(mostLabels)")
     }
 
-    /// By number, or to numbers (`label2id`). A value that is a list has its last name in it: Keras'
-    /// `{"0": ["n01440764", "tench"]}`.
+    /// The names of an object by number, or with numbers as values (`label2id`). If a value is a list, its last element
+    /// is the name: Keras' `{"0": ["n01440764", "tench"]}`.
     private static func table(_ members: [String: JSONValue], _ skips: Bool) throws(FormatError) -> [String] {
         guard members.count <= mostLabels else { throw tooMany(members.count) }
         var pairs: [(number: Int, name: String)] = []
@@ -95,7 +96,7 @@ enum LabelTable {
 }
 
 extension FactNode {
-    /// Names by class: `{"0": "cat", …}` with every number from 0 on, `{"cat": 0, …}`, or an array.
+    /// Names by class: `{"0": "cat", …}` with every number from 0, `{"cat": 0, …}`, or an array.
     func labels(_ key: String) -> [String]? {
         guard let value = value(key) else { return nil }
         do throws(FormatError) {

@@ -1,9 +1,9 @@
 internal import FileFormats
 
-/// Names by the numbers of their classes: the one rule for all files that have both.
+/// Names by class number: the one rule for all files with numbers.
 enum NumberedLabels {
-    /// The names in the order of classes. Numbers count from 0, and a class that has no name gets its number for one;
-    /// or from 1, if each up to the greatest exists.
+    /// The names in the order of classes. Numbers count from 0, and a class without a name gets its number as the name;
+    /// or they count from 1, if every number up to the greatest exists.
     /// - Parameter startsAtOne: false for a source that always counts from 0.
     static func names(
         _ pairs: [(number: Int, name: String)], startsAtOne: Bool = true
@@ -32,7 +32,7 @@ enum NumberedLabels {
         return names.enumerated().map { $1 ?? "\($0)" }
     }
 
-    /// True if numbers are those of classes: each once, from 0 on, or every one from 1 on.
+    /// True if numbers are class numbers: each once, from 0, or every one from 1.
     static func areClasses(_ numbers: [Int]) -> Bool {
         guard let least = numbers.min(), let greatest = numbers.max(), greatest <= LabelTable.mostLabels,
             Set(numbers).count == numbers.count

@@ -1,24 +1,24 @@
-/// The nodes of a graph by the tensors that they make: enough to see what an output ends in. ONNX, OpenVINO, TensorFlow
+/// The nodes of a graph by their output tensors, to find the last operation of an output. ONNX, OpenVINO, TensorFlow
 /// and TensorFlow Lite have their own names for the same operators.
 struct GraphTrace {
     struct Node {
         var operation = ""
-        /// The tensors that it takes, in order.
+        /// The input tensors, in order.
         var inputs: [String] = []
     }
 
     var makers: [String: Node] = [:]
-    /// True if the nodes are a part of a graph: what has no maker there comes from outside, and may be anything.
+    /// True if the nodes are only a part of a graph: a tensor without a maker may then have any values.
     var isOpen = false
 
-    /// Operators that change how values are held, not the values.
+    /// Operators that change the form of values, not the values.
     private static let transparent: Set<String> = [
         "Identity", "Cast", "CastLike", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "DequantizeLinear",
         "QuantizeLinear", "Dropout", "Convert", "ConvertLike", "Result", "FakeQuantize", "ExpandDims", "StopGradient",
         "Snapshot", "FakeQuantWithMinMaxVars", "PlaceholderWithDefault", "EnsureShape", "CheckNumerics",
     ]
 
-    /// Operators whose results are any numbers: what they make are scores that no function has bounded.
+    /// Operators with unbounded results: scores.
     private static let layers: Set<String> = [
         "MatMul", "Gemm", "FullyConnected", "Conv", "Conv2D", "Convolution", "GroupConvolution", "ConvTranspose",
         "ConvolutionBackpropData", "DepthwiseConv2dNative", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum",
@@ -29,8 +29,7 @@ struct GraphTrace {
         "LogSoftmax",
     ]
 
-    /// Operators that move, scale and add values: whether the results are scores or probabilities is decided by what
-    /// they take.
+    /// Operators that move, scale and add values: their results are scores if their inputs are.
     private static let linear: Set<String> = [
         "Add", "AddV2", "AddN", "Sum", "Sub", "Subtract", "Mul", "Multiply", "Div", "Divide", "RealDiv", "Neg",
         "Negative", "Transpose", "Slice", "StridedSlice", "Gather", "GatherV2", "Split", "SplitV", "VariadicSplit",
@@ -40,7 +39,7 @@ struct GraphTrace {
         "PRelu", "PReLU",
     ]
 
-    /// Operators that take nothing from the graph.
+    /// Operators without inputs from the graph.
     private static let sources: Set<String> = [
         "Const", "Constant", "Parameter", "Placeholder", "ReadVariableOp", "VarHandleOp", "VariableV2", "Shape",
         "ShapeOf",
@@ -48,12 +47,12 @@ struct GraphTrace {
 
     private static let most = 64, mostVisited = 512
 
-    /// The node that makes a tensor, the operators passed over that leave values as they are.
+    /// The node that makes a tensor, skipping operators that leave values unchanged.
     func maker(of tensor: String) -> Node? {
         makers[beforeTransparent(tensor)].flatMap { Self.transparent.contains($0.operation) ? nil : $0 }
     }
 
-    /// The tensor that was before the operators that leave values as they are.
+    /// The tensor before operators that leave values unchanged.
     func beforeTransparent(_ tensor: String) -> String {
         var wanted = tensor
         for _ in 0..<Self.most {
@@ -64,7 +63,7 @@ struct GraphTrace {
         return wanted
     }
 
-    /// True if the maker of a tensor takes nothing but the graph's inputs and constants.
+    /// True if the maker of a tensor takes only the graph's inputs and constants.
     func takesSourcesOnly(_ tensor: String) -> Bool {
         (makers[tensor]?.inputs ?? []).allSatisfy { input in
             makers[beforeTransparent(input)].map { Self.sources.contains($0.operation) } ?? !isOpen
@@ -79,7 +78,7 @@ struct GraphTrace {
         case "Sigmoid": return .sigmoid
         case "Exp" where last.inputs.first.flatMap(maker)?.operation == "LogSoftmax": return .softmax
         case "Div", "Divide", "RealDiv":
-            // Softmax in parts: e to the power of each, divided by the sum of all.
+            // Softmax in parts: the exponentials, divided by their sum.
             if last.inputs.count == 2, maker(of: last.inputs[0])?.operation == "Exp",
                 let sum = maker(of: last.inputs[1]), ["ReduceSum", "Sum"].contains(sum.operation),
                 sum.inputs.first.flatMap(maker)?.operation == "Exp"
@@ -91,8 +90,8 @@ struct GraphTrace {
         return areScores(last) ? GraphEnding.none : nil
     }
 
-    /// True if layers make what a node gives, and nothing after them bounds it: a probability that was scaled, cut or
-    /// averaged is none.
+    /// True if a node's values come from layers, and no later operator bounds them: a scaled, clipped or averaged
+    /// probability is not a probability.
     private func areScores(_ last: Node) -> Bool {
         var left = [last]
         var visited: Set<String> = []

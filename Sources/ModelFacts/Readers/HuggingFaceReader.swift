@@ -1,9 +1,9 @@
 internal import FileFormats
 internal import JSON
 
-/// Reads `config.json` and `preprocessor_config.json` as Hugging Face's transformers write them.
+/// Reads `config.json` and `preprocessor_config.json` in the form of Hugging Face's transformers.
 package enum HuggingFaceReader {
-    /// `config.json`: the labels, what kind of answer it gives, and the input's size.
+    /// Reads `config.json`: the labels, the task and the pooling.
     package static func config(_ text: [UInt8], source: String = "config.json") -> FactSheet {
         var sheet = FactSheet()
         let node: FactNode
@@ -16,7 +16,7 @@ package enum HuggingFaceReader {
         func fact<Value>(_ value: Value?, _ key: String) -> Fact<Value>? {
             value.map { Fact($0, source: source, key: key) }
         }
-        // A configuration that was made without labels counts them: LABEL_0, LABEL_1.
+        // A configuration that was made without labels has numbered ones: LABEL_0, LABEL_1.
         if let labels = node.labels("id2label") ?? node.labels("label2id") {
             let found = fact(labels, node.has("id2label") ? "id2label" : "label2id")
             if isPlaceholder(labels) { sheet.placeholderLabels = found } else { sheet.labels = found }
@@ -35,7 +35,8 @@ package enum HuggingFaceReader {
             }
         }
         sheet.name = fact(node.text("_name_or_path").flatMap { $0.isEmpty ? nil : $0 }, "_name_or_path")
-        // The size that positions were trained for: what the processor makes is another matter (DINOv2: 518 and 224).
+        // `image_size` is not read: it is the size for which positions were trained, not the processor's (DINOv2: 518
+        // and 224).
         sheet.problems = node.problems
         return sheet
     }
@@ -44,12 +45,12 @@ package enum HuggingFaceReader {
         labels.indices.allSatisfy { labels[$0] == "LABEL_\($0)" }
     }
 
-    /// Detectors of transformers whose scores stand each alone: `post_process_object_detection` of their processors
-    /// takes the sigmoid of each and the best of all queries and classes.
+    /// Detectors of transformers with independent scores: `post_process_object_detection` of their processors takes the
+    /// sigmoid of each score, and the best of all queries and classes.
     private static let focal = [
         "RTDetr", "RTDetrV2", "DFine", "DeformableDetr", "ConditionalDetr", "DabDetr", "LwDetr", "RfDetr",
     ]
-    /// Those with one distribution for each query, the last class of which is nothing.
+    /// Detectors with one distribution for each query; its last class means no object.
     private static let plain = ["Detr", "Yolos", "TableTransformer"]
 
     private static func meaning(ofArchitecture name: String) -> (task: String, head: ModelHead?)? {
@@ -68,7 +69,7 @@ package enum HuggingFaceReader {
     }
 
     /// Models with the first token of `last_hidden_state` as `pooler_output`, or as the input of their classifier (ViT
-    /// and its kin).
+    /// and related models).
     private static let firstToken = [
         "Dinov2Model", "Dinov2WithRegistersModel", "DINOv3ViTModel", "ViTModel", "DeiTModel", "ViTMSNModel",
     ]
@@ -81,7 +82,7 @@ package enum HuggingFaceReader {
         firstToken.contains(name) ? .cls : mean.contains(name) ? .mean : nil
     }
 
-    /// `1_Pooling/config.json`, as sentence-transformers writes it: how the vectors of tokens become one.
+    /// Reads `1_Pooling/config.json` of sentence-transformers: the pooling of token vectors.
     package static func sentencePooling(_ text: [UInt8], source: String) -> FactSheet {
         var sheet = FactSheet()
         do throws(FormatError) {
@@ -93,7 +94,7 @@ package enum HuggingFaceReader {
                 ("pooling_mode_max_tokens", "max"), ("pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len"),
                 ("pooling_mode_weightedmean_tokens", "weightedmean"), ("pooling_mode_lasttoken", "lasttoken"),
             ] where node.flag(key) == true { modes.append((name, key)) }
-            // Several are put one behind the other.
+            // Several poolings are concatenated.
             if let mode = modes.first {
                 let pooling = modes.count == 1 ? VectorPooling(rawValue: mode.name) ?? .other : .other
                 sheet.pooling = Fact(pooling, source: source, key: modes.map(\.key).joined(separator: ", "))
@@ -105,9 +106,9 @@ package enum HuggingFaceReader {
         return sheet
     }
 
-    /// `preprocessor_config.json`: how a picture becomes the tensor.
-    /// - Parameter config: `config.json` beside it, whose `model_type` names the class where the processor's own file
-    ///   does not.
+    /// Reads `preprocessor_config.json`: the conversion of a picture to the tensor.
+    /// - Parameter config: the adjacent `config.json`; its `model_type` determines the class if the processor's own
+    ///   file does not.
     package static func preprocessor(
         _ text: [UInt8], config: [UInt8]? = nil, source: String = "preprocessor_config.json"
     ) -> FactSheet {
@@ -120,7 +121,7 @@ package enum HuggingFaceReader {
             {
                 modelType = type
             }
-            // Multimodal models of later versions keep the picture's part under its own key.
+            // Multimodal models of later versions have the picture's part under its own key.
             let part = node.has("size") || node.has("image_mean") ? node : node.object("image_processor") ?? node
             PreprocessorReading(node: part, modelType: modelType).fill(&sheet)
             sheet.problems += node.problems
@@ -131,7 +132,7 @@ package enum HuggingFaceReader {
     }
 }
 
-/// One processor's file, being turned into facts.
+/// Converts one processor's file to facts.
 private struct PreprocessorReading {
     let node: FactNode
     let modelType: String?
@@ -147,17 +148,17 @@ private struct PreprocessorReading {
             ?? (type == nil ? modelType.flatMap(ProcessorDefaults.ofModelType) : nil)
     }
 
-    /// The origin of a value that the file leaves out.
+    /// The source of a value that the file omits.
     private var origin: String { defaults.map { "default of \($0.className)" } ?? "transformers' usual default" }
 
-    /// The key of a value, or whose default it is.
+    /// The key of a value, or the name of its default.
     private func key(_ key: String) -> String { node.has(key) ? node.at(key) : origin }
 
     private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
         Fact(value, source: node.source, key: self.key(key), basis: basis(key))
     }
 
-    /// `stated` if the file gives a value, or one of its parts, else `preset`.
+    /// `stated` if the file gives the value, or one of its parts, otherwise `preset`.
     private func basis(_ keys: String...) -> FactBasis { keys.contains(where: node.has) ? .stated : .preset }
 
     private func refuse(_ sheet: inout FactSheet, _ key: String, _ reason: String) {
@@ -166,7 +167,7 @@ private struct PreprocessorReading {
 
     func fill(_ sheet: inout FactSheet) {
         guard defaults != nil || node.has("size") || node.has("image_mean") || node.has("do_resize") else {
-            // A text or audio processor's file.
+            // The file of a text or audio processor.
             if let type {
                 refuse(&sheet, "image_processor_type", "\"\(type)\" is an unknown image processor")
             }
@@ -185,7 +186,7 @@ private struct PreprocessorReading {
         if let divisor = node.number("size_divisor"), divisor > 1 {
             refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not supported")
         }
-        // These pad last: nothing is left to pad where every picture has the same size.
+        // These classes pad last: no padding is needed if every picture has the same size.
         let padsLast = type.map { $0.contains("Detr") || $0.hasPrefix("Yolos") } ?? false
         let isExact = if case .exact? = sheet.framing?.value.resize { !node.has("pad_size") } else { false }
         if !(isExact && padsLast), node.flag("do_pad") == true {
@@ -209,7 +210,7 @@ private struct PreprocessorReading {
         }
     }
 
-    /// A class whose defaults are not known must say everything itself.
+    /// A file with an unknown class, which has no known defaults, must give all values.
     private func unknownClass(_ sheet: inout FactSheet) {
         guard defaults == nil, let name = type ?? modelType else { return }
         let resizes = node.flag("do_resize") ?? true
@@ -242,7 +243,7 @@ private struct PreprocessorReading {
         let keyOfCrop = key("crop_size")
         func framed(_ resize: PictureFraming.Resize, _ crop: FactSize?, _ key: String, cropKey: String? = nil) {
             let cropKey = cropKey ?? keyOfCrop
-            // Where a part is cut out, that says how the picture's shape becomes the input's.
+            // If a part is cropped, the crop determines how the picture's shape becomes the input's.
             let cuts = crop.map { resize != .exact($0) } ?? false
             sheet.framing = Fact(
                 PictureFraming(resize, crop: crop), source: node.source, key: cuts ? cropKey : key,
@@ -308,14 +309,14 @@ private struct PreprocessorReading {
             case nil: return nil
             }
         }
-        // transformers' older way to write the longest edge.
+        // The older form of the longest edge in transformers.
         if node.has("max_size") {
             refuse(&sheet, "max_size", "\"max_size\": the size depends on the picture, which is not supported")
             return nil
         }
         guard case .object = value, let object = node.object("size") else {
             guard let sides = node.size("size") else { return nil }
-            // A number alone: both sides, or the shorter one, by the class.
+            // A single number means both sides or the shorter one, depending on the class.
             if case .array(let elements) = value, elements.count == 2 { return .exact(sides) }
             switch defaults?.size {
             case .shortest?: return .shortest(sides.height)
@@ -355,7 +356,7 @@ private struct PreprocessorReading {
     }
 
     private func crop() -> FactSize? {
-        // A class that does not know the key ignores it, whatever the file says.
+        // A class without this key ignores it, whatever the file says.
         let crops =
             defaults.map { $0.crops == nil ? false : node.flag("do_center_crop") ?? $0.crops ?? false }
             ?? node.flag("do_center_crop") ?? node.has("crop_size")
@@ -411,7 +412,7 @@ private struct PreprocessorReading {
             form.std = std
             form.dividesTwice = again && normalizes
         }
-        // A mean of 0 and a deviation of 1 stand for no normalization: what says so is another key, or the class.
+        // A mean of 0 and a deviation of 1 mean no normalization; their source is then another key, or the class.
         let unsaid = knows && node.has("do_normalize") ? node.at("do_normalize") : origin
         sheet.normalization = Fact(
             form, source: node.source, key: normalizes ? key("image_mean") : unsaid,

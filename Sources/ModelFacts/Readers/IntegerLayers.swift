@@ -1,18 +1,18 @@
-/// Counts the layers of a graph that an engine computes with 8-bit integers: convolutions and matrix products whose two
-/// operands are both rounded to 8 bits. Weights alone of 8 bits become floats before they are used.
+/// Counts the layers of a graph that an engine computes with 8-bit integers: convolutions and matrix products with both
+/// operands rounded to 8 bits. If only the weights have 8 bits, they become floats before they are used.
 struct IntegerLayers {
-    /// The nodes by the tensors that they make.
+    /// The nodes by their output tensors.
     private var makers: [String: GraphTrace.Node] = [:]
     /// The operands of each convolution and matrix product.
     private var layers: [(String, String)] = []
-    /// Layers that are of integers by their definition.
+    /// The number of layers that are defined on integers.
     private var integerOperators = 0
-    /// Constants, of whatever type.
+    /// Constants of any type.
     private var constants: Set<String> = []
-    /// Tensors of 8 bits or fewer: constants, and what a quantizer makes.
+    /// Tensors of 8 bits or fewer: constants, and the outputs of quantizers.
     private var bytes: Set<String> = []
 
-    /// The two operands of each kind of layer, by their places.
+    /// The operands of each layer type, by their input indices.
     private static let operands: [String: (Int, Int)] = [
         "Conv": (0, 1), "ConvTranspose": (0, 1), "Gemm": (0, 1), "MatMul": (0, 1), "Convolution": (0, 1),
         "GroupConvolution": (0, 1), "ConvolutionBackpropData": (0, 1), "GroupConvolutionBackpropData": (0, 1),
@@ -21,13 +21,13 @@ struct IntegerLayers {
     ]
     private static let ofIntegers: Set<String> = ["QLinearConv", "QLinearMatMul"]
 
-    /// Operators after which values of 8 bits are still such.
+    /// Operators that preserve 8-bit values.
     private static let passing: Set<String> = [
         "Reshape", "Flatten", "Squeeze", "Unsqueeze", "ExpandDims", "Transpose", "Identity", "Dropout", "StopGradient",
         "MaxPool", "Relu", "ReLU", "Relu6", "Clip", "Clamp", "Concat", "ConcatV2", "VariadicSplit", "Split", "Slice",
         "StridedSlice", "Pad", "DepthToSpace", "SpaceToDepth", "ShuffleChannels", "Convert", "Cast", "DequantizeLinear",
     ]
-    /// Operators that scale and shift, where their other operand is a constant.
+    /// Operators that scale and shift, if their other operand is a constant.
     private static let scaling: Set<String> = ["Multiply", "Mul", "Subtract", "Sub", "Divide", "Div"]
     private static let mostSteps = 64
 
@@ -44,7 +44,7 @@ struct IntegerLayers {
         if hasBytes { bytes.insert(name) }
     }
 
-    /// A tensor whose values were rounded to 8 bits.
+    /// Adds a tensor of values rounded to 8 bits.
     mutating func addQuantized(_ name: String) { bytes.insert(name) }
 
     var count: Int { integerOperators + layers.count { isOfBytes($0.0) && isOfBytes($0.1) } }

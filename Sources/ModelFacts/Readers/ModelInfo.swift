@@ -1,6 +1,6 @@
 internal import FileFormats
 
-/// The facts in `rt_info/model_info` of an OpenVINO IR, with Model API's defaults for what it leaves out.
+/// The facts in `rt_info/model_info` of an OpenVINO IR, with Model API's defaults for omitted values.
 struct ModelInfo {
     private(set) var sheet = FactSheet()
     private let info: [String: String]
@@ -12,7 +12,7 @@ struct ModelInfo {
         let type = info["model_type"].map { $0.lowercased().filter { $0 != "_" && $0 != "-" } } ?? ""
         let usual = Usual(type)
         readTask(type, usual)
-        // Without a word about pictures it is not a wrapper's model, and Model API's defaults are not meant.
+        // Without a key about pictures the file was not written for Model API, and its defaults do not apply.
         let aboutPictures = [
             "resize_type", "reverse_input_channels", "mean_values", "scale_values", "pad_value", "model_type",
         ]
@@ -24,7 +24,7 @@ struct ModelInfo {
     // MARK: Parts
 
     private mutating func readTask(_ type: String, _ usual: Usual) {
-        // Model API separates names by spaces, and has "_" where a name has a space.
+        // Model API separates names by spaces, and uses "_" for a space in a name.
         if let text = info["labels"] {
             let names = text.split(separator: " ").map(String.init)
             if !names.isEmpty, names.count <= LabelTable.mostLabels { sheet.labels = fact(names, "labels") }
@@ -81,7 +81,7 @@ struct ModelInfo {
         }
     }
 
-    /// OpenCV's filters, which are not antialiased. (`interpolation_mode` is the key since Model API 0.4.)
+    /// Reads OpenCV's filter; these are not antialiased. (`interpolation_mode` is the key since Model API 0.4.)
     private mutating func readFilter() {
         let key = info["interpolation_mode"] == nil ? "interpolation_type" : "interpolation_mode"
         switch info[key] ?? "LINEAR" {
@@ -95,7 +95,7 @@ struct ModelInfo {
         }
     }
 
-    /// In levels of 0 to 255, by channel of the tensor.
+    /// Reads the normalization, in levels of 0 to 255, by channel of the tensor.
     private mutating func readNormalization(_ usual: Usual) {
         let mean = numbers("mean_values") ?? [0], scale = numbers("scale_values") ?? [usual.scale]
         guard scale.allSatisfy({ $0 > 0 }) else { return note("scale_values", "expected numbers greater than 0") }
@@ -150,9 +150,9 @@ struct ModelInfo {
 
     // MARK: Types
 
-    /// The values that Model API's class for a type takes where `model_info` leaves a key out.
+    /// The defaults of Model API's class for a type.
     private struct Usual {
-        /// Nil if the type says nothing of it.
+        /// Nil if the type does not determine it.
         var resize: String? = "standard"
         var reverses = "NO", pad: String?, scale = 1.0
         var confidence: Double?, iou: Double?
@@ -167,14 +167,14 @@ struct ModelInfo {
                 (resize, confidence, iou) = ("fit_to_window", 0.5, 0.65)
                 return
             }
-            // Ultralytics writes "YOLO" for every task, for classifiers too.
+            // Ultralytics writes "YOLO" for every task, even for classifiers.
             resize = type == "yolo" ? nil : "fit_to_window_letterbox"
             (reverses, scale, iou) = ("YES", 255, 0.7)
             confidence = type == "yolo" ? nil : 0.25
         }
     }
 
-    /// The task of a type of Model API, and what reads its outputs. The type is in lower case, without `_` and `-`.
+    /// The task of a type of Model API, and the meaning of its outputs. The type is in lower case, without `_` and `-`.
     private static func meaning(of type: String) -> (task: String?, head: ModelHead?) {
         switch type {
         case "classification": ("classify", nil)

@@ -1,15 +1,15 @@
 package import FileFormats
 
 /// The files that an ONNX file (onnx.proto) names for values of its tensors: TensorProto.external_data. Weights are
-/// passed over.
+/// skipped.
 package enum ONNXExternalFiles {
     private static let externalData = 13
     private static let deepest = 32, most = 1_000
 
-    /// The names, relative to the file's folder; of a damaged file those before the damage.
+    /// The names, relative to the file's folder; for a damaged file those before the damage.
     package static func names(_ source: ByteSource) -> Set<String> {
         var names: Set<String> = []
-        // What is damaged is the engine's to report.
+        // The engine reports the damage.
         try? collect(0..<source.count, of: source, .model, depth: 0, &names)
         return names
     }
@@ -29,7 +29,7 @@ package enum ONNXExternalFiles {
         }
     }
 
-    /// StringStringEntryProto: key = 1, value = 2.
+    /// The file name in an entry. StringStringEntryProto: key = 1, value = 2.
     private static func location(_ entry: Range<Int>, _ source: ByteSource) throws(FormatError) -> String? {
         var key = "", value = ""
         var walk = ProtobufWalk(source, entry)

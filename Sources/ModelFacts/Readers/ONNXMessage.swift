@@ -1,11 +1,11 @@
-/// The messages of an ONNX file (onnx.proto) in which nodes or tensors lie.
+/// The messages of an ONNX file (onnx.proto) that contain nodes or tensors.
 package enum ONNXMessage: Sendable {
     case model, graph, function, node, attribute, tensor, sparseTensor
 
-    /// True if nodes may lie in it, at any depth.
+    /// True if the message may contain nodes, at any depth.
     package var hasNodes: Bool { self != .tensor && self != .sparseTensor }
 
-    /// The kind of message that a field has; nil for fields without nodes or tensors in them.
+    /// The message type of a field; nil for fields without nodes or tensors.
     package func member(_ number: Int) -> ONNXMessage? {
         switch (self, number) {
         case (.model, 7), (.attribute, 6), (.attribute, 11): .graph

@@ -1,7 +1,7 @@
 package import FileFormats
 
-/// Reads what an ONNX file (onnx.proto) says of itself: `metadata_props`, and the operator that makes its output.
-/// Weights are passed over.
+/// Reads the facts in an ONNX file (onnx.proto): `metadata_props`, and the operator that makes its output. Weights are
+/// skipped.
 package enum ONNXReader {
     // Field numbers of ModelProto, GraphProto, NodeProto, StringStringEntryProto and ValueInfoProto.
     private static let modelGraph = 7, modelProperties = 14
@@ -34,7 +34,7 @@ package enum ONNXReader {
         ])
     }
 
-    /// The number of a model's layers both of whose operands are rounded to 8 bits; 0 where the file cannot be read.
+    /// The number of a model's layers with both operands rounded to 8 bits; 0 if the file cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
         var layers = IntegerLayers()
         do throws(FormatError) {
@@ -76,7 +76,7 @@ package enum ONNXReader {
             }
         }
         for (name, type) in types { layers.addConstant(name, hasBytes: isByte(type)) }
-        // Without a zero point values are rounded to unsigned bytes; wider types have one.
+        // Without a zero point, values are rounded to unsigned bytes; quantizers to wider types have one.
         for (zeroPoint, outputs) in quantizers where zeroPoint.map({ types[$0].map(isByte) ?? true }) ?? true {
             for output in outputs { layers.addQuantized(output) }
         }
@@ -111,7 +111,8 @@ package enum ONNXReader {
         return 0
     }
 
-    /// The properties of images that ONNX's own MetadataProps.md defines, as Windows ML and Custom Vision write them.
+    /// Reads the properties of images defined by ONNX's own MetadataProps.md, as written by Windows ML and Custom
+    /// Vision.
     private static func images(_ properties: [String: String], source: String) -> FactSheet {
         var sheet = FactSheet()
         func note(_ key: String, _ expected: String) {
@@ -186,7 +187,7 @@ package enum ONNXReader {
         return outputs.compactMap { name in trace.ending(of: name).map { (name, $0) } }
     }
 
-    /// A node, and the tensors that it makes.
+    /// A node, and its output tensors.
     private static func node(
         _ range: Range<Int>, _ source: ByteSource
     ) throws(FormatError) -> (GraphTrace.Node, outputs: [String]) {
@@ -204,7 +205,7 @@ package enum ONNXReader {
             default: break
             }
         }
-        // An operator of another domain, or a function of the file, is another one, whatever its name.
+        // An operator of another domain, or a function of the file, may have the same name but is a different operator.
         if !["", "ai.onnx", "com.microsoft"].contains(domain) { node.operation = "\(domain).\(node.operation)" }
         return (node, outputs)
     }

@@ -1,7 +1,7 @@
 internal import FileFormats
 
-/// Reads what an OpenVINO IR (the XML file) says of itself: `rt_info/model_info`, as Model API, Geti and Ultralytics
-/// write it, and the last layer.
+/// Reads the facts in an OpenVINO IR (the XML file): `rt_info/model_info`, as written by Model API, Geti and
+/// Ultralytics, and the last layer.
 package enum OpenVINOReader {
     package static let mostBytes = 64 << 20
     private static let mostDepth = 200, mostLayers = 200_000
@@ -14,7 +14,7 @@ package enum OpenVINOReader {
                 ModelInfo(found.info, source: "model_info of \(name)").sheet,
                 UltralyticsReader.properties(found.framework, source: "rt_info/framework of \(name)"),
             ])
-            // The names of each output, with commas.
+            // The names of each output, separated by commas.
             sheet.endings = found.graph.endings().map {
                 OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last layer"))
             }
@@ -25,17 +25,17 @@ package enum OpenVINOReader {
     }
 
     private struct Found {
-        /// `net/rt_info/model_info`: names below one another joined with a dot.
+        /// `net/rt_info/model_info`, with nested names joined by a dot.
         var info: [String: String] = [:]
-        /// `net/rt_info/framework`, where exporters of frameworks put theirs.
+        /// `net/rt_info/framework`, where exporters of frameworks write their keys.
         var framework: [String: String] = [:]
         var graph = Graph()
     }
 
-    /// The number of an IR's layers both of whose operands are rounded to 8 bits; 0 where it cannot be read.
+    /// The number of an IR's layers with both operands rounded to 8 bits; 0 if it cannot be read.
     package static func integerLayers(_ text: [UInt8]) -> Int { (try? walk(text))?.graph.integerLayers ?? 0 }
 
-    /// The parts of the graph that are needed to see what its outputs end in.
+    /// The parts of the graph that are needed to find the last operations of its outputs.
     private struct Graph {
         var types: [Int: String] = [:]
         /// The sources of each layer's inputs, by port.
@@ -45,7 +45,7 @@ package enum OpenVINOReader {
         var results: [Int] = []
         /// The layers that round to 8 bits, and the constants of 8 bits.
         var bytes: Set<Int> = []
-        /// The layer whose elements are read.
+        /// The layer with the elements that are being read.
         private var layer = -1
 
         private var nodes: [(String, GraphTrace.Node)] {
@@ -65,9 +65,9 @@ package enum OpenVINOReader {
             return layers.count
         }
 
-        /// Adds what an element says that is opened at a path: a layer, its data, a port, an edge.
+        /// Adds an opened element at a path: a layer, its data, a port, an edge.
         mutating func add(_ name: String, _ attributes: [String: String], at path: [String]) throws(FormatError) {
-            // Graphs within layers (loops, conditions) have separate layers.
+            // Graphs within layers (loops, conditions) have their own layers.
             if name == "layer", path.count == 3, let id = attributes["id"].flatMap({ Int($0) }),
                 let type = attributes["type"]
             {

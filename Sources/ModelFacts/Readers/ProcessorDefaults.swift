@@ -1,36 +1,36 @@
-/// The steps of an image processor of Hugging Face's transformers where `preprocessor_config.json` leaves a key out:
-/// read off the classes' constructors in transformers 4.57.6, by constructing each.
+/// The defaults of an image processor of Hugging Face's transformers for keys that `preprocessor_config.json` omits:
+/// read from objects of each class, constructed with transformers 4.57.6.
 struct ProcessorDefaults {
     enum Size {
         case shortest(Int)
         case exact(Int, Int)
     }
 
-    /// The peculiarity of a class, besides the usual resize, crop, rescale, normalize.
+    /// The peculiarity of a class, in addition to the usual resize, crop, rescale, normalize.
     enum Quirk {
         case none
-        /// Below 384 pixels the shorter side goes to the size divided by `crop_pct`, then the size is cropped; from 384
-        /// on it is exact.
+        /// Below 384 pixels the shorter side is scaled to the size divided by `crop_pct`, then the size is cropped;
+        /// from 384 on the size is exact.
         case convNext
-        /// The shorter side goes to the size divided by `crop_pct`.
+        /// The shorter side is scaled to the size divided by `crop_pct`.
         case poolFormer
-        /// The shorter side goes to the size times 256/224.
+        /// The shorter side is scaled to the size times 256/224.
         case levit
-        /// Sizes that are a number are the shorter side's, although the default is both sides.
+        /// A size given as a number is the shorter side's, although the default is both sides.
         case shorterByNumber
-        /// `rescale_offset` and `include_top`.
+        /// `rescale_offset` and `include_top` have an effect.
         case efficientNet
     }
 
     let name: String
     let size: Size
     var crop: Int?
-    /// True if the class knows `do_center_crop`, and crops unless configured not to.
+    /// True if the class crops by default, false if only with `do_center_crop`; nil if it never crops.
     var crops: Bool?
     let resample: Int
-    /// Nil: the class does not normalize.
+    /// The mean and deviation; nil if the class does not normalize.
     var moments: Moments?
-    /// The factor that levels are multiplied by.
+    /// The factor of the levels.
     var rescale = 1 / 255.0
     var flips = false
     var normalizes = true
@@ -83,7 +83,7 @@ struct ProcessorDefaults {
             Self("CLIP", .shortest(224), crop: 224, 3, .clip),
             Self("ChineseCLIP", .shortest(224), crop: 224, 3, .clip),
             Self("Chameleon", .shortest(512), crop: 512, 1, .one, rescale: 0.0078),
-            // The longer side has its own limit, which makes no difference here: such sizes are not done.
+            // The longer side has its own limit, which does not matter: such sizes are not supported.
             Self("ConditionalDetr", .shortest(800), 2, .imageNet),
             Self("ConvNext", .shortest(384), 2, .half, quirk: .convNext),
             Self("DINOv3ViT", .exact(224, 224), 2, .imageNet),
@@ -113,7 +113,7 @@ struct ProcessorDefaults {
         return Dictionary(list.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// The class of `model_type` in config.json, where the processor's own file does not name one.
+    /// The class of `model_type` in config.json, if the processor's own file does not name one.
     private static let byModelType: [String: String] = {
         let types: [(String, String)] = [
             ("Beit", "beit data2vec-vision"), ("Bit", "bit dinov2 dinov2_with_registers focalnet hiera"),
@@ -138,8 +138,8 @@ struct ProcessorDefaults {
             uniquingKeysWith: { first, _ in first })
     }()
 
-    /// Of a class as files name it: `ViTImageProcessor`, `ViTImageProcessorFast`, `ViTImageProcessorPil`,
-    /// `ViTFeatureExtractor`.
+    /// The defaults of a class by its name in files: `ViTImageProcessor`, `ViTImageProcessorFast`,
+    /// `ViTImageProcessorPil`, `ViTFeatureExtractor`.
     static func named(_ type: String) -> ProcessorDefaults? {
         for suffix in [
             "ImageProcessorFast", "ImageProcessorPil", "ImageProcessor", "FeatureExtractorFast", "FeatureExtractor",
@@ -152,6 +152,6 @@ struct ProcessorDefaults {
 
     static func ofModelType(_ type: String) -> ProcessorDefaults? { byModelType[type].flatMap { all[$0] } }
 
-    /// The class's whole name, for messages.
+    /// The full class name, for messages.
     var className: String { name + "ImageProcessor" }
 }

@@ -1,15 +1,15 @@
 internal import FileFormats
 internal import JSON
 
-/// Reads the `environment.json` that Roboflow's inference server keeps beside `weights.onnx` and `class_names.txt`: how
-/// pictures get the size of the tensor, and the classes. How pixels are normalized depends on the architecture, which
-/// it does not name.
+/// Reads the `environment.json` that Roboflow's inference server stores next to `weights.onnx` and `class_names.txt`:
+/// the resizing of pictures, and the classes. The normalization of pixels depends on the architecture, which the file
+/// does not name.
 package enum RoboflowReader {
     package static func environment(_ text: [UInt8], source: String = "environment.json") -> FactSheet {
         var sheet = FactSheet()
         do throws(FormatError) {
             let node = FactNode(try JSONFile.read(text), source: source)
-            // Files of this name are written by others, too.
+            // Other programs write files of this name, too.
             guard node.has("PREPROCESSING") else { return sheet }
             try fill(&sheet, node)
         } catch {

@@ -1,8 +1,8 @@
 package import FileFormats
 internal import JSON
 
-/// Reads what a TensorFlow Lite file says of itself: the metadata (TFLITE_METADATA, metadata_schema.fbs), the label
-/// files in the zip archive behind the model, the last operator (schema.fbs), and the keys of Ultralytics' exporters.
+/// Reads the facts in a TensorFlow Lite file: the metadata (TFLITE_METADATA, metadata_schema.fbs), the label files in
+/// the zip archive after the model, the last operator (schema.fbs), and the keys of Ultralytics' exporters.
 package enum TFLiteReader {
     private static let largestLabels = 16 << 20
 
@@ -40,7 +40,7 @@ package enum TFLiteReader {
         } catch {
             sheet.problems.append(FactProblem(source: name, reason: error.reason))
         }
-        // Ultralytics puts its YAML into the archive, under one name or another.
+        // Ultralytics puts its YAML into the archive, under various names.
         for (file, text) in files.sorted(by: { $0.key < $1.key })
         where file == "metadata.yaml" || file.hasSuffix(".json") || file.hasSuffix("meta.txt") {
             if let tree = UltralyticsReader.literal(text) {
@@ -64,7 +64,7 @@ package enum TFLiteReader {
         return files
     }
 
-    /// The range of the metadata's own buffer.
+    /// The range of the metadata's own buffer; nil without metadata.
     private static func metadata(_ root: FlatBuffer.Table) throws(FormatError) -> Range<Int>? {
         for entry in try root.tables(6) ?? [] where try entry.text(0) == "TFLITE_METADATA" {
             let index = Int(try entry.number(1, UInt32.self) ?? 0)
@@ -94,13 +94,13 @@ package enum TFLiteReader {
         guard let tensor = try graph.element(0, index), let table = try tensor.table(4),
             let scales = try table.floats(2), scales.count == 1, scales[0].isFinite, scales[0] > 0
         else { return nil }
-        // 64-bit numbers, of which the low half is all that a zero point needs.
+        // A 64-bit number; a zero point fits into 32 bits.
         let zero = try table.count(3) == 1 ? try table.numbers(3, Int64.self)?.first ?? 0 : 0
         guard abs(zero) <= 1 << 31 else { return nil }
         return TensorQuantization(scale: Double(scales[0]), zeroPoint: Int(zero))
     }
 
-    /// BuiltinOperator of schema.fbs, by the names that ``GraphTrace`` knows.
+    /// BuiltinOperator of schema.fbs, by the names in ``GraphTrace``.
     private static let operators: [Int: String] = [
         0: "Add", 1: "AveragePool", 2: "Concat", 3: "Conv", 4: "Conv", 6: "DequantizeLinear", 9: "FullyConnected",
         14: "Sigmoid", 17: "MaxPool", 18: "Mul", 19: "Relu", 21: "Relu6", 22: "Reshape", 25: "Softmax", 34: "Pad",
@@ -110,7 +110,7 @@ package enum TFLiteReader {
         69: "Tile", 70: "ExpandDims", 74: "ReduceSum", 82: "ReduceMax", 83: "Pack", 88: "Unpack", 98: "LeakyRelu",
         102: "SplitV", 106: "AddN", 114: "QuantizeLinear", 126: "BatchMatMul", 130: "BroadcastTo",
     ]
-    /// The last operators of a file are enough to see what it ends in.
+    /// The last operators of a file are enough to find the ending of an output.
     private static let mostOperators = 512
 
     private static func endings(
@@ -123,7 +123,7 @@ package enum TFLiteReader {
             guard let node = try graph.element(3, index),
                 let code = try root.element(1, Int(try node.number(0, UInt32.self) ?? 0))
             else { continue }
-            // Codes past 127 have a field of their own.
+            // Codes above 127 are in another field.
             let old = Int(try code.number(0, Int8.self) ?? 0)
             let kind = max(old, Int(try code.number(3, Int32.self) ?? 0))
             let maker = GraphTrace.Node(
@@ -131,7 +131,7 @@ package enum TFLiteReader {
                 inputs: (try node.integers(1) ?? []).prefix(64).map { "\($0)" })
             for output in (try node.integers(2) ?? []).prefix(64) { trace.makers["\(output)"] = maker }
         }
-        // Without its first operators it is a part of a graph.
+        // Without its first operators it is only a part of a graph.
         trace.isOpen = count > mostOperators
         var endings: [(String, GraphEnding)] = []
         for output in (try graph.integers(2) ?? []).prefix(16) {
@@ -211,10 +211,10 @@ private struct MetadataReading {
                     .mean: "NormalizationOptions.mean", .std: "NormalizationOptions.std",
                 ])
         }
-        // The metadata has no word for it; its own reader, the Task Library, stretches the picture to the input's size.
-        // It does so with two taps along each axis; nothing says that the model was trained so, and pictures are many
-        // times the input's size: the filter is Ocelli's, which averages. Other programs write such metadata, too: any
-        // word of theirs counts more.
+        // The metadata does not describe the framing; its own reader, the Task Library, stretches the picture to the
+        // input's size with two taps along each axis. The model was not necessarily trained like that, and pictures are
+        // many times the input's size, so the filter is Ocelli's default, which averages. Other programs write such
+        // metadata too: any value of theirs takes precedence.
         sheet.framing = Fact(
             PictureFraming(.stretch), source: source, key: "the Task Library's convention", basis: .convention)
         sheet.filter = Fact(.bilinear, source: source, key: "Ocelli's own default", basis: .convention)
@@ -267,7 +267,7 @@ private struct MetadataReading {
                         source: source, reason: "names \"\(name)\", which is not in the zip archive at the file's end"))
                 continue
             }
-            // Ultralytics' older versions call their own metadata labels.
+            // Older versions of Ultralytics store their own metadata as labels.
             if UltralyticsReader.literal(text) != nil { continue }
             do throws(FormatError) {
                 let labels = try LabelFile.read(text, name: name)

@@ -1,8 +1,8 @@
 package import FileFormats
 
-/// Reads how the outputs of a TensorFlow graph end (tensorflow/core/protobuf/{saved_model,meta_graph}.proto,
-/// tensorflow/core/framework/{graph, function,node_def}.proto): of a SavedModel by its signature, through the functions
-/// that Keras puts a model into; of a frozen graph by the nodes that nothing takes. Weights are passed over.
+/// Finds the last operations of a TensorFlow graph's outputs (tensorflow/core/protobuf/{saved_model,meta_graph}.proto,
+/// tensorflow/core/framework/{graph, function,node_def}.proto): in a SavedModel by its signature, through the functions
+/// in which Keras wraps a model; in a frozen graph by the nodes without a consumer. Weights are skipped.
 package enum TensorFlowReader {
     private static let mostNodes = 200_000, mostFunctions = 20_000, mostOutputs = 16, mostName = 65_536
 
@@ -11,14 +11,14 @@ package enum TensorFlowReader {
         read(source, name: name) { (source: ByteSource) throws(FormatError) -> [(String, GraphEnding)] in
             var walk = ProtobufWalk(source, 0..<source.count)
             while let field = try walk.next() {
-                // SavedModel.meta_graphs; the first is the one that is served.
+                // SavedModel.meta_graphs; the first one is served.
                 if field.number == 2, case .bytes(let range) = field.value { return try metaGraph(range, source) }
             }
             return []
         }
     }
 
-    /// A frozen graph: `*.pb`.
+    /// Reads a frozen graph: `*.pb`.
     package static func frozenGraph(_ source: ByteSource, name: String) -> FactSheet {
         read(source, name: name) { (source: ByteSource) throws(FormatError) -> [(String, GraphEnding)] in
             var graph = try TensorFlowGraph(0..<source.count, source)
@@ -35,8 +35,8 @@ package enum TensorFlowReader {
         }
     }
 
-    /// The number of a SavedModel's layers both of whose operands are rounded to 8 bits (`FakeQuantWithMinMaxVars` and
-    /// its like, as training for quantization leaves them); 0 where it cannot be read.
+    /// The number of a SavedModel's layers with both operands rounded to 8 bits (`FakeQuantWithMinMaxVars` and similar
+    /// operators, left by training for quantization); 0 if it cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
         do throws(FormatError) {
             var walk = ProtobufWalk(source, 0..<source.count)
@@ -50,7 +50,7 @@ package enum TensorFlowReader {
                 }
             }
         } catch {
-            // Then the engine says what is wrong with it.
+            // The engine reports what is wrong with the file.
         }
         return 0
     }
@@ -92,7 +92,7 @@ package enum TensorFlowReader {
         var outputs: [(key: String, tensor: String)] = []
         var fields = ProtobufWalk(source, signature)
         while let field = try fields.next() {
-            // SignatureDef.outputs = 2, a map to TensorInfo, whose name = 1.
+            // SignatureDef.outputs = 2, a map to TensorInfo, with name = 1.
             guard field.number == 2, outputs.count < mostOutputs, case .bytes(let part) = field.value,
                 let (key, info) = try entry(part, source)
             else { continue }
@@ -130,12 +130,12 @@ package enum TensorFlowReader {
         String(decoding: try source.bytes(at: range.lowerBound, count: range.count, most: mostName), as: UTF8.self)
     }
 
-    /// A graph's nodes, and the functions that its nodes call.
+    /// A graph's nodes, and the functions that they call.
     private struct TensorFlowGraph {
         struct Node {
             var operation = ""
             var inputs: [String] = []
-            /// The function that a call calls.
+            /// The called function, if the node is a call.
             var function: String?
         }
 
@@ -160,7 +160,7 @@ package enum TensorFlowReader {
             }
         }
 
-        /// FunctionDefLibrary.function = 1; FunctionDef.signature = 1, whose name = 1.
+        /// FunctionDefLibrary.function = 1; FunctionDef.signature = 1, with name = 1.
         private mutating func library(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) {
             var walk = ProtobufWalk(source, range)
             while let field = try walk.next() {
@@ -201,7 +201,7 @@ package enum TensorFlowReader {
                     // Control inputs have no values.
                     if !input.hasPrefix("^") { node.inputs.append(input) }
                 case 5:
-                    // AttrValue.func = 10, whose name = 1.
+                    // AttrValue.func = 10, with name = 1.
                     guard let (key, value) = try TensorFlowReader.entry(part, source), key == "f" else { continue }
                     var inner = ProtobufWalk(source, value)
                     while let member = try inner.next() {
@@ -219,7 +219,7 @@ package enum TensorFlowReader {
             nodes[name] = node
         }
 
-        /// FunctionDef: signature = 1 (output_arg = 3, whose name = 1), node_def = 3, ret = 4.
+        /// FunctionDef: signature = 1 (output_arg = 3, with name = 1), node_def = 3, ret = 4.
         private mutating func function(
             _ name: String, _ source: ByteSource
         ) throws(FormatError) -> Function? {
@@ -261,7 +261,7 @@ package enum TensorFlowReader {
             return parts.count > 1 ? parts.last.flatMap { Int($0) } ?? 0 : 0
         }
 
-        /// Of the graph and of its functions.
+        /// The number of integer layers in the graph and in its functions.
         mutating func integerLayers(_ source: ByteSource) throws(FormatError) -> Int {
             var count = Self.integerLayers(nodes)
             for name in functions.keys.sorted() {
@@ -284,12 +284,12 @@ package enum TensorFlowReader {
             return layers.count
         }
 
-        /// The ending of a tensor: calls are followed into their functions.
+        /// The ending of a tensor; calls are followed into their functions.
         mutating func ending(of tensor: String, _ source: ByteSource) throws(FormatError) -> GraphEnding? {
             var wanted = tensor
             var scope = nodes
             var isOpen = false
-            // Calls within calls, as many as Keras' nested models have; a function that calls itself ends here, too.
+            // Limits nested calls to more than Keras' nested models have; a function that calls itself ends here, too.
             for _ in 0..<32 {
                 var trace = GraphTrace()
                 trace.isOpen = isOpen
@@ -309,7 +309,7 @@ package enum TensorFlowReader {
             return nil
         }
 
-        /// The call that a tensor comes from, and which of its outputs; nil if another operator makes it.
+        /// The call that makes a tensor, with the index of the output; nil if another operator makes it.
         private static func call(from tensor: String, in scope: [String: Node]) -> (name: String, place: Int)? {
             var wanted = tensor
             for _ in 0..<64 {

@@ -1,25 +1,23 @@
 internal import FileFormats
 internal import JSON
 
-/// Reads the `config.json` that timm (pytorch-image-models) puts beside a model: `pretrained_cfg` and the names of
-/// classes.
+/// Reads the `config.json` of timm (pytorch-image-models): `pretrained_cfg` and the names of classes.
 package enum TimmReader {
-    /// The values of timm's own `resolve_data_config`, for what is left out.
+    /// The defaults of timm's `resolve_data_config` for omitted values.
     private static let imageNetMean = [0.485, 0.456, 0.406], imageNetDeviation = [0.229, 0.224, 0.225]
     private static let usualShare = 0.875, usualSize = FactSize(height: 224, width: 224)
 
-    /// - Parameter input: the size that the model file takes, where it is known: it decides between the two configured
-    ///   sizes.
+    /// - Parameter input: the input size of the model file, if known: it decides between the two configured sizes.
     package static func config(_ text: [UInt8], input: FactSize? = nil, source: String = "config.json") -> FactSheet {
         var sheet = FactSheet()
         let root: FactNode
         do throws(FormatError) {
             root = FactNode(try JSONFile.read(text), source: source)
         } catch {
-            // Hugging Face's reader of the same file tells of it.
+            // Hugging Face's reader reports the error of the same file.
             return sheet
         }
-        // Before version 0.9 the values stood at the top.
+        // Before version 0.9 the values were at the top level.
         let isOld = !root.has("pretrained_cfg") && root.has("architecture") && root.has("input_size")
         guard let node = isOld ? root : root.object("pretrained_cfg") else { return sheet }
         labels(root, node, &sheet)
@@ -41,7 +39,7 @@ package enum TimmReader {
     private static func labels(_ root: FactNode, _ node: FactNode, _ sheet: inout FactSheet) {
         for (holder, key) in [(root, "label_names"), (node, "label_names")] where holder.has(key) {
             guard var names = holder.labels(key) else { continue }
-            // WordNet's numbers mean nothing to people: the descriptions beside them do.
+            // WordNet's numbers mean nothing to people; use the adjacent descriptions.
             let areNumbers = names.allSatisfy { $0.utf8.count == 9 && $0.hasPrefix("n") && Int($0.dropFirst()) != nil }
             if areNumbers, case .object(let texts)? = holder.value("label_descriptions") {
                 names = names.map { name in texts[name].flatMap(PlainScalar.text) ?? name }
@@ -87,7 +85,7 @@ package enum TimmReader {
         switch node.text("crop_mode") ?? "center" {
         case "squash": framed(.exact(both))
         case "border":
-            // Where the picture is scaled to more than the input's size, its border is cut off again.
+            // If the picture is scaled to more than the input's size, its border is cropped again.
             framed(.contain(both))
             sheet.fill = fact(mean.map { Int((max(0, min(1, $0)) * 255).rounded(.toNearestOrEven)) }, "mean", of: node)
         case "center":
@@ -99,8 +97,7 @@ package enum TimmReader {
         case let mode:
             node.note("crop_mode", "expected \"center\", \"squash\" or \"border\", found \"\(mode)\"")
         }
-        // timm itself takes it from the command line only, and passes over it here: whoever wrote it meant it to be
-        // done.
+        // timm itself takes this value from the command line only, and ignores it here; but it was meant to be applied.
         if let border = node.integer("crop_border_pixels", in: 0...FactSize.sides.upperBound), border > 0 {
             sheet.unsupported.append(
                 fact(
@@ -110,7 +107,7 @@ package enum TimmReader {
         values(node, mean: mean, &sheet)
     }
 
-    /// The filter, and how numbers of pixels become those of the tensor.
+    /// Fills in the filter and the normalization.
     private static func values(_ node: FactNode, mean: [Double], _ sheet: inout FactSheet) {
         let name = node.text("interpolation") ?? "bicubic"
         if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
@@ -133,7 +130,7 @@ package enum TimmReader {
         sheet.order = Fact(.rgb, source: node.source, key: "RGB, as in all timm models", basis: .preset)
     }
 
-    /// `[channels, height, width]`.
+    /// Reads `[channels, height, width]`.
     private static func tensorSize(_ node: FactNode, _ key: String) -> FactSize? {
         guard case .array(let elements)? = node.value(key) else { return nil }
         let sides = elements.compactMap { FactNode.integer($0, in: FactSize.sides) }

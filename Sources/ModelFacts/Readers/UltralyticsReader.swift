@@ -1,12 +1,14 @@
 internal import FileFormats
 internal import JSON
 
-/// Reads what Ultralytics' exporters say: the same keys in `metadata.yaml` beside TF Lite, IR and SavedModel exports,
+/// Reads the facts of Ultralytics' exporters: the same keys in `metadata.yaml` of TF Lite, IR and SavedModel exports,
 /// and as text in ONNX files' `metadata_props`.
 ///
 /// `detect`, `segment`, `pose` and `obb` letterbox with 114 and scale with OpenCV's INTER_LINEAR (`LetterBox`);
-/// `classify` scales the shorter side with Pillow and crops the middle (`classify_transforms`). All take RGB divided by
-/// 255. YOLOv5's exports, and YOLOv8's first ones, name classes and stride but no task: the outputs tell it.
+/// `classify` scales the shorter side with Pillow and crops the middle (`classify_transforms`). All use RGB divided by
+/// 255.
+///
+/// YOLOv5's exports, and YOLOv8's first ones, have names of classes and a stride but no task: the outputs determine it.
 package enum UltralyticsReader {
     package static func yaml(_ text: [UInt8], source: String = "metadata.yaml") -> FactSheet {
         var sheet = FactSheet()
@@ -20,8 +22,8 @@ package enum UltralyticsReader {
         return sheet
     }
 
-    /// The value in a file of the exporter that is written as one object: JSON, or Python's notation in older versions.
-    /// Nil for other files.
+    /// The value in an exporter's file that is written as one object: JSON, or Python's notation in older versions. Nil
+    /// for other files.
     static func literal(_ text: [UInt8]) -> JSONValue? {
         guard text.first == UInt8(ascii: "{") else { return nil }
         let value = (try? JSONFile.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
@@ -31,7 +33,7 @@ package enum UltralyticsReader {
         return value
     }
 
-    /// The facts in a file's value that was read already.
+    /// The facts in a parsed file.
     static func tree(_ value: JSONValue, source: String) -> FactSheet {
         var sheet = FactSheet()
         let node = FactNode(value, source: source)
@@ -40,7 +42,7 @@ package enum UltralyticsReader {
         return sheet
     }
 
-    /// - Parameter properties: keys, and values as Python writes them.
+    /// - Parameter properties: keys, with values in Python's notation.
     package static func properties(_ properties: [String: String], source: String) -> FactSheet {
         var sheet = FactSheet()
         guard properties["names"] != nil || properties["imgsz"] != nil || properties["task"] != nil else {
@@ -56,7 +58,7 @@ package enum UltralyticsReader {
             do throws(FormatError) {
                 members[key] = try PythonLiteral.read(text)
             } catch {
-                // Free text may begin with a bracket; what is read below may not.
+                // Free text may begin with a bracket; the keys that are read below may not.
                 members[key] = .string(text)
                 if ["names", "imgsz", "kpt_shape"].contains(key) {
                     sheet.problems.append(FactProblem(source: source, reason: "\(key): \(error.reason)"))
@@ -118,7 +120,7 @@ package enum UltralyticsReader {
         }
         if task == "classify" {
             sheet.usualEnding = usual(.softmax)
-            // Both sides, where the size is not square: torchvision's Resize takes two numbers for those of the result.
+            // Both sides if the size is not square: torchvision's Resize takes two numbers as those of the result.
             let resize = size.map { PictureFraming.Resize.of($0) } ?? .largest
             sheet.framing = Fact(
                 PictureFraming(resize, crop: size, floors: false), source: source, key: "task",
@@ -135,10 +137,10 @@ package enum UltralyticsReader {
         sheet.normalization = usual(PictureNormalization())
     }
 
-    /// The facts that are assumed for an export without a task, by its outputs.
+    /// The facts that are assumed for an export without a task, depending on its outputs.
     /// - Parameters:
-    ///   - head: where its names and stride were read.
-    ///   - findsThings: whether its first output is a table of boxes; otherwise one score for each name.
+    ///   - head: the source of its names and stride.
+    ///   - findsThings: whether its first output is a table of boxes; otherwise it has one score for each name.
     package static func untold(_ head: Fact<ModelHead>, findsThings: Bool) -> FactSheet {
         var sheet = FactSheet()
         guard findsThings else {
@@ -168,7 +170,7 @@ package enum UltralyticsReader {
 }
 
 extension PictureFraming.Resize {
-    /// torchvision's `Resize` of a square or of two sides, as Ultralytics calls it.
+    /// torchvision's `Resize` of a square or of two sides, as called by Ultralytics.
     fileprivate static func of(_ size: FactSize) -> Self {
         size.height == size.width ? .shortest(size.height) : .exact(size)
     }

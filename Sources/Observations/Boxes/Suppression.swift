@@ -1,6 +1,6 @@
 /// Non-maximum suppression: of overlapping boxes, the most confident is kept.
 package enum Suppression {
-    /// Processes boxes from the most to the least confident, and drops a box whose overlap with a kept one exceeds
+    /// Processes boxes from the most to the least confident, and drops a box if its overlap with a kept one exceeds
     /// `iou`. Two boxes without area do not overlap.
     /// - Parameters:
     ///   - boxes: finite, the most confident first.
@@ -47,8 +47,8 @@ package enum Suppression {
         return kept
     }
 
-    /// Merges each detection, the most confident first, with the others of its class whose overlap exceeds `iou`. Box
-    /// and extras become the mean weighted by confidence; the confidence is that of the most confident one.
+    /// Merges each detection, the most confident first, with the others of its class that overlap it by more than
+    /// `iou`. Box and extras become the mean weighted by confidence; the confidence is that of the most confident one.
     static func means(
         of detections: [Detection], iou: Float, most: Int, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {

@@ -1,5 +1,5 @@
 package enum EmbeddingNormalization: String, Sendable, CaseIterable {
-    /// Divided by its length; unchanged.
+    /// Divides by the length; leaves the embedding unchanged.
     case l2, none
 
     /// Normalizes an embedding; one of length 0 is unchanged.

@@ -1,18 +1,18 @@
-/// The way in which a tensor with a vector for each token of a picture, or each place of a map, becomes one vector.
+/// The pooling of a tensor with a vector for each token of a picture, or each cell of a map, to one vector.
 package enum EmbeddingPooling: String, Sendable, CaseIterable {
-    /// The first token's vector; the mean of all vectors; all numbers as they are.
+    /// The first token's vector; the mean of all vectors; all numbers, unchanged.
     case cls, mean, none
 }
 
-/// The way in which an output is read as an embedding.
+/// A description of an output with an embedding.
 package struct EmbeddingDecoding: Sendable, Hashable {
     package var normalization: EmbeddingNormalization
-    /// Nil if nothing says it: all numbers are taken.
+    /// The pooling; nil if it is not specified: all numbers are used.
     package var pooling: EmbeddingPooling?
-    /// The axis of a vector's numbers; nil: the last of tokens, the first of a map.
+    /// The axis of a vector's numbers; nil: the last one for tokens, the first one for a map.
     package var channels: ChannelPlace?
 
-    /// A decoding.
+    /// Creates a description; nil takes the defaults above.
     package init(
         _ normalization: EmbeddingNormalization = .l2, pooling: EmbeddingPooling? = nil, channels: ChannelPlace? = nil
     ) {
@@ -20,20 +20,19 @@ package struct EmbeddingDecoding: Sendable, Hashable {
     }
 }
 
-/// Reads an embedding's output.
+/// Reads the embedding of an output.
 package struct EmbeddingDecoder: Sendable {
     package let decoding: EmbeddingDecoding
-    /// Numbers of the embedding.
+    /// The length of the embedding.
     package let dimension: Int
-    /// The tensor's extents, its elements, and the vectors that they are: of tokens, or of places.
+    /// The tensor's extents, the number of its elements, and the number of its vectors, of tokens or cells.
     private let shape: [Int], count: Int, vectors: Int
     private let isFirst: Bool
 
-    /// The numbers from which on an embedding is likely a tensor that is not pooled: those of usual models have 128 to
-    /// 4,096.
+    /// The length above which an embedding is probably an unpooled tensor: usual models have 128 to 4,096 numbers.
     package static let mostUsual = 8_192
 
-    /// Prepares decoding of this shape. Throws `unexpected` where it does not fit.
+    /// Prepares to decode an output of this shape. Throws `unexpected` if it does not fit.
     package init(_ decoding: EmbeddingDecoding, shape: [Int]) throws(ObservationError) {
         self.decoding = decoding
         let pooling = decoding.pooling ?? .none
@@ -60,7 +59,7 @@ package struct EmbeddingDecoder: Sendable {
         }
     }
 
-    /// The vector of one tensor, before it is normalized.
+    /// The vector of one tensor, before normalization.
     package func vector(_ tensor: OutputTensor) throws(ObservationError) -> [Float] {
         let values = tensor.values
         guard values.count == count else {
@@ -83,8 +82,8 @@ package struct EmbeddingDecoder: Sendable {
         try vector(tensor).withUnsafeBufferPointer { decoding.normalization.apply($0) }
     }
 
-    /// A likely mistake in the description, or nil.
-    /// - Parameter name: the output's.
+    /// A probable mistake in the description; nil if there is no sign of one.
+    /// - Parameter name: the output's name.
     package func advice(_ name: String) -> String? {
         let isUnsaid = decoding.pooling == nil && shape.filter { $0 > 1 }.count > 1
         guard isUnsaid || dimension > Self.mostUsual else { return nil }

@@ -24,7 +24,7 @@ extension SettingsCase {
                 return unless(answer.status == 413 && answer.code == "image_too_large", answer.text)
             },
             "picture_formats": { running in
-                // The last one by its brand is HEIC.
+                // The last one has the brand of HEIC.
                 let item = "\0\0\0\u{14}ftypheic\0\0\0\0mif1" + "infe\u{2}\0\0\0\0\u{1}\0\0av01"
                 let answers = try [("GIF", "GIF89a"), ("AVIF", item)].map { format, bytes in
                     (
@@ -93,14 +93,14 @@ extension SettingsCase {
             },
         ])
 
-    /// Every line is a JSON object; a request's has its fields, and nothing of what was sent.
+    /// Every line is a JSON object; a request's line has its fields, and nothing of the request's content.
     private static let jsonLines: Check = { running in
         let secret = "s3cr3t-s3cr3t-s3cr3t"
         let answer = try Curl.post(
             seven, to: running.url + "/v1/classify?threshold=0.0625",
             ["-H", "X-Request-ID: json-line", "-H", "Authorization: Bearer \(secret)"])
         _ = running.daemon.waitForLog("\"id\":\"json-line\"", seconds: 2)
-        // The last line may be on its way.
+        // The last line may be incomplete.
         let lines = running.log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         var found: [String: Any]?
         for line in lines {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 extension SettingsCase {
-    /// Asks with pictures that take long to decode, eight at once, again and again until a counter says so.
+    /// Sends pictures that take long to decode, eight at once, until a counter increases.
     private static func crowd(_ running: Running, until sample: String) throws -> String? {
         let request = RawClient.request(CancellationPicture.png(width: 7700, height: 7700))
         for _ in 0..<10 {
@@ -38,11 +38,11 @@ extension SettingsCase {
                 var clients: [RawClient] = []
                 defer { withExtendedLifetime(clients) {} }
                 let refused = "ocelli_refused_total{reason=\"overloaded\"}"
-                // On a machine with other work the daemon notices later.
+                // On a busy machine the daemon notices later.
                 for _ in 0..<600 {
                     let fresh = try (0..<3).map { _ in try RawClient(running.url) }
                     for client in fresh { client.offer(request) }
-                    // Those before were refused, or answered.
+                    // The earlier ones were refused or answered.
                     clients = Array((clients + fresh).suffix(300))
                     usleep(50_000)
                     if try running.metric(refused) > 0 { return nil }

@@ -38,7 +38,7 @@ extension SettingsCase {
             "min_body_rate": { running in
                 let client = try RawClient(running.url)
                 client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n")
-                // 5 KB/s: quicker than the default asks for, slower than this case does.
+                // 5 KB/s: faster than the default requires, slower than this case does.
                 for _ in 0..<20 where !client.received.contains(" 408 ") {
                     client.offer(Data(count: 500))
                     client.receive(seconds: 0.1)
@@ -59,7 +59,7 @@ extension SettingsCase {
             "write_timeout": { running in
                 let client = try RawClient(running.url)
                 defer { withExtendedLifetime(client) {} }
-                // More than the buffers of both sides hold, and none of it is read.
+                // More than the buffers of both sides hold; the client reads none of it.
                 let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
                 for _ in 0..<60 { client.offer(String(repeating: request, count: 20)) }
                 var count = 0.0
@@ -122,7 +122,7 @@ extension SettingsCase {
                 return unless(text.hasPrefix("HTTP/1.1 504 "), text)
             },
             "deadline": { running in
-                // Takes far longer to decode than the deadline is.
+                // Decoding takes far longer than the deadline.
                 let picture = CancellationPicture.png(width: 7700, height: 7700)
                 let answer = try Curl.run(running.url + "/v1/classify", ["--data-binary", "@-"], input: picture)
                 return unless(answer.status == 504, answer.text)
@@ -133,7 +133,7 @@ extension SettingsCase {
         title: "the memory of all pictures that are decoded at a time", settings: ["max_total_decode": "64MiB"],
         checks: [
             "max_total_decode": { running in
-                // Held whole, in 44 MB each: one is decoded, the others wait.
+                // Held as a whole, in 44 MB each: one is decoded, the others wait.
                 let picture = CancellationPicture.png(width: 3200, height: 3200, isInterlaced: true)
                 let head =
                     "POST /v1/classify HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\n"
@@ -153,7 +153,7 @@ extension SettingsCase {
             }
         ])
 
-    /// The memory that is kept for sizes of inputs is not pictures'.
+    /// The memory for input sizes is not available for pictures.
     static let shapes = SettingsCase(
         title: "the memory for sizes of inputs", settings: ["shape_cache": "5MiB"],
         also: ["models": "{}/models", "max_total_decode": "100MiB"],
@@ -166,7 +166,7 @@ extension SettingsCase {
         },
         checks: [
             "shape_cache": { running in
-                // After a reload the model that was there before is released in its own time.
+                // After a reload the previous model is released later.
                 var limit = 0.0
                 try eventually(within: 10) {
                     limit = try running.metric("ocelli_decode_bytes_limit")
@@ -183,7 +183,7 @@ extension SettingsCase {
             "max_total_answers": { running in
                 let clients = try (0..<8).map { _ in try RawClient(running.url) }
                 defer { withExtendedLifetime(clients) {} }
-                // More than the buffers of both sides hold, and none of it is read.
+                // More than the buffers of both sides hold; the client reads none of it.
                 let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
                 for _ in 0..<60 { for client in clients { client.offer(String(repeating: request, count: 20)) } }
                 var shed = 0.0
@@ -197,7 +197,7 @@ extension SettingsCase {
             "body_timeout": { running in
                 let client = try RawClient(running.url)
                 client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n")
-                // 2.5 KB/s: quicker than min_body_rate, and the tenth second is body_grace's.
+                // 2.5 KB/s: faster than min_body_rate; the tenth second exceeds body_grace.
                 for _ in 0..<30 where !client.received.contains(" 408 ") {
                     client.offer(Data(count: 250))
                     client.receive(seconds: 0.1)
@@ -206,7 +206,7 @@ extension SettingsCase {
             },
             "max_total_body": { running in
                 let clients = try (0..<3).map { _ in try RawClient(running.url) }
-                // An object may go after its last use, and the connection with it.
+                // Otherwise an object, and its connection, may be released after its last use.
                 defer { withExtendedLifetime(clients) {} }
                 for client in clients {
                     client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n")
@@ -218,7 +218,7 @@ extension SettingsCase {
                     return waiting > 0
                 }
                 let limit = try running.metric("ocelli_body_bytes_limit")
-                // A body that could never be held is refused before it is sent.
+                // A body beyond the whole budget is refused before it is sent.
                 let large = try Curl.run(
                     running.url + "/v1/classify", ["--data-binary", "@-"], input: Data(count: 100_000))
                 return unless(

@@ -9,7 +9,7 @@ extension SettingsCase {
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".blob") }
     }
 
-    /// A model with its own name beside one that is not there, which must not keep the daemon from being ready.
+    /// A named model, and a default folder without models, which must not keep the daemon from being ready.
     static let named = SettingsCase(
         title: "models with a name of their own",
         settings: ["model": "cats=\(digits.path)", "ready_when": "cats"], also: ["models": "{}/models"],
@@ -29,7 +29,7 @@ extension SettingsCase {
             },
         ])
 
-    /// Settings of the models: their folders, the time of their loads, and what is kept of them.
+    /// Settings of the models: their folders, the time of their loads, and their caches.
     static let models = SettingsCase(
         title: "models and their cache",
         settings: [
@@ -44,7 +44,7 @@ extension SettingsCase {
                     at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
                 try FileManager.default.copyItem(at: digits, to: target)
             }
-            // A bundle whose labels are elsewhere.
+            // A bundle with its labels in another place.
             let labels = folder.appendingPathComponent("models/second/labels.txt")
             try FileManager.default.moveItem(at: labels, to: folder.appendingPathComponent("labels.txt"))
             try FileManager.default.createSymbolicLink(
@@ -94,13 +94,13 @@ extension SettingsCase {
         try running.model()["execution"] as? [String: Any] ?? [:]
     }
 
-    /// The engine as it says itself that it runs models: what it reports, not what was configured.
+    /// The engine as it reports itself, rather than as configured.
     static let engine = SettingsCase(
         title: "the engine",
         settings: ["threads": "1", "instances": "5", "hint": "latency", "precision": "bf16"],
         checks: [
             "threads": { running in
-                // On a machine of one processor one thread is the default too.
+                // On a machine with one processor one thread is the default too.
                 let threads = try execution(running)["threads"] as? Int
                 return unless(threads == 1, "\(String(describing: threads)) threads")
             },
@@ -115,7 +115,7 @@ extension SettingsCase {
             "precision": { running in
                 let devices = try Shell.run(Daemon.binary.path, ["devices"]).text
                 let precision = try execution(running)["precision"] as? String
-                // Where the processor has no such numbers, f32 is what counts: the engine would only imitate them.
+                // Without hardware support, f32 is used: the engine would only emulate the other precision.
                 return unless(
                     precision == (devices.contains("BF16") ? "bf16" : "f32"), "\(String(describing: precision))")
             },
@@ -167,7 +167,7 @@ extension SettingsCase {
         checks: [
             "device": { running in
                 let reason = try running.model()["reason"] as? String ?? ""
-                // After a reload the model of before continues serving, and the log tells why.
+                // After a reload the previous model continues to serve, and the log has the reason.
                 let isTold = running.daemon.log.split(separator: "\n").contains {
                     $0.contains("could not be loaded") && $0.contains("NOSUCH")
                 }
@@ -180,12 +180,12 @@ extension SettingsCase {
         title: "the second engine",
         settings: ["engine": "onnxruntime", "onnxruntime_path": "/nowhere/libonnxruntime.so"],
         checks: [
-            // The library is not there: without the one setting the model runs on the other engine, without the other
-            // on the library that comes with Ocelli.
+            // The library does not exist. Without `engine` the model runs on the other engine; without
+            // `onnxruntime_path`, on the library that is installed with Ocelli.
             "engine": { running in
                 let model = try running.model()
                 let engine = (model["engine"] as? [String: Any])?["name"] as? String
-                // A reload that fails leaves the model that answers, and says why it is stale.
+                // A failed reload leaves the serving model, with the reason why it is stale.
                 let reason = (model["reason"] ?? model["stale"]) as? String ?? ""
                 return unless(
                     reason.contains("ONNX Runtime") && (engine != "openvino" || running.logStart > 0), "\(model)")
@@ -210,7 +210,7 @@ extension SettingsCase {
         prepare: { try put("digits", nil, in: $0) },
         checks: [
             "repository_poll": { running in
-                // Moved in whole, as docs say: a copy in progress has another name.
+                // Moved in as a whole, as documented: a copy in progress has another name.
                 let models = running.folder.appendingPathComponent("models")
                 try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent(".another"))
                 try FileManager.default.moveItem(
@@ -221,7 +221,7 @@ extension SettingsCase {
             }
         ])
 
-    /// A model that is no numbered version has its rollout in the folder.
+    /// The rollout of a model without numbered versions is in the folder.
     static let kept = SettingsCase(
         title: "rollouts are kept", settings: ["state_dir": "{}/state", "keep_differences": "true"], also: own,
         prepare: { folder in

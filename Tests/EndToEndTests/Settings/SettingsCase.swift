@@ -3,17 +3,17 @@ import Settings
 import TestSupport
 import Testing
 
-/// A daemon that is started with some settings, and for each of them what shows that it does something.
+/// A daemon that is started with some settings, and for each of them a check of its effect.
 struct SettingsCase: Sendable, CustomTestStringConvertible {
-    /// Looks for a setting's effect.
-    /// - Returns: what was found instead of it; nil if the setting does what it should.
+    /// Checks a setting's effect.
+    /// - Returns: the finding if it differs from the expected effect; nil if the setting works.
     typealias Check = @Sendable (Running) throws -> String?
 
     /// A daemon under test.
     struct Running {
         let daemon: Daemon
         let folder: URL
-        /// Characters of the log that were there before the settings.
+        /// The length of the log, in characters, before the settings took effect.
         var logStart = 0
         var url: String { daemon.url }
         /// The lines that were logged under the settings.
@@ -28,21 +28,20 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
     }
 
     let title: String
-    /// The value that is checked; `{}` in a value stands for a folder of the case's own.
+    /// The checked values; `{}` in a value stands for the case's own folder.
     let settings: [String: String]
     /// Other settings that the checks need.
     var also: [String: String] = [:]
     /// Fills the folder.
     var prepare: @Sendable (URL) throws -> Void = { _ in }
-    /// By setting.
+    /// The checks by setting.
     let checks: KeyValuePairs<String, Check>
 
     var testDescription: String { title }
 
-    /// Starts the daemon and makes the checks.
-    /// - Parameter omitted: a setting that is left at its default, to see that its check notices; then no other is
-    ///   made.
-    /// - Returns: what each check found.
+    /// Starts the daemon and runs the checks.
+    /// - Parameter omitted: a setting to leave at its default, to test that its check fails; no other check runs then.
+    /// - Returns: the finding of each check.
     func run(omitting omitted: String? = nil) throws -> [(setting: String, finding: String?)] {
         try inFolder { folder in
             let given = settings.merging(also) { first, _ in first }.filter { $0.key != omitted }
@@ -52,11 +51,11 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The settings that a reload takes.
+    /// The settings that take effect by a reload.
     var reloadable: [String] { checks.map(\.key).filter { SettingsTable.setting(named: $0)?.needsRestart == false } }
 
-    /// The same by a reload: the daemon is started with what only a restart changes, and takes the rest from its file
-    /// on SIGHUP.
+    /// Runs the checks after a reload: the daemon is started with the settings that need a restart, and reads the
+    /// others from its file on SIGHUP.
     func runByReload() throws -> [(setting: String, finding: String?)] {
         try inFolder { folder in
             let given = settings.merging(also) { first, _ in first }
@@ -70,7 +69,7 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
             }
             try "{ \(members.joined(separator: ", ")) }".write(to: file, atomically: true, encoding: .utf8)
             daemon.signal(SIGHUP)
-            // Not logged at the level of errors: nothing else is waited for.
+            // It is not logged at the level of errors; the setting of the level is not checked here.
             guard daemon.waitForLog("reload: done") else { return reloadable.map { ($0, "no reload: \(daemon.log)") } }
             let log = daemon.log
             let end = log.range(of: "reload: done").flatMap { log[$0.upperBound...].firstIndex(of: "\n") }
@@ -79,7 +78,7 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A value as the configuration file has it.
+    /// A value in the syntax of the configuration file.
     private static func literal(_ name: String, _ value: String) -> String {
         switch SettingsTable.setting(named: name)?.kind {
         case .integer, .automaticInteger, .bool: value
@@ -117,5 +116,5 @@ struct SettingsCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The first of some findings: what is wrong, or nil.
+/// Nil if a condition holds, otherwise a finding.
 func unless(_ holds: Bool, _ finding: @autoclosure () -> String) -> String? { holds ? nil : finding() }

@@ -4,7 +4,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// Every setting of the table does something: the real binary, started with it, shows its effect.
+/// Every setting of the table has an effect: the real binary, started with it, shows it.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EverySettingTests {
     static let cases: [SettingsCase] = [
@@ -43,7 +43,7 @@ struct EverySettingTests {
         }
     }
 
-    /// SIGHUP: what needs no restart takes effect without one.
+    /// Settings that need no restart take effect on SIGHUP.
     @Test(
         "each setting that needs no restart takes effect on SIGHUP",
         arguments: LongTests.every(3, of: cases.filter { !$0.reloadable.isEmpty }))
@@ -53,7 +53,7 @@ struct EverySettingTests {
         }
     }
 
-    /// The checks themselves: each notices when its setting is left out. Takes minutes.
+    /// Tests the checks themselves: each fails if its setting is omitted. Takes minutes.
     @Test(
         "each check of a setting fails where that setting is left out",
         .enabled(

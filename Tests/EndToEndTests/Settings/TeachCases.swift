@@ -47,7 +47,7 @@ extension SettingsCase {
             },
         ])
 
-    /// A limit of its own daemon: nothing could be taught beside it.
+    /// A limit with its own daemon, because nothing else can be taught with it.
     static let taughtBytes = SettingsCase(
         title: "the size of taught models", settings: ["taught_max_bytes": "2KiB"],
         also: ["models": "\(TaughtDaemon.embedder.path)", "taught_dir": "{}/taught"],

@@ -45,7 +45,7 @@ struct TaughtBundleTests {
         #expect(methods[0] == methods[1] && methods[0] != nil)
         var known: Set<Bool> = []
         for number in 20..<40 {
-            // Of four kinds, one of which it was not taught.
+            // Pictures of four kinds, one of which was not taught.
             let picture = TaughtPicture.png(kind: number % 4, number: number)
             let one = try server.classify(picture), other = try server.classify(picture, "/v1/models/exported/classify")
             #expect(one.status == 200 && other.status == 200, "\(one.text) \(other.text)")
@@ -55,7 +55,7 @@ struct TaughtBundleTests {
             if let isKnown = one.json["known"] as? Bool { known.insert(isKnown) }
         }
         #expect(known == [true, false])
-        // The bundle has no digest of a picture, as bytes or as text.
+        // The bundle contains no digest of a picture, as bytes or as text.
         let files = FileManager.default.enumerator(atPath: bundle.path)?.allObjects as? [String] ?? []
         #expect(files.contains("taught.safetensors"))
         for file in files {

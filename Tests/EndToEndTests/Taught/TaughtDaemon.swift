@@ -69,7 +69,7 @@ final class TaughtDaemon {
             url + "/v1/taught/\(name)/examples?label=\(label)", ["--data-binary", "@-"] + arguments, input: picture)
     }
 
-    /// Teaches pictures as one form; nil stands for a part that is no picture.
+    /// Teaches pictures as one form; nil stands for a part that is not a picture.
     @discardableResult
     func teach(_ label: String, form pictures: [Data?], to name: String = "parts") throws -> Answer {
         var body = Data()
@@ -97,7 +97,7 @@ final class TaughtDaemon {
         return json
     }
 
-    /// A few kinds with as many pictures.
+    /// Teaches a number of kinds, with `count` pictures each.
     func teachKinds(_ kinds: Int, _ count: Int, to name: String = "parts") throws {
         for kind in 0..<kinds {
             try teach("kind\(kind)", form: (0..<count).map { TaughtPicture.png(kind: kind, number: $0) }, to: name)

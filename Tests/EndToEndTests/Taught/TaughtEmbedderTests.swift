@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The embedder of a taught model becomes another one, or goes.
+/// The embedder of a taught model changes, or disappears.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TaughtEmbedderTests {
     private static let picture = TaughtPicture.png(kind: 1, number: 50)
 
-    /// The embedder's model.json, or that of another embedder: it sees darker pictures.
+    /// The embedder's model.json, or that of another embedder with darker pictures.
     private static func manifest(isOther: Bool) throws -> Data {
         let text = try String(contentsOf: TaughtDaemon.embedder.appendingPathComponent("model.json"), encoding: .utf8)
         #expect(text.contains("0.00392156862745098"))
@@ -45,7 +45,7 @@ struct TaughtEmbedderTests {
         #expect(try server.get("/metrics").text.contains("\nocelli_taught_stale 1\n"))
         #expect(try server.get("/readyz").status == 200)
         #expect(server.daemon.waitForLog("taught parts is stale: "))
-        // Started with the other one, it says the same.
+        // The state is the same after a start with the other embedder.
         try server.restart()
         #expect(try isIn("stale", server))
         #expect(try server.classify(Self.picture).status == 503)
@@ -60,7 +60,7 @@ struct TaughtEmbedderTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test("an embedder that is not loaded yet is compared before a state is said", arguments: [true, false])
+    @Test("an embedder that is not loaded yet is compared before a state is reported", arguments: [true, false])
     func noStateIsSaidBeforeItIsKnown(_ isOther: Bool) throws {
         let server = try TaughtDaemon()
         try server.create()
@@ -149,9 +149,9 @@ struct TaughtEmbedderTests {
         #expect(after["state"] as? String == "ready")
         let digests = [before, after].map { ($0["embedder"] as? [String: Any])?["digest"] as? String }
         #expect(digests[0] != digests[1] && digests[1] != nil)
-        // Older versions have embeddings of the other model: none is left.
+        // Older versions have embeddings of the other model, so none is left.
         #expect((after["versions"] as? [Any])?.count == 1)
-        // It answers as one that was taught the same pictures now.
+        // It answers like a model that is taught the same pictures now.
         try server.create("fresh")
         try server.teachKinds(2, 4, to: "fresh")
         _ = try server.evaluated("fresh")
@@ -160,14 +160,14 @@ struct TaughtEmbedderTests {
         for member in ["classifications", "distance", "known"] {
             #expect(rebuilt[member] as? NSObject == fresh[member] as? NSObject, "\(member)")
         }
-        // A picture that is gone: nothing is lost, and the log has the reason.
+        // A missing picture: nothing is lost, and the log has the reason.
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: pictures.path).first)
         try FileManager.default.removeItem(at: pictures.appendingPathComponent(name))
         try Self.put(isOther: false, into: bundle, of: server)
         #expect(server.daemon.waitForLog("not rebuilt: the picture \(name) was not kept"), "\(server.daemon.log)")
         #expect(try server.get("/v1/taught/parts").json["state"] as? String == "stale")
         #expect((try server.get("/v1/taught/parts/examples").json["examples"] as? [Any])?.count == 8)
-        // What is forgotten takes its picture with it.
+        // Forgetting an example deletes its picture.
         let second = try #require(try FileManager.default.contentsOfDirectory(atPath: pictures.path).first)
         #expect(try server.delete("parts/examples/\(second)").status == 200)
         #expect(!FileManager.default.fileExists(atPath: pictures.appendingPathComponent(second).path))

@@ -3,26 +3,26 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// A client that changes a taught model at random, and knows what it must be afterwards.
+/// A client that changes a taught model at random, and knows its expected state.
 struct TaughtHistory {
-    /// A taught model as its client knows it.
+    /// The state of a taught model as expected by its client.
     struct State: Equatable {
         /// The class of each example, by its id.
         var labels: [String: String] = [:]
-        /// The version that serves.
+        /// The serving version.
         var version = 0
     }
 
     private let server: TaughtDaemon
     private let name: String
     private var number: Int
-    /// The pictures by their ids: of those that were forgotten too.
+    /// The pictures by their ids, including those of forgotten examples.
     private var pictures: [String: Data] = [:]
     private var newest = 0
-    /// The versions that are kept.
+    /// The kept versions.
     private var kept: [Int] = []
     private(set) var acknowledged = State()
-    /// The state after the change that got no answer; nil if each got one.
+    /// The state after the change without an answer; nil if each was answered.
     private(set) var next: State?
 
     /// - Parameter first: the number of its first picture.
@@ -38,7 +38,7 @@ struct TaughtHistory {
         return (id, bytes)
     }
 
-    /// Two examples that stay.
+    /// Teaches two examples that stay.
     mutating func teachFirst() throws {
         let first = [picture(), picture()]
         #expect(try server.teach("kept", form: first.map(\.bytes), to: name).status == 201)
@@ -86,7 +86,7 @@ struct TaughtHistory {
         return true
     }
 
-    /// From now on this is what the taught model is.
+    /// Continues from a state of the taught model.
     mutating func goOn(from state: State) {
         newest = max(newest, state.version)
         (acknowledged, next) = (state, nil)
@@ -97,7 +97,7 @@ struct TaughtHistory {
         #expect(try server.post("\(name)/versions/\(newest)/serve").status == 200)
     }
 
-    /// The taught model as the daemon has it.
+    /// The state of the taught model in the daemon.
     mutating func found() throws -> State {
         let list = try server.get("/v1/taught/\(name)/examples").json["examples"] as? [[String: Any]] ?? []
         let model = try server.get("/v1/taught/\(name)").json
@@ -116,7 +116,7 @@ struct TaughtHistory {
         (model["versions"] as? [[String: Any]] ?? []).compactMap { ($0["version"] as? String).flatMap { Int($0) } }
     }
 
-    /// One that is taught the same examples now, in another order, answers the same, and is as good.
+    /// Checks that a model that is taught the same examples now, in another order, has the same answers and evaluation.
     func compareWithFresh(named fresh: String) throws {
         let method = try server.get("/v1/taught/\(name)").json["method"] as? String ?? ""
         #expect(try server.create(fresh, method: method).status == 201)
@@ -142,7 +142,7 @@ struct TaughtHistory {
         }
     }
 
-    /// No file has the id, the embedding or the bytes of an example that was forgotten.
+    /// Checks that no file has the id, the embedding or the bytes of a forgotten example.
     func expectNoTrace() throws {
         let gone = pictures.filter { acknowledged.labels[$0.key] == nil }
         let files = FileManager.default.enumerator(atPath: server.store.path)?.allObjects as? [String] ?? []
@@ -162,7 +162,7 @@ struct TaughtHistory {
                 !files.contains { $0.contains(id) } && !isThere(Data(id.utf8)) && !isThere(digest(picture)), "\(id)")
             #expect(try !isThere(embedding(picture)), "the embedding of \(id)")
         }
-        // What is looked for is what is there for the others.
+        // The search finds these data of the remaining examples.
         let kept = try #require(acknowledged.labels.first { $0.value == "kept" }.flatMap { pictures[$0.key] })
         #expect(try isThere(digest(kept)) && isThere(embedding(kept)))
     }

@@ -1,8 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Small pictures of a few kinds, which differ by their noise: a PNG that is not compressed, so that nobody needs a
-/// library for it.
+/// Small pictures of a few kinds, which differ by their noise: an uncompressed PNG, which needs no library.
 enum TaughtPicture {
     private static let side = 24
 

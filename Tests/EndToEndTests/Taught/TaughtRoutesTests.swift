@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The routes of taught models, against the real binary: each with its statuses, its answers and its errors.
+/// The routes of taught models with the real binary: their statuses, answers and errors.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TaughtRoutesTests {
     private func sha256(_ data: Data) throws -> String {
@@ -107,7 +107,7 @@ struct TaughtRoutesTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    @Test("the list of examples comes in pages, and a wrong page is refused with what is expected")
+    @Test("the list of examples has pages, and a wrong page is refused with the expected form")
     func examplesComeInPages() throws {
         let server = try TaughtDaemon()
         try server.create()
@@ -157,7 +157,7 @@ struct TaughtRoutesTests {
         #expect(none.status == 400 && none.error.contains("part 1") && none.error.contains("part 2"), "\(none.text)")
         let all = try server.teach("bolt", form: [good[0], good[1]])
         #expect(all.status == 200, "\(all.text)")
-        // A label may be a part of the form.
+        // The label may be a part of the form.
         let file = server.folder.appendingPathComponent("p.png")
         try good[2].write(to: file)
         let field = try Curl.run(
@@ -235,7 +235,7 @@ struct TaughtRoutesTests {
         #expect(
             (classes.json["classes"] as? [[String: Any]])?.compactMap { $0["label"] as? String } == ["kind0", "kind2"])
         for number in 0..<4 { #expect(try !files(server, contain: sha256(TaughtPicture.png(kind: 1, number: number)))) }
-        // What is left answers as if it had been taught alone.
+        // The remaining classes answer as if only they had been taught.
         try server.create("alone")
         for kind in [0, 2] {
             try server.teach("kind\(kind)", form: pictures(kind, 0..<4), to: "alone")

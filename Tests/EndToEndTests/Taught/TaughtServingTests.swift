@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Taught models among the others: names, defaults, access, limits, and what stays over restarts.
+/// Taught models together with other models: names, defaults, access, limits, and restarts.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TaughtServingTests {
     private static let picture = TaughtPicture.png(kind: 0, number: 0)
@@ -93,7 +93,7 @@ struct TaughtServingTests {
         try check()
         try server.restart()
         try check()
-        // Deleted, it makes room.
+        // After its deletion the name is free.
         #expect(try server.delete("parts").status == 204)
         #expect(try eventually(within: 20) { try server.get("/v1/models/parts").json["labels"] as? Int == 10 })
         #expect(try server.create().status == 409)
@@ -114,7 +114,7 @@ struct TaughtServingTests {
             try Curl.run(
                 server.url + "/v1/taught" + path,
                 ["-X", method, "-H", "Authorization: Bearer \(kind)-token-0123456789", "--data-binary", "@-"]
-                    // With tokens, where a request comes from does not count.
+                    // With tokens, the origin of a request does not count.
                     + (kind == "teach" ? ["-H", "X-Forwarded-For: 192.0.2.1"] : []), input: body
             ).status
         }
@@ -156,7 +156,7 @@ struct TaughtServingTests {
             }
             #expect(try server.get("/v1/taught/parts", ["-H", field]).status == 200)
         }
-        // Pages that may ask for predictions may not teach.
+        // Pages that may request predictions may not teach.
         let page = "http://page.example", shared = try TaughtDaemon(["--cors-origins", page])
         let refused = try shared.put("other", body, ["-H", "Origin: \(page)"])
         #expect(refused.status == 403 && refused.headers["access-control-allow-origin"] == nil, "\(refused.text)")
@@ -209,7 +209,7 @@ struct TaughtServingTests {
         #expect(bytes.daemon.stop() == 0)
     }
 
-    /// A file system of its own, in a namespace of the test's own: the only full disk that harms nobody.
+    /// A file system in the test's own namespace: a full disk that harms no one else.
     @Test(
         "a full disk refuses an example with 507, and the taught model keeps its examples and answers",
         .enabled(if: TaughtServingTests.canMount, "needs mount(2) in a namespace: unshare -rm"))

@@ -7,8 +7,8 @@ import Testing
 /// Changes of taught models while the daemon is killed, and while it classifies.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct TaughtStormTests {
-    /// The daemon is killed while one client changes a taught model: afterwards it has the version that was
-    /// acknowledged last, or the one that was being made, each whole.
+    /// The daemon is killed while one client changes a taught model: afterwards it has the last acknowledged version,
+    /// or the one in progress, each whole.
     @Test("kill -9 during a change of a taught model leaves the version before or after that change, whole")
     func killsLeaveTheAcknowledgedVersionOrTheNextOne() throws {
         let seed = SplitMix.seed(for: "killsLeaveTheAcknowledgedVersionOrTheNextOne")
@@ -36,7 +36,7 @@ struct TaughtStormTests {
                 if found == next { isNext += 1 }
             }
             writer.goOn(from: found)
-            // The pictures of the examples are there, no others, and nothing that is unfinished.
+            // Exactly the pictures of the examples are kept, and no unfinished file.
             let files = FileManager.default.enumerator(atPath: server.store.path)?.allObjects as? [String] ?? []
             let pictures = files.filter { $0.hasPrefix("parts/pictures/") }.map { String($0.suffix(64)) }
             #expect(Set(pictures) == Set(found.labels.keys), "kill \(round), seed \(seed)")
@@ -44,14 +44,14 @@ struct TaughtStormTests {
         }
         print("killed while a change was made: \(interrupted), of which the change was kept: \(isNext)")
         #expect(interrupted > 0)
-        // A version before may serve, of fewer examples.
+        // An earlier version with fewer examples may serve.
         try writer.serveNewest()
         try writer.compareWithFresh(named: "fresh")
         #expect(server.daemon.stop() == 0)
     }
 
-    /// Histories of teaching, moving, forgetting and choosing versions: what is left is what teaching it alone gives,
-    /// and no file has what was forgotten.
+    /// Histories of teaching, moving, forgetting and choosing versions: the result equals teaching only the remaining
+    /// examples, and no file has forgotten data.
     @Test("random histories of teaching and forgetting equal fresh teaching, without a trace in files")
     func forgettingEqualsNeverTaught_overHTTP() throws {
         let seed = SplitMix.seed(for: "forgettingEqualsNeverTaught_overHTTP")
@@ -73,7 +73,7 @@ struct TaughtStormTests {
         #expect(server.daemon.stop() == 0)
     }
 
-    /// Every answer is that of one version: its classes are those that this version was acknowledged with.
+    /// Every answer is from one version: its classes are those acknowledged for this version.
     @Test("answers during a storm of changes never mix the classes of two versions")
     func aStormOfChanges_neverMixesVersions() throws {
         let server = try TaughtDaemon(["--taught-keep-versions", "1000"])
@@ -124,7 +124,7 @@ struct TaughtStormTests {
         let all = answers.withLock { $0 }
         #expect(all.count > 20)
         for answer in all {
-            // A version that an evaluation made has the classes of the one before.
+            // A version made by an evaluation has the classes of the one before.
             guard let expected = known[answer.version] else { continue }
             #expect(
                 answer.labels.isSubset(of: expected), "version \(answer.version): \(answer.labels), not \(expected)")

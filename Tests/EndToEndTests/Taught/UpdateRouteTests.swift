@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `POST /v1/models/{name}/update` on the files of Tests/Fixtures/updatable, whose losses TensorFlow gave.
+/// `POST /v1/models/{name}/update` on the files of Tests/Fixtures/updatable, compared with TensorFlow's losses.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct UpdateRouteTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/updatable")
@@ -83,8 +83,8 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    /// The route keeps what the command writes of the same examples; the second update goes on from the first, and from
-    /// a start on the last one serves.
+    /// The route keeps the file that the command writes for the same examples; the second update continues from the
+    /// first, and after a start the last one serves.
     @Test("updates build on each other, write the file that `ocelli update` writes, and survive a restart")
     func updatesFollowEachOtherAndSurviveARestart() throws {
         defer { clean() }
@@ -205,7 +205,7 @@ struct UpdateRouteTests {
         without.stop()
     }
 
-    /// Time and room are limits: nothing is kept beyond them, and nothing has changed.
+    /// Time and room are limits: beyond them nothing is kept or changed.
     @Test("an update beyond taught_max_bytes gets 507, an update past its deadline 504, and no file is kept")
     func nothingIsKeptUnlessItFinishes() throws {
         defer { clean() }
@@ -243,8 +243,8 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    /// An update of many examples keeps others out; when its client goes away, nothing of it is left.
-    @Test("a second update gets 503 while an update runs, and a client that leaves keeps no version")
+    /// An update of many examples keeps others out; when its client disconnects, nothing of it is left.
+    @Test("a second update gets 503 while one runs, and an update of a disconnected client keeps no version")
     func oneUpdateAtATimeAndItsClientMayLeave() throws {
         defer { clean() }
         let name = "dense-regressor"
@@ -259,7 +259,7 @@ struct UpdateRouteTests {
         long.arguments = ["curl", "-s", "--json", "@" + file.path, daemon.url + "/v1/models/\(name)/update"]
         long.standardOutput = FileHandle.nullDevice
         try long.run()
-        // Its body is there and computed with: the other one is refused from then on.
+        // Once its body is read and the update computes, the other one is refused.
         #expect(
             try eventually(within: 30) {
                 (MetricsTests.value("ocelli_body_bytes", in: try Curl.run(daemon.url + "/metrics").text) ?? 0)
@@ -279,7 +279,6 @@ struct UpdateRouteTests {
         daemon.stop()
     }
 
-    /// SIGKILL at any instant of an update leaves the version before, or the new one, whole.
     @Test("kill -9 during an update leaves the version before or the new version, whole")
     func aKillLeavesOneVersionOrTheOther() throws {
         defer { clean() }

@@ -11,7 +11,7 @@ import Testing
     }
     typealias Sharing = AnswerSharing<Asked, Int, Refused>
 
-    /// A content that notes that it was let go, and may not be read after that.
+    /// A content that records its release, and reports a later read.
     final class Asked: SharedContent {
         private let text: String
         private let isGone = Atomic<Bool>(false)
@@ -33,7 +33,7 @@ import Testing
         static func == (left: Asked, right: Asked) -> Bool { left.value == right.value }
     }
 
-    /// Work that waits until it is told to end, and counts.
+    /// Work that waits until a test ends it, and counts its calls.
     final class Bench: Sendable {
         struct State {
             var begun = 0
@@ -64,7 +64,7 @@ import Testing
     private static let gone = Refused(reason: "gone"), late = Refused(reason: "late")
     private static let failures = Sharing.Failures(cancelled: gone, late: late)
 
-    /// Waits, for a bounded time, until something holds, without blocking a thread.
+    /// Waits, for a limited time, until a condition is true, without blocking a thread.
     private func until(_ condition: () -> Bool) async throws {
         for _ in 0..<20_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
         try #require(condition())
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("ten at once compute once")
+    @Test("ten concurrent equal requests are computed once")
     func once() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let tasks = (0..<10).map { _ in Self.ask(sharing, bench) }
@@ -101,7 +101,7 @@ import Testing
         #expect(sharing.usage.joined == 9 && sharing.usage.misses == 1)
     }
 
-    @Test("who asked first may leave, and the work goes on for the others")
+    @Test("the first request may leave, and the work goes on for the others")
     func leaderLeaves() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let first = Self.ask(sharing, bench)
@@ -116,7 +116,7 @@ import Testing
         #expect(bench.cancelled == 0)
     }
 
-    @Test("when the last one leaves, the work is cancelled")
+    @Test("the work is cancelled when the last request leaves")
     func allLeave() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let tasks = (0..<3).map { _ in Self.ask(sharing, bench) }
@@ -125,13 +125,13 @@ import Testing
         for task in tasks { #expect(await task.value.0 == .failure(Self.gone)) }
         try await until { bench.cancelled == 1 }
         #expect(sharing.usage.joined == 0, "who left got nothing")
-        // Who comes now is not given the end of what was cancelled.
+        // A later request does not get the result of the cancelled work.
         bench.open()
         #expect(await Self.ask(sharing, bench).value.0 == .success(7))
         #expect(bench.begun == 2)
     }
 
-    @Test("a failure is the leader's alone: the others compute their own")
+    @Test("a failure is not shared: the other requests compute their own answers")
     func failure() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let first = Self.ask(sharing, bench, .failure(Refused(reason: "first")))
@@ -147,7 +147,7 @@ import Testing
         #expect(sharing.usage.joined == 0 && sharing.usage.misses == 2)
     }
 
-    @Test("an answer that is the leader's alone is given to nobody else")
+    @Test("an answer that must not be shared is given to no other request")
     func own() async throws {
         let sharing = Self.sharing(capacity: 10), bench = Bench()
         let tasks = [1, 2].map { number in
@@ -166,7 +166,7 @@ import Testing
         #expect(sharing.usage.joined == 0 && sharing.usage.misses == 2)
     }
 
-    @Test("kept answers are given again; those for who waits alone are not kept")
+    @Test("cached answers are used again; answers that are only for waiting requests are not cached")
     func kept() async {
         let sharing = Self.sharing(capacity: 10), bench = Bench()
         bench.open()
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("after a failure each of those that waited computes its own answer at once")
+    @Test("after a failure each waiting request computes its own answer at once")
     func afterAFailure() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let first = Self.ask(sharing, bench, .failure(Refused(reason: "first")))
@@ -197,7 +197,7 @@ import Testing
         #expect(sharing.waiting.requests == 0 && sharing.waiting.timers == 0)
     }
 
-    @Test("who waits lets its content go, and computes with the other's if that one fails")
+    @Test("a waiting request releases its content, and computes with the other's if the work fails")
     func contents() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let contents = [Asked("x"), Asked("x")]
@@ -221,7 +221,7 @@ import Testing
         #expect(reply.content === contents[0])
     }
 
-    @Test("each waits until its own deadline, and the work goes on")
+    @Test("each request waits until its own deadline, and the work goes on")
     func deadlines() async throws {
         let sharing = Self.sharing(), bench = Bench()
         let first = Self.ask(sharing, bench)
@@ -256,7 +256,7 @@ import Testing
         #expect(await first.value.0 == .success(7))
     }
 
-    @Test("thousands of requests that come and leave at random: each is answered rightly, and nothing is left")
+    @Test("thousands of requests arrive and leave at random: each gets the right answer, and nothing is left")
     func storm() async throws {
         var random = SplitMix(seed: SplitMix.seed(for: "AnswerSharingTests.storm"))
         let sharing = Self.sharing(capacity: 20)
@@ -280,7 +280,7 @@ import Testing
                     return .success(Sharing.Product(Int(number), use: number == 3 ? .shared : .kept(size: 4)))
                 }.outcome
             }
-            // One that leaves while it computes for itself alone cancels that.
+            // Leaving while computing for itself only cancels that work.
             let allowed =
                 (leaves ? ["gone", "work cancelled"] : []) + (deadlines ? ["late"] : []) + (fails ? ["failed"] : [])
             tasks.append((number, allowed, task))

@@ -11,8 +11,8 @@ import Teaching
 import TestSupport
 import Testing
 
-/// Equal requests: one prediction at the same time, and kept answers with `answer_cache` (docs/http-api.md, "Answers
-/// that are known already").
+/// Equal requests: one prediction for concurrent ones, and cached answers with `answer_cache` (docs/http-api.md,
+/// "Answers that are known already").
 @Suite(.timeLimit(.minutes(3))) struct SharedPredictionsTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
@@ -21,7 +21,7 @@ import Testing
 
     private static func picture() throws -> [UInt8] { Array(try Data(contentsOf: seven)) }
 
-    /// A request that names itself and its client.
+    /// Sends a request with an identifier and a client.
     private static func ask(
         _ service: Service, _ line: String, _ body: [UInt8], fields: String = "", id: String = "r",
         client: String = "192.0.2.1:1"
@@ -63,9 +63,9 @@ import Testing
         Issue.record("it never held")
     }
 
-    // MARK: Kept answers
+    // MARK: Cached answers
 
-    @Test("an equal request gets the kept answer, with its own id and total")
+    @Test("an equal request gets the cached answer, with its own id and total")
     func hit() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
         let body = try Self.picture()
@@ -84,7 +84,7 @@ import Testing
         #expect(try await Self.count(world, "hit") == 1)
     }
 
-    @Test("answers of a list have each their own id")
+    @Test("each answer of a list has its own id")
     func list() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
         let picture = try Self.picture()
@@ -100,7 +100,7 @@ import Testing
             #expect(results.map { $0["request_id"] as? String } == [id, id])
             #expect(reply.json["request_id"] as? String == id)
         }
-        // A part that is wrong is as wrong another time.
+        // A broken part is an error of the request, so the answer is cached.
         let broken = part + picture + end + part + Array("no picture".utf8) + end + Array("--b--\r\n".utf8)
         for status in ["ocelli; fwd=miss", "ocelli; hit"] {
             let reply = try await Self.ask(
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("a request that differs in anything is computed")
+    @Test("a request with any difference is computed")
     func differences() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
         let body = try Self.picture()
@@ -143,11 +143,11 @@ import Testing
             try await Self.ask(world.service, line, body)["Cache-Status"] == "ocelli; fwd=miss", "other settings")
     }
 
-    @Test("a long body hits where all its bytes are the same, and is computed where one of them differs")
+    @Test("a long body hits if all its bytes are equal, and is computed if one of them differs")
     func longBodies() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
         let line = "POST /v1/models/digits/classify"
-        // Longer than what a key is made of at a time, and no multiple of that. What is behind a picture is not read.
+        // Longer than a piece of the hash, and not a multiple of it. Bytes after a picture are not read.
         let body = try Self.picture() + [UInt8](repeating: 7, count: 300_001)
         for status in ["ocelli; fwd=miss", "ocelli; hit"] {
             #expect(try await Self.ask(world.service, line, body)["Cache-Status"] == status)
@@ -161,7 +161,7 @@ import Testing
         #expect(try await Self.ask(world.service, line, body)["Cache-Status"] == "ocelli; hit")
     }
 
-    @Test("where answers are kept, a long body puts its client behind others that wait")
+    @Test("with cached answers a long body puts its client behind others that wait")
     func longBodiesTakeATurn() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
         let slots = try await Self.slots(world, "digits")
@@ -184,7 +184,7 @@ import Testing
         for slot in slots.dropFirst() { slot.release() }
     }
 
-    @Test("errors, explanations and answers without the setting are not kept")
+    @Test("errors, explanations and answers without the setting are not cached")
     func notKept() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
         for _ in 0..<2 {
@@ -203,7 +203,7 @@ import Testing
         #expect(try await off.answer("GET /metrics").text.contains("ocelli_pictures_total{model=\"digits\"} 2\n"))
     }
 
-    @Test("tensors of /v2 are kept too")
+    @Test("tensors of /v2 are cached too")
     func openInference() async throws {
         let world = try await World { $0.answerCache = 1 << 20 }
         let text = #"{"id": "q", "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]}]}"#
@@ -214,16 +214,16 @@ import Testing
         }
     }
 
-    // MARK: At the same time
+    // MARK: Concurrent requests
 
-    @Test("equal requests at the same time share one prediction; who leaves does not end it for the others")
+    @Test("equal concurrent requests share one prediction; one that leaves does not end it for the others")
     func collapsed() async throws {
         let world = try await World()
         let slots = try await Self.slots(world, "digits")
         let body = try Self.picture()
         var requests: [Task<Reply, any Error>] = []
         for id in ["one", "two", "three"] {
-            // One after the other: it is computed for the first, which leaves.
+            // One after the other: the answer is computed for the first, which leaves.
             requests.append(
                 Task { try await Self.ask(world.service, "POST /v1/models/digits/classify", body, id: id) })
             try await until { world.service.waitingForAnswers == requests.count }
@@ -245,7 +245,7 @@ import Testing
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
-    @Test("the work is cancelled when the last one leaves")
+    @Test("the work is cancelled when the last request leaves")
     func allLeave() async throws {
         let world = try await World()
         let slots = try await Self.slots(world, "digits")
@@ -263,7 +263,7 @@ import Testing
         #expect(try await Self.ask(world.service, "POST /v1/models/digits/classify", body).status == 200)
     }
 
-    @Test("a shared answer says so; what failed for one is tried again by the others")
+    @Test("a shared answer has Cache-Status; after a failure the other requests compute their own")
     func statusOfShared() async throws {
         let world = try await World()
         let slots = try await Self.slots(world, "digits")
@@ -281,12 +281,12 @@ import Testing
             let reply = try await request.value
             #expect(reply.status == 415 && reply["Cache-Status"] == nil)
         }
-        // Of those that failed each computed its own.
+        // After the failure each request computed its own answer.
         #expect(try await Self.count(world, "collapsed") == 1)
         #expect(try await Self.count(world, "miss") == 3)
     }
 
-    @Test("other clients never wait for this one's answer")
+    @Test("requests never wait for another client's answer")
     func clients() async throws {
         let world = try await World()
         let slots = try await Self.slots(world, "digits")
@@ -309,9 +309,9 @@ import Testing
         }
     }
 
-    /// A version serves for a moment while the key of a long body is made: no request that comes when the version
-    /// before serves again gets an answer by it.
-    @Test("an answer by a version of a taught model is never that of another version, joined or kept")
+    /// A version serves for a moment while the key of a long body is hashed: no request after the switch back gets that
+    /// version's answer.
+    @Test("an answer by a version of a taught model is never given for another version, joined or cached")
     func switchedVersions() async throws {
         let world = try await World {
             $0.answerCache = 64 << 20

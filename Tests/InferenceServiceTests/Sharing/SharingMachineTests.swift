@@ -3,7 +3,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The decisions about requests and kept answers, without threads.
+/// The decisions about requests and cached answers, without threads.
 @Suite struct SharingMachineTests {
     typealias Machine = SharingMachine<String, String>
 
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("the first leads, others join, and later ones hit until the answer is too old")
+    @Test("the first request leads, others join, and later ones hit until the answer is too old")
     func story() {
         var machine = Self.machine()
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(0)) == "leads 1")
@@ -49,19 +49,19 @@ import Testing
         #expect((usage.hits, usage.joined, usage.misses) == (1, 1, 3))
     }
 
-    @Test("another content with the same key is computed alone")
+    @Test("another content with the same key is computed without sharing")
     func otherContent() {
         var machine = Self.machine()
         #expect(Self.arrive(&machine, Self.key(1), "a", Self.at(0)) == "leads 1")
         #expect(Self.arrive(&machine, Self.key(1), "b", Self.at(0)) == "alone")
     }
 
-    @Test("only the last one that leaves cancels the work, and the next one begins anew")
+    @Test("only the last request that leaves cancels the work, and the next one begins anew")
     func leaving() {
         var machine = Self.machine()
         _ = Self.arrive(&machine, Self.key(1), "a", Self.at(0))
         _ = Self.arrive(&machine, Self.key(1), "a", Self.at(0))
-        // The third finds nobody left.
+        // The third call finds no request left.
         for cancels in [false, true, false] {
             let last = machine.leave(1, Self.key(1))
             #expect(last == cancels)
@@ -72,7 +72,7 @@ import Testing
         #expect(machine.usage.answers == 0)
     }
 
-    @Test("a request that was compared with a run that is over is compared with the one that is under way")
+    @Test("a request that was compared with a run that is over is compared with the current one")
     func comparison() {
         var machine = Self.machine(capacity: 0)
         func arrive(_ compared: (run: UInt64, isEqual: Bool)?) -> String {
@@ -89,7 +89,7 @@ import Testing
         #expect(machine.usage.joined == 1 && machine.usage.misses == 3)
     }
 
-    @Test("the oldest answer that was not asked for again gives way; one that is too large is not kept")
+    @Test("the oldest unused answer is evicted; one that is too large is not cached")
     func eviction() {
         var machine = Self.machine(capacity: 30)
         func add(_ number: UInt64, size: Int) {
@@ -113,7 +113,7 @@ import Testing
         #expect(Self.arrive(&machine, Self.key(1), "x", Self.at(1)).hasPrefix("leads"))
     }
 
-    @Test("those that waited for an answer that is not shared count as misses, and those that left count as nothing")
+    @Test("requests that waited for an unshared answer count as misses, and requests that left are not counted")
     func waitedInVain() {
         var machine = Self.machine()
         for _ in 0..<4 { _ = Self.arrive(&machine, Self.key(1), "a", Self.at(0)) }
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    /// The answers that SIEVE keeps, as its paper says it, in a list that is searched: the oldest first.
+    /// The cache by SIEVE as described in its paper, in a list that is searched, the oldest answer first.
     private struct KeptList {
         let capacity: Int
         let age: UInt64
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test("of requests by Zipf's law for 10,000 pictures, 1,000 kept answers serve more than 0.72")
+    @Test("with Zipf-distributed requests for 10,000 pictures, 1,000 cached answers serve more than 0.72")
     func zipf() {
         var random = SplitMix(seed: SplitMix.seed(for: "SharingMachineTests.zipf"))
         var sums: [Double] = []

@@ -1,7 +1,7 @@
 import InferenceService
 import Testing
 
-/// SipHash against OpenSSL's (`openssl mac -macopt hexkey:KEY -macopt size:16 SIPHASH`).
+/// SipHash compared with OpenSSL (`openssl mac -macopt hexkey:KEY -macopt size:16 SIPHASH`).
 @Suite struct SipHashTests {
     private static let key = SipHash.Key(low: 0x0706_0504_0302_0100, high: 0x0f0e_0d0c_0b0a_0908)
 
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("texts are told apart where their joint is elsewhere")
+    @Test("texts with the same concatenation but another boundary have different hashes")
     func texts() {
         func hash(_ texts: String...) -> SipHash.Key {
             var hash = SipHash(key: Self.key)

@@ -9,12 +9,12 @@ import Settings
 import TestSupport
 import Testing
 
-/// The place where requests compute: in the queue for work, on a thread that gives way, or on the thread that has them.
+/// The thread on which requests compute: in the work queue, on a thread of low priority, or on the current thread.
 @Suite(.timeLimit(.minutes(3))) struct RoutesOfWorkTests {
     private typealias World = OpenInferenceHandlersTests.World
     private typealias Reply = OpenInferenceHandlersTests.Reply
 
-    /// A service with one place in its queue for work, which is taken until it is opened.
+    /// A service with one place in its work queue, which is taken until a test opens it.
     private final class Closed: Sendable {
         let world: World
         let service: Service
@@ -47,7 +47,7 @@ import Testing
 
     private static func picture() throws -> [UInt8] { Array(try Data(contentsOf: seven)) }
 
-    /// A form with a picture, and a part of some length that is no parameter.
+    /// A form with a picture, and a part of some length that is not a parameter.
     private static func form(_ length: Int) throws -> (body: [UInt8], fields: String) {
         var body = Data("--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"p\"\r\n\r\n".utf8)
         body += Data(try picture()) + Data("\r\n--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n".utf8)
@@ -57,10 +57,10 @@ import Testing
 
     // MARK: The queue
 
-    /// Resources that GET answers with a few words.
+    /// Resources with short answers to GET.
     private static let small = ["/v2", "/v2/models/{name}/ready"]
 
-    @Test("every GET of the table that is not answered on the event loop waits in the queue for work")
+    @Test("every GET in the table that is not answered on the event loop waits in the work queue")
     func listsAndDescriptionsWait() async throws {
         let closed = try await Closed()
         var waiting: [(line: String, answer: Task<Reply, any Error>)] = []
@@ -70,7 +70,7 @@ import Testing
                 .replacing("{label}", with: "stable").replacing("{id}", with: "1")
             let line = "GET \(path)"
             let head = try Requests.head("\(line) HTTP/1.1\nHost: x")
-            // On the event loop.
+            // Answered on the event loop.
             if case .answer = closed.service.admit(head, requestID: "r", from: RequestSource(remote: "127.0.0.1:1")) {
                 continue
             }
@@ -89,7 +89,7 @@ import Testing
         #expect(waiting.map(\.line).contains("GET /metrics"))
     }
 
-    @Test("indexes, large forms and long bodies without a slot wait in the queue for work")
+    @Test("indexes, large forms and long bodies without a slot wait in the work queue")
     func bodiesWait() async throws {
         let closed = try await Closed()
         let (form, fields) = try Self.form(WorkQueue.shortForm)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("predictions of short requests are answered while the queue for work is full, without another thread")
+    @Test("predictions of short requests are answered while the work queue is full, without another thread")
     func shortRequestsDoNotWait() async throws {
         let closed = try await Closed()
         let (form, fields) = try Self.form(100)
@@ -150,7 +150,7 @@ import Testing
         Array(repeating: "0.25", count: count).joined(separator: ",")
     }
 
-    @Test("what takes long in a slot runs on a thread of its own, not on Swift's pool")
+    @Test("long work in a slot runs on its own thread, not on Swift's pool")
     func longWorkInASlotHasAThread() async throws {
         let closed = try await Closed(models: { folder in
             try IdentityModel.write("f32", named: "wide", shape: [1, 9000], into: folder)
@@ -189,7 +189,7 @@ import Testing
         try await closed.open()
     }
 
-    @Test("a body that is space is not looked through before there is a slot")
+    @Test("a body of only spaces is not scanned before there is a slot")
     func spaceIsNotLookedThrough() async throws {
         let world = try await World()
         let space = [UInt8](repeating: 0x20, count: 100_000)

@@ -7,9 +7,9 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// The queue for work without a slot: turns, bounds, deadlines, clients that leave.
+/// The queue for work without a slot: turns, limits, deadlines, disconnected clients.
 @Suite(.timeLimit(.minutes(2))) struct WorkQueueTests {
-    /// A gate that work waits at, on its own thread.
+    /// A gate at which work waits, on its own thread.
     private final class Gate: Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
 
@@ -26,7 +26,7 @@ import Testing
 
     private static func claim(_ client: UInt64, work: UInt64 = 0) -> Claim { Claim(client: client, work: work) }
 
-    @Test("a client's work is next although another client has 50 waiting")
+    @Test("a client's work is next although another client has 50 jobs waiting")
     func lightClientIsNext() async throws {
         let queue = WorkQueue(atOnce: 1), gate = Gate(), notes = Notes()
         let first = Task { try await queue.run(for: Self.claim(1), until: nil) { _ in gate.wait() } }
@@ -44,7 +44,7 @@ import Testing
         #expect(queue.snapshot.mostInFlightEver == 1)
     }
 
-    @Test("no more work runs at once than the queue has places, and long work leaves one for others")
+    @Test("no more jobs run at once than the queue has places, and long work leaves one for others")
     func workIsBounded() async throws {
         let queue = WorkQueue(atOnce: 3), gate = Gate(), running = Counter()
         var tasks: [Task<Void, any Error>] = []
@@ -67,7 +67,7 @@ import Testing
         await Self.expectRest(queue)
     }
 
-    @Test("work whose deadline passes while it waits is refused and does not run")
+    @Test("work is refused and does not run if its deadline passes while it waits")
     func deadlineEndsTheWait() async throws {
         let queue = WorkQueue(atOnce: 1), gate = Gate(), notes = Notes()
         let first = Task { try await queue.run(for: Self.claim(1), until: nil) { _ in gate.wait() } }
@@ -84,7 +84,7 @@ import Testing
         await Self.expectRest(queue)
     }
 
-    @Test("work whose client leaves does not run if it waits, and is told if it runs")
+    @Test("work of a disconnected client does not start if it waits, and is cancelled if it runs")
     func cancellation() async throws {
         let queue = WorkQueue(atOnce: 1), notes = Notes()
         let running = Task {
@@ -105,7 +105,7 @@ import Testing
         await Self.expectRest(queue)
     }
 
-    @Test("short text is read at once, on the thread that asks, while the queue is full")
+    @Test("short text is read at once, on the calling thread, while the queue is full")
     func shortTextDoesNotWait() async throws {
         let queue = WorkQueue(atOnce: 1), gate = Gate()
         let first = Task { try await queue.run(for: Self.claim(1), until: nil) { _ in gate.wait() } }
@@ -176,7 +176,7 @@ import Testing
         let value = Atomic(0)
     }
 
-    /// All places are free, and all work is accounted for.
+    /// Expects that all places are free, and that all work is accounted for.
     private static func expectRest(_ queue: WorkQueue) async {
         #expect(eventually { queue.snapshot.inFlight == 0 && queue.snapshot.waiting == 0 })
         let counters = queue.snapshot.counters
@@ -190,6 +190,6 @@ extension LimiterSnapshot {
 }
 
 extension SystemThread {
-    /// A short while of the calling thread's, which is not one of Swift's pool.
+    /// Pauses the calling thread, which is not in Swift's pool.
     fileprivate static func pause() { usleep(20) }
 }

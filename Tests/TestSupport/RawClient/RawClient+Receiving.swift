@@ -2,11 +2,11 @@ internal import CSystem
 public import Foundation
 
 extension RawClient {
-    /// One answer.
+    /// An answer.
     public struct Response {
         /// Its status.
         public var status: Int
-        /// Its fields, their names in small letters.
+        /// Its fields, by names in lower case.
         public var fields: [String: String]
         /// Its content.
         public var body: [UInt8]
@@ -14,10 +14,10 @@ extension RawClient {
         public var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    /// The bytes that have come and were not read yet.
+    /// The received bytes that were not read yet.
     public var received: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Receives more; false at the end.
+    /// Receives more; returns false at the end.
     public func receiveMore() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = csys_receive(descriptor, &buffer, buffer.count)
@@ -27,7 +27,7 @@ extension RawClient {
         return count > 0
     }
 
-    /// Everything up to the server's end of the connection.
+    /// Reads everything up to the server's end of the connection.
     public func rest() throws -> String {
         while try receiveMore() {}
         defer { bytes = [] }
@@ -41,7 +41,8 @@ extension RawClient {
         }
     }
 
-    /// The next response, interim ones too. To HEAD there is no body.
+    /// Reads the next response, including interim ones.
+    /// - Parameter toHead: true for an answer to HEAD, which has no body.
     public func response(toHead: Bool = false) throws -> Response {
         let end = try receive(until: Array("\r\n\r\n".utf8))
         let head = String(decoding: bytes[..<end], as: UTF8.self)
@@ -76,10 +77,10 @@ extension RawClient {
         }
     }
 
-    // MARK: For so long and no longer
+    // MARK: With a time limit
 
-    /// Reads until what has come fulfils a condition, the server ends the connection, or the time is up.
-    /// - Returns: what has come; it stays in ``received``.
+    /// Reads until the received bytes meet a condition, the server ends the connection, or the time is over.
+    /// - Returns: the received bytes, which stay in ``received``.
     @discardableResult
     public func receive(
         seconds: Double = 3, until isEnough: (String) -> Bool = { $0.contains("\r\n\r\n") }
@@ -88,7 +89,7 @@ extension RawClient {
         return received
     }
 
-    /// Waits, bounded, for the server to end the connection.
+    /// Waits, for a limited time, until the server ends the connection.
     public func waitForEnd(seconds: Double = 3) -> Bool { look(seconds: seconds) { _ in false } }
 
     /// - Returns: whether the server has ended the connection, by FIN or RST.

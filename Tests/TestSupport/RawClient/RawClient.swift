@@ -3,31 +3,31 @@ public import Foundation
 
 /// A client that sends exactly the given bytes and closes as the test says, over a blocking loopback socket.
 ///
-/// Bytes are read by `RawClient+Receiving.swift`. It belongs to the thread that made it: it is not Sendable. An object
-/// may go after its last use, and its connection with it: who wants it open says so with `withExtendedLifetime`.
+/// `RawClient+Receiving.swift` reads bytes. A client belongs to the thread that made it: it is not Sendable. An object,
+/// and with it its connection, may be released after its last use; `withExtendedLifetime` keeps it open.
 public final class RawClient {
     /// A fault of the connection.
     public enum Failure: Error, Equatable {
         /// A system call, and its error number.
         case system(String, Int32)
-        /// The server closed before the answer was whole; what had come.
+        /// The server closed before the answer was complete; the received bytes.
         case closed(String)
         /// The answer cannot be parsed: the line.
         case malformed(String)
-        /// Nothing came, or went, for as long as the client waits.
+        /// No bytes were received, or sent, within the client's timeout.
         case timedOut
     }
 
-    /// -1 when it is closed.
+    /// The socket; -1 when it is closed.
     private(set) var descriptor: Int32
-    /// The bytes that have come and were not read yet.
+    /// The received bytes that were not read yet.
     var bytes: [UInt8] = []
 
     /// Connects to a port of 127.0.0.1.
     /// - Parameters:
-    ///   - receiveBuffer: the size of the socket's receive buffer in bytes; the system's own if nil.
-    ///   - patience: seconds that one call waits for the other side.
-    ///   - host: it connects from 127.0.0.HOST.
+    ///   - receiveBuffer: the size of the socket's receive buffer in bytes; nil for the system's default.
+    ///   - patience: the timeout of a call in seconds.
+    ///   - host: the client's address is 127.0.0.HOST.
     public init(port: UInt16, receiveBuffer: Int32? = nil, patience: Int = 20, from host: UInt8 = 1) throws {
         descriptor = try Self.socket(AF_INET, patience: patience)
         if var size = receiveBuffer {
@@ -50,7 +50,8 @@ public final class RawClient {
         return address
     }
 
-    /// Connects to `http://127.0.0.1:PORT`, as ``Daemon/url`` has it. A daemon may be busy: a minute's patience.
+    /// Connects to `http://127.0.0.1:PORT`, as in ``Daemon/url``, with a timeout of a minute, because a daemon may be
+    /// busy.
     public convenience init(_ url: String, from host: UInt8 = 1) throws {
         guard let port = url.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure.system(url, EINVAL)
@@ -105,20 +106,20 @@ public final class RawClient {
         }
     }
 
-    /// Sends a picture to be classified.
+    /// Sends a request to classify a picture.
     public func post(_ picture: Data, to path: String = "/v1/classify") throws {
         try send(Self.request(picture, to: path))
     }
 
-    /// The bytes of a request that has a picture classified, by itself: no answer of an equal request is given to it.
+    /// The bytes of a request to classify a picture. It gets no shared answer of an equal request.
     public static func request(_ picture: Data, to path: String = "/v1/classify") -> Data {
         let head =
             "POST \(path) HTTP/1.1\r\nHost: x\r\nCache-Control: no-store\r\nContent-Length: \(picture.count)\r\n\r\n"
         return Data(head.utf8) + picture
     }
 
-    /// Sends bytes as far as the other side takes them within a moment, and says nothing of the rest: to a server that
-    /// is expected to refuse them.
+    /// Sends bytes while the other side takes them within a moment, and ignores the rest. Used if the server is
+    /// expected to refuse them.
     public func offer(_ bytes: Data) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -135,12 +136,12 @@ public final class RawClient {
     /// Offers a text.
     public func offer(_ text: String) { offer(Data(text.utf8)) }
 
-    /// Sends on its own thread, `times` times, until all is sent or the connection ends. The socket must stay open as
-    /// long.
+    /// Sends bytes `times` times on its own thread, until all is sent or the connection ends. The socket must stay open
+    /// until then.
     public func sendInBackground(_ bytes: [UInt8], times: Int = 1) -> Thread {
         let thread = Thread { [descriptor] in
             for _ in 0..<times {
-                // The server is free to end the connection: then there is nothing more to send.
+                // The server may end the connection: then there is nothing more to send.
                 do { try Self.send(bytes, over: descriptor) } catch { return }
             }
         }
@@ -148,12 +149,12 @@ public final class RawClient {
         return thread
     }
 
-    // MARK: Going away
+    // MARK: Closing
 
     /// Ends the sending side and continues listening.
     public func finish() { csys_shutdown_write(descriptor) }
 
-    /// Ends the connection as a process that exits does: FIN, and RST to whatever comes after.
+    /// Ends the connection like a process that exits: FIN, and RST to later data.
     public func close() {
         if descriptor >= 0 { csys_close(descriptor) }
         descriptor = -1
