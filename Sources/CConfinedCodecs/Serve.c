@@ -26,7 +26,7 @@ static struct {
     int leash;
     /// The descriptor that asks before a thread is started; -1 without one.
     int guard;
-    /// False once the daemon has released it.
+    /// False once the daemon has closed the leash.
     bool is_held;
 } children[most_children];
 static size_t child_count;

@@ -1,6 +1,6 @@
 /// Writes uncompressed TIFF files.
 enum TIFFFile {
-    /// A file.
+    /// The bytes of a file.
     /// - Parameters:
     ///   - tags: the values of each tag, except those for compression and for the offsets of strips or tiles.
     ///   - parts: the bytes of each strip, or of each tile if there is a tag 322.

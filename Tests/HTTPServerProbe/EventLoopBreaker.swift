@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes epoll_wait(2) fail in every event loop, as nothing that is known of does.
+/// Makes epoll_wait(2) fail in every event loop, which no known cause does.
 enum EventLoopBreaker {
     /// Replaces each epoll descriptor by /dev/null. A loop that is waiting meanwhile continues until it is woken.
     static func run() {

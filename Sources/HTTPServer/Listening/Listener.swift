@@ -104,7 +104,7 @@ struct Listener: Sendable {
         let descriptor = csys_listen_tcp(host, port, backlog, sharing)
         guard descriptor >= 0 else { throw .listen(address: address.description, errno: -descriptor) }
         let bound = boundAddress(descriptor) ?? address.description
-        // The loops after the first bind to the port that the first was given.
+        // The other loops bind to the port that the first one got.
         if port == 0, let digits = bound.split(separator: ":").last, let given = UInt16(digits) { port = given }
         return Listener(descriptor: descriptor, address: bound, index: position, file: nil)
     }

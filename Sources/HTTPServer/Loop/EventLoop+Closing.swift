@@ -180,8 +180,8 @@ extension EventLoop {
         }
     }
 
-    /// Closes what is idle, a moment later where an answer has just been sent; `whenEmpty` is called once no request is
-    /// in progress.
+    /// Closes idle connections, a moment later if an answer has just been sent. Calls `whenEmpty` once no request is in
+    /// progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
         for case let connection? in connections {
             // Closes idle connections, a moment later if an answer has just been sent. `whenEmpty` is called once no

@@ -25,7 +25,7 @@ import SystemSupport
 final class EventLoop {
     let context: LoopContext
     let epoll: Int32
-    /// By descriptor.
+    /// The connections, indexed by descriptor.
     var connections: [Connection?] = []
     var openCount = 0
     /// Connections beyond the limit, in reserved places.

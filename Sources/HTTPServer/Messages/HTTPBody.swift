@@ -18,7 +18,7 @@ public final class HTTPBody: @unchecked Sendable {
     public private(set) var count = 0
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
-    /// True if the buffer is mapped, and not from the heap.
+    /// True if the buffer is mapped, false if it is from the heap.
     private var isMapped = false
     /// The number of bytes at the start of the buffer that an earlier body has written.
     private var resident = 0

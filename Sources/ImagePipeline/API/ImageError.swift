@@ -16,9 +16,9 @@ public enum ImageError: Error, Sendable, Hashable {
     case corrupt(String)
     /// The header announces more pixels than the limit.
     case tooLarge(pixels: Int, limit: Int, width: Int, height: Int)
-    /// A side is longer than the format allows, although there are few pixels.
+    /// A side is longer than the limit, although the picture has few pixels.
     case sideTooLong(limit: Int, width: Int, height: Int)
-    /// Decoding would take more memory than the limit: interlaced or progressive pictures are held whole.
+    /// Decoding would take more memory than the limit: interlaced or progressive pictures are held as a whole.
     case tooMuchMemory(bytes: Int, limit: Int, reason: String)
     /// A JPEG with more scans than the limit.
     case tooManyScans(limit: Int)

@@ -1,11 +1,11 @@
-/// Converts the rows of a decoder with alpha to rows for resampling.
+/// Converts decoded rows, with or without alpha, to rows for resampling.
 struct PixelConversion {
     /// The bytes of an output pixel: 1 or 4, or 2 for gray with opacity.
     let channels: Int
     /// True if output pixels are larger than input pixels and need memory of their own, 4 bytes per pixel.
     let needsRoom: Bool
 
-    /// True if the last byte of an output pixel is opacity.
+    /// True if the last byte of an output pixel is its opacity.
     var keepsOpacity: Bool { background == nil && (hasAlpha || channels == 2) }
 
     /// True if ``apply(_:count:room:)`` changes the input pixels.
