@@ -37,7 +37,7 @@ final class AnswerBudget: Sendable {
     /// True if the counted bytes exceed the limit, less the eighth of it that is reserved for `unseen`.
     var isExceeded: Bool { used > total - total / 8 }
 
-    /// Registers an event loop: `ask` is called, from any thread, when the loop is to close clients that do not read.
+    /// Registers an event loop. `ask` is called, from any thread, when the loop must close clients that do not read.
     func listen(_ ask: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void) {
         askers.withLock { $0.append(ask) }
     }

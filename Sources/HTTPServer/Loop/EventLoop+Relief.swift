@@ -3,9 +3,10 @@ import HTTPWire
 
 /// Closes connections when memory or places are exhausted: those with the least progress first.
 extension EventLoop {
-    /// A client that has sent or taken this many bytes ...
+    /// The number of bytes that counts as progress. A client that sends or takes this many within `slowAfter` is not
+    /// slow.
     static let piece = 16 << 10
-    /// ... within this time, in nanoseconds, is not slow.
+    /// The time without a `piece` after which a client counts as slow, in nanoseconds.
     static let slowAfter: UInt64 = 1_000_000_000
     /// The time without a release after which a waiting body is refused, in nanoseconds.
     private static let stuckAfter: UInt64 = 2_000_000_000

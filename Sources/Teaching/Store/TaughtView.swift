@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A taught model at one moment: the state for answers, and the served head.
 package struct TaughtView: Sendable {
-    /// A number that is unique to this view in this process: answers of different views differ, even if the same
-    /// version is served in both.
+    /// A number that is unique to this view in this process. Answers of one view are not valid for another, even if
+    /// both serve the same version.
     package let generation = TaughtView.generations.add(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
     package let state: TaughtState

@@ -17,7 +17,7 @@ enum LocalModel {
         }
         do throws(InferenceError) {
             if !wanted.isEmpty { return (wanted, try await repository.model(named: wanted)) }
-            // Stop at the first suitable model, so that no other is loaded.
+            // Stop at the first suitable model; later ones are not loaded.
             var firstFailure: InferenceError?
             for name in repository.names {
                 do throws(InferenceError) {
