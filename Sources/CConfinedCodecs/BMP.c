@@ -21,7 +21,7 @@ static uint32_t little(size_t offset, int bytes) {
     return value;
 }
 
-/// The sides, from a header of OS/2's first version or of the later ones.
+/// Reads the sides from a header of OS/2's first version or of later ones.
 static bool read_size(uint32_t header, struct ccodec_statement *statement) {
     int64_t width, height;
     if (header == 12) {
@@ -43,8 +43,8 @@ static bool read_size(uint32_t header, struct ccodec_statement *statement) {
     return true;
 }
 
-/// Reads the palette, which begins at `offset`, and finds the pixels that follow it: programs that write no offset of the pixels
-/// (0), or that of the palette, let the pixels begin at the palette's end.
+/// Reads the palette at `offset`, and finds the pixels that follow it. If a program wrote 0, or the offset of the
+/// palette, as the offset of the pixels, the pixels begin at the end of the palette.
 static void read_palette(size_t offset, uint32_t header) {
     size_t entry = header == 12 ? 3 : 4, used = header >= 40 ? little(46, 4) : 0;
     size_t count = (size_t)1 << bmp.bits, stored = used > 0 ? used : count;
@@ -70,7 +70,7 @@ static bool open_bmp(const struct ccodec_input *input, struct ccodec_statement *
     bool has_palette = bmp.bits == 1 || bmp.bits == 2 || bmp.bits == 4 || bmp.bits == 8;
     if (!has_palette && bmp.bits != 16 && bmp.bits != 24 && bmp.bits != 32)
         return ccodec_refuse(statement, "%u bits for each pixel are not supported", bmp.bits);
-    // OS/2 calls other compressions by the numbers 3 and 4.
+    // OS/2 uses the numbers 3 and 4 for other compressions.
     bool is_known = bmp.compression == uncompressed || (bmp.compression == rle8 && bmp.bits == 8) ||
         (bmp.compression == rle4 && bmp.bits == 4) ||
         (bmp.compression == bit_fields && header != 64 && header != 16 && (bmp.bits == 16 || bmp.bits == 32));
@@ -128,7 +128,8 @@ static void decode_row(const uint8_t *from, uint8_t *to) {
     }
 }
 
-/// Runs: a count and a colour; or 0 and the end of a row (0) or of the picture (1), a move (2), or a count of literal pixels.
+/// Decodes runs: a count and a colour; or 0 followed by the end of a row (0) or of the picture (1), a move (2), or a
+/// count of literal pixels.
 static bool decode_runs(uint8_t *pixels, struct ccodec_statement *statement) {
     for (size_t index = 0; index < (size_t)bmp.width * bmp.height; index++)
         memcpy(pixels + index * 4, bmp.palette[0], 4);
@@ -158,11 +159,11 @@ static bool decode_runs(uint8_t *pixels, struct ccodec_statement *statement) {
             size_t bytes = bmp.compression == rle8 ? value : (value + 1u) / 2;
             if (bmp.count - at < bytes) return ccodec_refuse(statement, "it ends within its pixels");
             literals = bmp.bytes + at;
-            // Padded to whole words, but for the file's end.
+            // Literals are padded to whole words, except at the end of the file.
             bytes += bytes & 1;
             at = bmp.count - at < bytes ? bmp.count : at + bytes;
         }
-        // Runs may lead past the row's end.
+        // Runs may extend past the end of a row.
         uint32_t room = x < bmp.width ? bmp.width - x : 0, shown = pixel_count < room ? pixel_count : room;
         uint8_t *to = row(pixels, y) + (size_t)(room > 0 ? x : 0) * 4;
         for (uint32_t index = 0; index < shown; index++, to += 4) {

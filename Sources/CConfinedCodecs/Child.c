@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/// The only descriptor that the child keeps.
+/// The only descriptor that the child keeps open.
 enum { talk = 3 };
 
 static bool say(struct ccodec_statement *statement, uint32_t kind) {
@@ -23,7 +23,7 @@ static bool say(struct ccodec_statement *statement, uint32_t kind) {
     return sent == (long)sizeof *statement;
 }
 
-/// Waits for the memory for the pixels: a descriptor beside one byte.
+/// Waits for the memory for the pixels: a descriptor, sent with one byte.
 static int receive_memory(void) {
     char byte;
     union {

@@ -26,18 +26,18 @@ void ccodec_close_from(int first) {
 }
 
 void ccodec_drop_capabilities(void) {
-    // Only those that have some may change what a new program would have.
+    // Only a process with capabilities may change the sets of future programs.
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
         (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
-    // A unit or container that forbids the call has none to give up.
+    // In a unit or container that forbids the call, the process has no capabilities.
     (void)syscall(SYS_capset, &header, none);
 }
 
 bool ccodec_limit(unsigned seconds, unsigned most) {
-    // Runtimes report crashes by handlers, which this process could not run.
+    // Remove the handlers with which runtimes report crashes; this process could not run them.
     for (int signal = 1; signal < NSIG; signal++) (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     sigset_t none;
     sigemptyset(&none);
@@ -47,9 +47,10 @@ bool ccodec_limit(unsigned seconds, unsigned most) {
     struct rlimit nothing = {0, 0}, time = {seconds, (rlim_t)most + 1}, descriptors = {8, 8};
     if (setrlimit(RLIMIT_CORE, &nothing) < 0 || setrlimit(RLIMIT_FSIZE, &nothing) < 0) return false;
     if (setrlimit(RLIMIT_MEMLOCK, &nothing) < 0 || setrlimit(RLIMIT_NOFILE, &descriptors) < 0) return false;
-    // The first limit sends the signal that says so (SIGXCPU).
+    // At the soft limit the kernel sends SIGXCPU, which identifies the reason.
     if (setrlimit(RLIMIT_CPU, &time) < 0) return false;
-    // Gives way to other requests, as long decodings in the daemon do. Where that is not allowed, it decodes all the same.
+    // A lower priority than requests have, as for long decodings in the daemon. Decoding continues if this is not
+    // permitted.
     (void)setpriority(PRIO_PROCESS, 0, 10);
     return true;
 }
@@ -66,15 +67,15 @@ enum { architecture = AUDIT_ARCH_AARCH64 };
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
 #define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), RETURN(SECCOMP_RET_ALLOW)
 #define FAIL(call, error) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), RETURN(SECCOMP_RET_ERRNO | error)
-/// Allowed where an argument's lower half has none of the bits.
+/// Allows a call if the lower half of an argument has none of the bits.
 #define ALLOW_WITHOUT(call, index, bits)                                                                               \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                          \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW)
-/// Allowed where it has one of them.
+/// Allows a call if an argument has one of the bits.
 #define ALLOW_WITH(call, index, bits)                                                                                  \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                          \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW)
-/// Allowed where it is this number.
+/// Allows a call if an argument is this number.
 #define ALLOW_EQUAL(call, index, number)                                                                               \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                          \
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW)
@@ -93,12 +94,12 @@ bool ccodec_confine(void) {
         ALLOW(brk),
         ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
         ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
-        // Messages over the one socket.
+        // Messages over the single socket.
         ALLOW(sendto),
         ALLOW(recvmsg),
         ALLOW(write),
         ALLOW(close),
-        // Threads, not processes. The newer call's arguments are out of a filter's sight: the C library then uses the older one.
+        // Threads, not processes. A filter cannot see the arguments of clone3; after ENOSYS the C library uses clone.
         ALLOW_WITH(clone, 0, CLONE_THREAD),
         FAIL(clone3, ENOSYS),
         ALLOW(set_robust_list),
@@ -113,14 +114,14 @@ bool ccodec_confine(void) {
         ALLOW(exit_group),
         ALLOW(getpid),
         ALLOW(gettid),
-        // abort().
+        // For abort().
         ALLOW_EQUAL(tgkill, 0, self),
         ALLOW(clock_gettime),
         ALLOW(clock_nanosleep),
         ALLOW(getrandom),
-        // One thread where a library would start one for each processor.
+        // Without this call a library starts one thread instead of one per processor.
         FAIL(sched_getaffinity, EPERM),
-        // Libraries that look around find nothing.
+        // File system queries of libraries fail.
         FAIL(openat, EACCES),
         FAIL(newfstatat, EACCES),
         FAIL(fstat, EACCES),

@@ -2,22 +2,22 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/// Closes all descriptors from this one on.
+/// Closes all descriptors from `first` on.
 void ccodec_close_from(int first);
-/// Gives up all capabilities, for ever and for all children: root has them, and none is needed from now on.
+/// Drops all capabilities permanently, also for all children. Root has them, and none is needed any more.
 void ccodec_drop_capabilities(void);
-/// Limits of a child: seconds of a processor, which its parent may raise up to `most`; no files, no core, lower priority, the parent's
-/// end.
+/// Sets the limits of a child: processor time in seconds, which its parent may raise up to `most`; no files, no core
+/// dump, lower priority; it ends with its parent.
 bool ccodec_limit(unsigned seconds, unsigned most);
-/// Allows this process, for ever, to compute, to take memory, to start threads and to use the descriptors that it has.
+/// Permanently restricts this process to computing, allocating memory, starting threads and using its open descriptors.
 bool ccodec_confine(void);
 
-/// Has each thread that this process starts from now on wait for ccodec_answer_guard with the returned descriptor. -1 where the kernel
-/// (before 5.5) or the container has no such filters: the control group bounds threads then.
+/// Makes each thread start of this process wait for ccodec_answer_guard with the returned descriptor. Returns -1 if the
+/// kernel (before 5.5) or the container does not support such filters; then the control group limits threads.
 int ccodec_guard_threads(void);
 /// Sends a guard to the helper.
 bool ccodec_send_guard(int socket, int guard);
-/// The next guard, and the process that sent it; -1 if there is none.
+/// The next guard, and the process that sent it; -1 if no guard is pending.
 int ccodec_receive_guard(int socket, pid_t *pid);
-/// Answers a process that wants to start a thread.
+/// Answers a process that asks to start a thread.
 void ccodec_answer_guard(int guard, pid_t pid);

@@ -88,7 +88,7 @@ static bool open_gif(const struct ccodec_input *input, struct ccodec_statement *
             if (!gif.next(file, &block)) return broken(statement, file->error);
     }
     if (!gif.image(file)) return broken(statement, file->error);
-    // A frame beyond the canvas enlarges it.
+    // A frame outside the canvas enlarges it.
     int width = file->image.left + file->image.width, height = file->image.top + file->image.height;
     if (file->width > width) width = file->width;
     if (file->height > height) height = file->height;
@@ -98,7 +98,7 @@ static bool open_gif(const struct ccodec_input *input, struct ccodec_statement *
     statement->height = (uint32_t)height;
     statement->orientation = 1;
     statement->has_alpha = transparent >= 0;
-    // giflib has its tables, and this codec a line.
+    // giflib holds its tables, and this codec a row.
     statement->memory = (256 << 10) + (uint64_t)file->image.width;
     return true;
 }
@@ -113,7 +113,7 @@ static bool decode_gif(uint8_t *pixels, struct ccodec_statement *statement) {
         palette[index][2] = known ? map->colors[index].blue : (uint8_t)index;
         palette[index][3] = index == transparent ? 0 : 255;
     }
-    // Around the frame: transparent, or the palette's first colour.
+    // The pixels outside the frame are transparent, or have the palette's first colour.
     const uint8_t *around = palette[transparent >= 0 ? transparent : 0];
     size_t stride = statement->width, count = stride * statement->height;
     struct image_description *frame = &file->image;

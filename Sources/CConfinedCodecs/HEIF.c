@@ -59,7 +59,7 @@ static const char *load(int format, const char *without) {
             &heif.stored_height, "heif_image_get_chroma_format", &heif.chroma, "heif_image_get_bits_per_pixel_range",
             &heif.bits, NULL))
         return "the installed libheif is too old: 1.13 or later is needed";
-    // Loads the plug-ins of later versions, which are files.
+    // Loads the plug-ins of later versions, which are separate files.
     if (!heif.init && ccodec_functions(library, "heif_init", &heif.init, NULL)) heif.init(NULL);
     return heif.have_decoder(format) ? NULL : without;
 }
@@ -72,8 +72,8 @@ static const char *load_avif(void) {
     return load(av1, "libheif has no AV1 decoder: install the package libheif-plugin-dav1d");
 }
 
-/// True if all coded pictures have chroma of half the width and height, or none, as their configurations in the file say. One that says
-/// so wrongly runs out of memory.
+/// True if all coded pictures have chroma of half the width and height, or none, according to their configurations in
+/// the file. If a configuration is wrong, decoding runs out of memory.
 static bool is_subsampled(const struct ccodec_input *input) {
     static const char *const names[] = {"hvcC", "av1C"};
     const uint8_t *end = input->bytes + input->count;
@@ -101,9 +101,9 @@ static bool open_heif(const struct ccodec_input *input, struct ccodec_statement 
     statement->height = (uint32_t)height;
     statement->orientation = 1;
     statement->has_alpha = heif.has_alpha(handle) != 0;
-    // Planes as stored, a copy that is turned, and RGB, of up to 16 bits while it is converted: measured are 11 bytes for each pixel of
-    // 8 bits with subsampled chroma, 17 with others, and 19 and 30 of more bits. libheif copies the coded picture. A picture may be cut
-    // out of a larger one.
+    // The memory for planes as stored, a rotated copy, and RGB of up to 16 bits during conversion. Measured per pixel:
+    // 11 bytes for 8 bits with subsampled chroma, 17 with other chroma; 19 and 30 for more bits. libheif copies the
+    // coded picture. The picture may be a part of a larger one.
     bool is_deep = heif.stored_bits(handle) > 8;
     uint64_t of_pixel = is_subsampled(input) ? (is_deep ? 20 : 12) : is_deep ? 32 : 18;
     uint64_t stored = (uint64_t)heif.stored_width(handle) * (uint64_t)heif.stored_height(handle);
@@ -113,8 +113,8 @@ static bool open_heif(const struct ccodec_input *input, struct ccodec_statement 
     return true;
 }
 
-/// Expands the gray levels of a monochrome picture of limited range, 16 to 235 for 8 bits, to 0 to 255 (H.273, 8.3). Not all
-/// versions of libheif do. The range is that of the file, or, where it has none, of the coded picture.
+/// Expands the gray levels of a monochrome picture of limited range, 16 to 235 for 8 bits, to 0 to 255 (H.273, 8.3),
+/// which not all versions of libheif do. The range is that of the file, or, if it states none, of the coded picture.
 static void expand_range(uint8_t *pixels, uint32_t width, uint32_t height, const struct decoding_options *options) {
     size_t count = (size_t)width * height;
     for (size_t index = 0; index < count; index++)

@@ -1,16 +1,17 @@
 #pragma once
 #include "include/CConfinedCodecs.h"
 
-/// Writes a reason, cut off where it is too long. Returns false.
+/// Writes a reason, truncated if it is too long. Returns false.
 bool ccodec_refuse(struct ccodec_statement *statement, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/// A sum of bytes: those of each pixel of the stated size, and others. Too many pixels for any picture count as 2^32.
+/// A sum of bytes: `of_pixel` for each pixel of the stated size, and `others`. Pixel counts above 2^32 count as 2^32.
 uint64_t ccodec_memory(const struct ccodec_statement *statement, uint64_t of_pixel, uint64_t others);
-/// Opens the first library that there is.
+/// Opens the first of these libraries that exists.
 void *ccodec_library(const char *const names[]);
-/// Looks up functions by name: pairs of a name and the place of its pointer, ended by NULL. False where one is missing.
+/// Looks up functions by name. The arguments are pairs of a name and the address of a pointer, ended by NULL. Returns
+/// false if one is missing.
 bool ccodec_functions(void *library, ...);
 
-/// The child: never returns. `talk` is its only descriptor that stays open.
+/// Runs the child; never returns. `talk` is the only descriptor that stays open.
 _Noreturn void ccodec_child(const struct ccodec *codec, const struct ccodec_job *job, int picture, int talk);
 
 extern const struct ccodec ccodec_heic, ccodec_avif, ccodec_tiff, ccodec_gif, ccodec_bmp, ccodec_jxl;

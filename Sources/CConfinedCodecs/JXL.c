@@ -63,8 +63,8 @@ static bool open_jxl(const struct ccodec_input *input, struct ccodec_statement *
     statement->height = info.height;
     statement->orientation = info.orientation >= 1 && info.orientation <= 8 ? (uint32_t)info.orientation : 1;
     statement->has_alpha = info.alpha_bits > 0;
-    // Frames that later ones refer to are kept as floats: measured are 5 to 17 bytes for each pixel of pictures with one frame. The
-    // number of extra channels has 12 bits.
+    // Frames that later ones refer to are kept as floats. Measured: 5 to 17 bytes per pixel of pictures with one frame.
+    // The number of extra channels has 12 bits.
     statement->memory = ccodec_memory(
         statement, 40 + 8 * (uint64_t)(info.extra_channels < 4096 ? info.extra_channels : 4096), 16 << 20);
     return true;

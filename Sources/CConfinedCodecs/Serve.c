@@ -18,21 +18,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Pictures at a time: more than a daemon has slots for.
+/// The maximum number of pictures at the same time: more than the slots of a daemon.
 enum { most_children = 512, descriptors = 3 };
 
 static struct {
     pid_t pid;
     int leash;
-    /// Asks before a thread is started; -1 where there is none.
+    /// The descriptor that asks before a thread is started; -1 without one.
     int guard;
-    /// False once the daemon has released it.
+    /// False once the daemon has closed the leash.
     bool is_held;
 } children[most_children];
 static size_t child_count;
-/// A pair of sockets for the guards of children: the end that they send to, and the end that this process reads.
+/// A pair of sockets for the guards of children: the end to which they send, and the end that this process reads.
 static int guards[2];
-/// Private memory and addresses of this process, which each child begins with.
+/// The private memory and address space of this process, with which each child begins.
 static uint64_t base_data, base_addresses;
 
 static void measure(void) {
@@ -48,9 +48,9 @@ static void measure(void) {
 
 static void limit(pid_t pid, enum __rlimit_resource resource, uint64_t most, bool is_last) {
     struct rlimit limit;
-    // Where it fails the child has ended.
+    // This fails if the child has ended.
     if (prlimit(pid, resource, NULL, &limit) < 0) return;
-    // Nothing is above the limit of the daemon.
+    // The daemon's own limit is the maximum.
     limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
     if (is_last) limit.rlim_max = limit.rlim_cur;
     (void)prlimit(pid, resource, &limit, NULL);
@@ -60,10 +60,10 @@ static uint64_t sum(uint64_t first, uint64_t second) {
     return first > UINT64_MAX / 2 || second > UINT64_MAX / 2 - first ? UINT64_MAX / 2 : first + second;
 }
 
-/// Limits the private memory of a child; and by its addresses all memory, since what is mapped as shared or as a stack is not counted
-/// as private.
+/// Limits the private memory of a child, and its address space, which limits all memory: shared mappings and stacks do
+/// not count as private.
 static void limit_memory(pid_t pid, uint64_t private, uint64_t shared, bool is_last) {
-    // Guards between stacks, and the main stack.
+    // For guard pages between stacks, and the main stack.
     const uint64_t others = 64 << 20;
     limit(pid, RLIMIT_DATA, sum(base_data, private), is_last);
     limit(pid, RLIMIT_AS, sum(base_addresses, sum(sum(shared, private), others)), is_last);
@@ -80,7 +80,7 @@ static void remove_child(size_t index) {
     children[index] = children[--child_count];
 }
 
-/// Tells of the children that have ended.
+/// Reports the children that have ended.
 static void reap(int signals) {
     struct signalfd_siginfo information;
     (void)!read(signals, &information, sizeof information);
@@ -100,7 +100,7 @@ static void reap(int signals) {
     }
 }
 
-/// Reads a leash: other limits, or the end.
+/// Reads a leash: new limits, or its end.
 static void follow(size_t index) {
     struct ccodec_allowance allowance;
     long count = recv(children[index].leash, &allowance, sizeof allowance, MSG_DONTWAIT);
@@ -123,14 +123,14 @@ static void start(const struct ccodec *codecs, size_t count, const struct ccodec
     if (pid == 0) {
         limit_memory(getpid(), job->memory, job->bytes, false);
         int guard = ccodec_guard_threads();
-        // Nobody would answer.
+        // Without the helper no process would answer.
         if (guard >= 0 && !ccodec_send_guard(guards[0], guard)) _exit(1);
         ccodec_child(codec, job, received[0], received[1]);
     }
     close(received[0]);
     close(received[1]);
     if (pid < 0) {
-        // The daemon finds the leash's other end closed.
+        // The daemon notices that the other end of the leash is closed.
         close(received[2]);
         return;
     }
@@ -140,7 +140,7 @@ static void start(const struct ccodec *codecs, size_t count, const struct ccodec
     children[child_count++].is_held = true;
 }
 
-/// Takes the guards of new children.
+/// Receives the guards of new children.
 static void receive_guards(void) {
     pid_t pid;
     int guard;
@@ -152,7 +152,7 @@ static void receive_guards(void) {
     }
 }
 
-/// Takes a job. False at the end of the daemon.
+/// Receives a job. Returns false when the daemon has closed the socket.
 static bool receive(int control, const struct ccodec *codecs, size_t count) {
     struct ccodec_job job;
     union {
@@ -172,7 +172,7 @@ static bool receive(int control, const struct ccodec *codecs, size_t count) {
     return true;
 }
 
-/// True if children can be confined here.
+/// True if children can be confined on this machine.
 static bool can_confine(void) {
     pid_t pid = fork();
     if (pid == 0) _exit(ccodec_confine() ? 0 : 1);
@@ -197,13 +197,13 @@ static bool greet(int control, const struct ccodec *codecs, size_t count) {
 
 int ccodec_serve(int control, const struct ccodec *codecs, size_t count) {
     static struct pollfd entries[2 * most_children + 3];
-    // The first to go where memory runs out.
+    // The kernel kills these processes first when memory runs out.
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file >= 0) {
         (void)!write(file, "1000", 4);
         close(file);
     }
-    // Threads of the libraries: a stack of the usual size would be most of a child's memory.
+    // The stack size of the libraries' threads: with the default size a stack would use most of a child's memory.
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) == 0) {
         if (pthread_attr_setstacksize(&attributes, 2 << 20) == 0) (void)pthread_setattr_default_np(&attributes);
@@ -229,13 +229,13 @@ int ccodec_serve(int control, const struct ccodec *codecs, size_t count) {
             asking[index] = (struct pollfd){.fd = children[index].guard, .events = POLLIN};
         }
         if (poll(entries, 2 * polled + 3, -1) < 0 && errno != EINTR) return 1;
-        // Leashes and guards before ends and jobs, which change the table.
+        // Handle leashes and guards before ends and jobs, which change the table.
         for (size_t index = 0; index < polled; index++) {
             if (leashes[index].revents) follow(index);
             if (asking[index].revents & POLLIN) {
                 ccodec_answer_guard(children[index].guard, children[index].pid);
             } else if (asking[index].revents) {
-                // Its process is ending. Until it has ended, poll would return at once.
+                // The process of this guard is ending; until then, poll would return at once.
                 close(children[index].guard);
                 children[index].guard = -1;
             }

@@ -39,11 +39,11 @@ static char problem[CCODEC_REASON];
 static void *file;
 static uint32_t width, height;
 static uint16_t bits, samples, photometric, planar, compression, orientation, sample_format;
-/// The sample that is opacity; 0 for none.
+/// The index of the sample that is opacity; 0 for none.
 static uint16_t alpha;
 static bool is_associated;
 static uint16_t *colors[3];
-/// Strips or tiles: their size in pixels, their bytes and those of a row, and how many there are for one place.
+/// Strips or tiles: their size in pixels, the bytes of one and of its rows, and the number of planes.
 static struct {
     bool are_tiles;
     uint32_t columns, rows;
@@ -97,7 +97,7 @@ static int map(void *unused, void **base, uint64_t *count) {
 }
 static void unmap(void *unused, void *base, uint64_t count) { (void)unused, (void)base, (void)count; }
 
-/// Keeps the first problem: those that follow come from it.
+/// Keeps the first error: later ones are consequences of it.
 static void keep(const char *module, const char *format, va_list values) {
     (void)module;
     if (!problem[0]) vsnprintf(problem, sizeof problem, format, values);
@@ -111,7 +111,7 @@ static uint16_t colour_sample_count(void) {
     return photometric == rgb || photometric == ycbcr ? 3 : photometric == separated ? 4 : 1;
 }
 
-/// True for chroma of fewer samples, which libtiff turns into pixels.
+/// True for subsampled chroma, which libtiff converts to pixels.
 static bool is_subsampled(void) { return photometric == ycbcr && compression != compression_jpeg; }
 
 static bool read_kind(struct ccodec_statement *statement) {
@@ -152,7 +152,7 @@ static bool read_parts(struct ccodec_statement *statement) {
     parts.bytes = parts.are_tiles ? tiff.tile_size(file) : tiff.strip_size(file);
     parts.stride = parts.are_tiles ? tiff.tile_row(file) : tiff.row(file);
     parts.planes = planar == 2 ? (uint16_t)(alpha > 0 ? alpha + 1 : colour_sample_count()) : 1;
-    // libtiff itself reads them.
+    // libtiff itself reads these parts.
     if (is_subsampled() && parts.bytes > 0) return true;
     uint64_t row_bits = (uint64_t)parts.columns * bits * (planar == 2 ? 1 : samples);
     if (parts.bytes <= 0 || parts.stride <= 0 || (uint64_t)parts.stride < (row_bits + 7) / 8 ||
@@ -161,20 +161,20 @@ static bool read_parts(struct ccodec_statement *statement) {
     return true;
 }
 
-/// An upper bound of the memory for decoding: a strip or tile of each plane, what libtiff reads it from, which may be most of the file,
-/// and what its codecs keep.
+/// An upper bound of the memory for decoding: a strip or tile of each plane, libtiff's copy of its data (possibly most
+/// of the file), and the memory of its codecs.
 static uint64_t memory(void) {
-    // More than any machine has: sums of a few do not overflow.
+    // More than any machine has, so sums of a few do not overflow.
     const uint64_t most = (uint64_t)1 << 56;
     uint64_t part = (uint64_t)parts.bytes < most ? (uint64_t)parts.bytes : most, sum = parts.planes * part + 3 * input.count + (2 << 20);
     switch (compression) {
-    // They hold a strip or tile as a whole, progressive JPEG as coefficients of 16 bits.
+    // These codecs hold a whole strip or tile, progressive JPEG as coefficients of 16 bits.
     case compression_jpeg:
     case compression_old_jpeg:
     case compression_jbig:
     case compression_webp: return sum + 3 * part;
     case compression_lerc: return sum + 4 * part;
-    // Dictionaries.
+    // For dictionaries.
     case compression_zstd: return sum + (32 << 20);
     case compression_lzma: return sum + (72 << 20);
     default: return sum;
@@ -203,7 +203,7 @@ static bool open_tiff(const struct ccodec_input *picture, struct ccodec_statemen
     tiff.default_field(file, tag_sample_format, &sample_format);
     if (!tiff.field(file, tag_photometric, &photometric)) photometric = samples >= 3 ? rgb : black_is_zero;
     if (!read_kind(statement)) return false;
-    // libjpeg converts to RGB then.
+    // libjpeg then converts to RGB.
     if (photometric == ycbcr && compression == compression_jpeg) tiff.set(file, tag_jpeg_colors, 1);
     statement->width = width;
     statement->height = height;
@@ -214,7 +214,8 @@ static bool open_tiff(const struct ccodec_input *picture, struct ccodec_statemen
     return true;
 }
 
-/// A sample of a row as a level of 0 to 255: of more than 8 bits the upper 8, a float cut to 0 to 255. Of up to 8 bits as it is stored.
+/// A sample of a row as a level of 0 to 255: the upper 8 of more than 8 bits; a float clamped to 0 to 255. Samples of
+/// up to 8 bits are returned as stored.
 static uint8_t sample(const uint8_t *row, size_t index) {
     switch (bits) {
     case 8: return row[index];
@@ -229,7 +230,7 @@ static uint8_t sample(const uint8_t *row, size_t index) {
         return value >= 255 ? 255 : value > 0 ? (uint8_t)value : 0;
     }
     default: {
-        // Packed, the most significant bit first, in up to three bytes.
+        // Packed, most significant bit first, in up to three bytes.
         size_t bit = index * bits;
         const uint8_t *at = row + bit / 8;
         uint32_t end = (uint32_t)(bit % 8) + bits, window = (uint32_t)at[0] << 16;
@@ -253,7 +254,7 @@ static uint8_t product(uint8_t first, uint8_t second) {
     return (uint8_t)(((value >> 8) + value) >> 8);
 }
 
-/// One pixel from its samples.
+/// Writes one pixel from its samples.
 static void write_pixel(const uint8_t *values, uint8_t *to) {
     switch (photometric) {
     case palette:
@@ -280,7 +281,7 @@ static void write_pixel(const uint8_t *values, uint8_t *to) {
     }
 }
 
-/// A strip or a tile: where it is, and its rows, of one plane or of all samples.
+/// A strip or a tile: its position, and its rows, of one plane or of all samples.
 struct part {
     uint32_t x, y, columns, rows;
     size_t stride;
@@ -296,7 +297,7 @@ static void write_part(const struct part *part, uint8_t *pixels) {
             for (uint16_t index = 0; index < wanted; index++) {
                 values[index] = planar == 2 ? sample(part->bytes[index] + y * part->stride, x)
                                             : sample(part->bytes[0] + y * part->stride, (size_t)x * samples + index);
-                // Of a palette, the first one is no level.
+                // The first sample of a palette picture is an index, not a level.
                 if (photometric != palette || index > 0) values[index] = level(values[index]);
             }
             write_pixel(values, to);
@@ -313,7 +314,7 @@ static bool decode_parts(uint8_t *pixels, struct ccodec_statement *statement) {
             for (uint16_t plane = 0; plane < parts.planes; plane++) {
                 uint8_t *into = memory + (size_t)plane * (size_t)parts.bytes;
                 part.bytes[plane] = into;
-                // The last strip has only the rows that are left.
+                // The last strip has only the remaining rows.
                 uint64_t left = height - y < parts.rows ? height - y : parts.rows;
                 long expected = parts.are_tiles ? parts.bytes : (long)(left * (uint64_t)parts.stride);
                 long read = parts.are_tiles
@@ -329,7 +330,7 @@ static bool decode_parts(uint8_t *pixels, struct ccodec_statement *statement) {
 
 static bool decode_tiff(uint8_t *pixels, struct ccodec_statement *statement) {
     if (!is_subsampled()) return decode_parts(pixels, statement);
-    // Asked for in the picture's own orientation, libtiff turns nothing.
+    // Requested in the picture's own orientation, libtiff does not rotate it.
     if (!tiff.whole(file, width, height, (uint32_t *)(void *)pixels, (int)statement->orientation, 1))
         return broken(statement, "it is damaged");
     return true;

@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// Threads of a child at a time. libde265 starts one for each picture and each tile, one after the other; the others start none.
+/// The maximum number of threads of a child at the same time. libde265 starts one for each picture and each tile, one
+/// after the other; the other libraries start none.
 enum { most_threads = 64 };
 
 int ccodec_guard_threads(void) {
@@ -58,7 +59,7 @@ int ccodec_receive_guard(int socket, pid_t *pid) {
     return guard;
 }
 
-/// The threads of a process: the links of its folder, beside the two of each folder.
+/// The number of threads of a process: the links of its task folder, less the two of every folder.
 static unsigned long threads(pid_t pid) {
     char path[40];
     struct stat folder;
@@ -67,7 +68,7 @@ static unsigned long threads(pid_t pid) {
 }
 
 void ccodec_answer_guard(int guard, pid_t pid) {
-    // Later kernels may write more than these headers know of.
+    // Later kernels may write more than these headers define.
     union {
         struct seccomp_notif value;
         char room[512];
@@ -78,10 +79,10 @@ void ccodec_answer_guard(int guard, pid_t pid) {
     } answer;
     memset(&question, 0, sizeof question);
     memset(&answer, 0, sizeof answer);
-    // The caller may have ended meanwhile.
+    // The calling process may have ended meanwhile.
     if (ioctl(guard, SECCOMP_IOCTL_NOTIF_RECV, &question.value) < 0) return;
     answer.value.id = question.value.id;
-    // What is allowed is in registers, which nobody else can change.
+    // The arguments of an allowed call are in registers, which no other thread can change.
     if (threads(pid) < most_threads) answer.value.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     else answer.value.error = -EAGAIN;
     (void)ioctl(guard, SECCOMP_IOCTL_NOTIF_SEND, &answer.value);

@@ -4,25 +4,24 @@ internal import Glibc
 package import ImagePipeline
 internal import SystemSupport
 
-/// A picture in a process of its own, from its header to its pixels. Ends the process when nobody refers to it any
-/// more.
+/// A picture in its own process, from its header to its pixels. Ends the process when the last reference is released.
 ///
-/// `@unchecked Sendable`: one thread at a time uses it. `ConfinedDecoder.open` opens it before anyone else has a
-/// reference, and its one caller decodes it after that has returned and waits for the end; `deinit` has the last
+/// `@unchecked Sendable`: one thread at a time uses it. `ConfinedDecoder.open` opens it before any other code has a
+/// reference. Its only caller decodes it after `open` has returned, and waits for the end. `deinit` has the last
 /// reference.
 package final class ConfinedPicture: @unchecked Sendable {
     private let format: ImageFormat
-    /// The time that it may still take. While it waits for memory, none passes.
+    /// The time that the picture may still use. No time passes while it waits for memory.
     private var left: Duration
     private let bytes: Int
     private let limits: DecodeLimits
     private var dialogue: DecodeDialogue
-    /// The process that watches it, which lives as long as this does; and what is called if the picture makes its
-    /// process crash.
+    /// The helper that watches the process, which lives as long as this object, and the function to call if the
+    /// picture's process crashes.
     private var helper: (HelperProcess, crashed: () -> Void)?
     private var statement: PictureStatement?
-    /// The picture, and both ends of the sockets to the process that decodes and to the one that watches it; -1 for
-    /// those that are closed.
+    /// The picture, and both ends of the sockets to the decoding process (`talk`) and to the helper that watches it
+    /// (`leash`); -1 for closed ones.
     private var picture: Int32 = -1, talk: Int32 = -1, farTalk: Int32 = -1, leash: Int32 = -1, farLeash: Int32 = -1
 
     init(
@@ -53,7 +52,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         return ends
     }
 
-    /// The descriptors of a job.
+    /// The descriptors that are sent with a job.
     var farEnds: [Int32] { [picture, farTalk, farLeash] }
 
     private func closeFarEnds() {
@@ -61,20 +60,20 @@ package final class ConfinedPicture: @unchecked Sendable {
         (picture, farTalk, farLeash) = (-1, -1, -1)
     }
 
-    /// Its header. It comes from a process that is not to be believed: check it before any memory is taken.
+    /// The picture's header. It comes from an untrusted process: check it before memory is reserved.
     package var info: ImageInfo {
         ImageInfo(
             format: format, width: statement?.width ?? 0, height: statement?.height ?? 0,
             orientation: statement?.orientation ?? 1)
     }
 
-    /// Bytes of memory that decoding takes, with the pixels and the copy of the file.
+    /// The memory in bytes that decoding needs, with the pixels and the copy of the file.
     package var memory: Int { (statement?.pixelBytes ?? 0) + bytes + (statement?.memory ?? 0) }
 
-    /// Waits for the size.
+    /// Waits for the size of the picture.
     /// - Parameters:
-    ///   - helper: the process that has the job.
-    ///   - crashed: called once the picture's process has crashed.
+    ///   - helper: the helper that has the job.
+    ///   - crashed: called when the picture's process has crashed.
     func open(
         by helper: HelperProcess, isCancelled: () -> Bool, crashed: @escaping () -> Void
     ) throws(ImageError) {
@@ -83,7 +82,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         if case .judge(let stated) = try listen(isCancelled) { statement = stated }
     }
 
-    /// Decodes. The memory that it takes must be available.
+    /// Decodes the picture. The caller must have reserved ``memory`` bytes.
     package func decode(isCancelled: () -> Bool) throws(ImageError) -> PixelImage {
         guard let stated = statement, let bytes = stated.pixelBytes else { throw .noDecoder("it has no picture") }
         let pixels = csys_memory_file(bytes)
@@ -98,10 +97,10 @@ package final class ConfinedPicture: @unchecked Sendable {
                 seconds: UInt64(clamping: seconds)))
         dialogue.allow(bytes: bytes, seconds: seconds, clock: clock)
         var byte: UInt8 = 1
-        // A process that has ended is found by the next line.
+        // If the process has ended, the next line reports it.
         _ = csys_send_descriptors(talk, &byte, 1, [pixels], 1)
         guard case .take(let done) = try listen(isCancelled) else { throw .noDecoder("it has no picture") }
-        // Nobody writes into the pixels once it has ended.
+        // After the process has ended, no process can write to the pixels.
         guard end() != nil else { throw .noDecoder("it did not end") }
         guard let memory = csys_map_file(pixels, bytes) else { throw .outOfMemory }
         return try PixelImage(
@@ -111,7 +110,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         ) { csys_unmap(UnsafeMutableRawPointer(mutating: $0.baseAddress), $0.count) }
     }
 
-    /// Has the memory and the time of the process limited to what decoding takes.
+    /// Limits the memory and the time of the process to the needs of decoding.
     private func limit(_ allowance: ccodec_allowance) throws(ImageError) {
         _ = withUnsafeBytes(of: allowance) { csys_send(leash, $0.baseAddress, $0.count) }
         switch event() {
@@ -121,7 +120,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         }
     }
 
-    /// Follows the process until something is to be done.
+    /// Handles messages until an action is needed.
     private func listen(_ isCancelled: () -> Bool) throws(ImageError) -> DecodeDialogue.Action {
         var room = [UInt8](repeating: 0, count: MemoryLayout<ccodec_statement>.size + 1)
         let deadline = MonotonicInstant.now + left
@@ -145,10 +144,10 @@ package final class ConfinedPicture: @unchecked Sendable {
         }
     }
 
-    /// Milliseconds between two looks at the cancellation.
+    /// The interval between two checks for cancellation, in milliseconds.
     private static let tick: Int32 = 10
 
-    /// The error of an event that ends the dialogue; ends the process.
+    /// Ends the process. Returns the error for an event that ends the dialogue.
     private func refusal(of event: DecodeDialogue.Event) -> ImageError {
         _ = end()
         guard case .refuse(let error) = dialogue.take(event) else { return .noDecoder("it has ended") }
@@ -161,7 +160,7 @@ package final class ConfinedPicture: @unchecked Sendable {
     }
 
     /// Ends the process, and waits for its end.
-    /// - Parameter isKilled: false for one that is ending by itself.
+    /// - Parameter isKilled: false for a process that is ending by itself.
     /// - Returns: how it ended; nil if the helper has ended, which ends its processes.
     private func end(isKilled: Bool = true) -> DecodeDialogue.Event? {
         guard leash >= 0 else { return nil }
@@ -179,10 +178,10 @@ package final class ConfinedPicture: @unchecked Sendable {
         return nil
     }
 
-    /// Milliseconds for a process that has closed its socket, and for the helper's answers.
+    /// The time in milliseconds for the end of a process that has closed its socket, and for the helper's answers.
     private static let grace: Int32 = 500, patience: Int32 = 10_000
 
-    /// The next message of the helper; nil if there is none.
+    /// The next message of the helper; nil after a timeout, or for an invalid message.
     private func event(_ milliseconds: Int32 = ConfinedPicture.patience) -> LeashEvent? {
         var message = ccodec_event()
         guard csys_wait_readable(leash, milliseconds) == 1 else { return nil }
@@ -191,7 +190,7 @@ package final class ConfinedPicture: @unchecked Sendable {
         switch message.kind {
         case CCODEC_LIMITED.rawValue: return .limited
         case CCODEC_ENDED.rawValue:
-            // SIGKILL is the daemon's, and SIGXCPU that of the limit.
+            // The daemon sends SIGKILL, and the limit SIGXCPU.
             if message.signal != 0, message.signal != SIGKILL, message.signal != SIGXCPU { helper?.crashed() }
             return .ended(signal: message.signal, status: message.status)
         default: return nil

@@ -1,30 +1,29 @@
 package import ImagePipeline
 
-/// The messages that a process that decodes a picture may send, and their order:
-/// opened, it states a size; allowed to, it decodes; then it is done. Whatever
-/// else it does is the picture's fault, and ends it.
+/// The messages that a decoding process may send, and their order: it states a size, decodes when memory is given, and
+/// reports that it is done. Anything else is an error of the picture, and the process is ended.
 package struct DecodeDialogue: Sendable {
     /// An event of the dialogue.
     package enum Event: Sendable {
-        /// A message came; nil for bytes that are none.
+        /// A message was received; nil for an invalid one.
         case said(PictureStatement?)
         /// The process closed its socket.
         case closed
-        /// The process has ended: by a signal, or (0) with a status.
+        /// The process has ended: by a signal, or, if that is 0, with an exit status.
         case ended(signal: Int32, status: Int32)
-        /// The time is up.
+        /// The time limit has passed.
         case late
-        /// Nobody waits for the picture any more.
+        /// The request was cancelled.
         case cancelled
     }
 
-    /// The action that follows an event.
+    /// The action after an event.
     package enum Action: Sendable, Equatable {
-        /// Check the size, take memory, and call ``allow(bytes:seconds:clock:)``.
+        /// Check the size, reserve memory, and call ``allow(bytes:seconds:clock:)``.
         case judge(PictureStatement)
-        /// Wait for the end of the process, which says why it was silent.
+        /// Wait for the end of the process, which gives the reason for its silence.
         case awaitEnd
-        /// End the process, then take the pixels.
+        /// End the process, then use the pixels.
         case take(PictureStatement)
         /// End the process.
         case refuse(ImageError)
@@ -37,25 +36,26 @@ package struct DecodeDialogue: Sendable {
     }
 
     private let format: ImageFormat
-    /// Seconds that it may take for now, of the clock and of a processor.
+    /// The current time limits in seconds, of wall-clock and of processor time.
     private var clockSeconds: Int, processorSeconds: Int
     private var state = State.opening
 
-    /// A dialogue about a picture.
+    /// A dialogue about a picture of a format.
     package init(_ format: ImageFormat, limits: DecodeLimits) {
         self.format = format
         clockSeconds = limits.clockSeconds(ofPixels: 0)
         processorSeconds = limits.secondsToOpen
     }
 
-    /// Memory of this size is there: the process decodes, for so many seconds of a processor and of the clock.
+    /// Lets the process decode with `bytes` of memory for the pixels, `seconds` of processor time and `clock` seconds
+    /// of wall-clock time.
     package mutating func allow(bytes: Int, seconds: Int, clock: Int) {
         clockSeconds = clock
         processorSeconds = seconds
         if case .stated = state { state = .decoding(bytes: bytes) }
     }
 
-    /// Decides.
+    /// Handles an event. Returns the next action.
     package mutating func take(_ event: Event) -> Action {
         switch event {
         case .said(let statement): return answer(statement)
@@ -101,7 +101,7 @@ package struct DecodeDialogue: Sendable {
         return .refuse(.corrupt("\(format.title): \(reason)"))
     }
 
-    /// Signals by number, as on Linux.
+    /// The names of signals by number, as on Linux.
     private static let names: [Int32: String] = [
         4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV",
     ]

@@ -1,11 +1,10 @@
-/// The limits of the process that decodes a picture, by the size of the file and by the number of pixels that it
-/// states.
+/// The limits of a decoding process, which depend on the size of the file and on the stated number of pixels.
 ///
-/// Those of time are far above what pictures take: on one core of a server, 0.05 to 0.5 µs a pixel.
+/// The time limits are above the needs of pictures: 0.05 to 0.5 µs per pixel on one core of a server.
 package struct DecodeLimits: Sendable {
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     package let bytes: Int
-    /// Seconds that no picture may exceed, of the clock and of a processor.
+    /// The maximum of wall-clock and of processor time for any picture, in seconds.
     package let seconds: Int
 
     package init(bytes: Int, seconds: Int) {
@@ -13,16 +12,17 @@ package struct DecodeLimits: Sendable {
         self.seconds = seconds
     }
 
-    /// Bytes of private memory for reading the header: libraries copy the file, and some twice.
+    /// The private memory for reading the header, in bytes. Libraries copy the file, some of them twice.
     package var memoryToOpen: Int { 32 << 20 + 2 * bytes }
 
-    /// Seconds of a processor for reading the header.
+    /// The processor time for reading the header, in seconds.
     package var secondsToOpen: Int { min(seconds, 1 + bytes >> 24) }
 
-    /// Seconds of a processor for header and pixels.
+    /// The processor time for header and pixels, in seconds.
     package func seconds(ofPixels pixels: Int) -> Int { min(seconds, secondsToOpen + 1 + pixels / 1_000_000) }
 
-    /// Seconds of the clock for header and pixels: others may have most of the processors.
+    /// The wall-clock time for header and pixels, in seconds. It is longer because other processes may use most of the
+    /// processors.
     package func clockSeconds(ofPixels pixels: Int) -> Int {
         min(seconds, max(1, seconds / 3) + pixels / 1_000_000)
     }

@@ -5,24 +5,24 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// The process that forks a process for each picture. It ends with the last reference to it.
+/// The helper process, which forks a process for each picture. It ends when the last reference is released.
 ///
-/// Its processes have its address space layout. Starting it costs some 35 ms of a processor, forking a process less
-/// than one: so it is replaced, by one with another layout, when a picture has made a process crash, and after
-/// ``mostJobs`` pictures.
+/// The forked processes have its address space layout. Starting a helper costs about 35 ms of processor time, forking a
+/// process less than 1 ms. So the helper is replaced by one with another layout only when a picture has crashed its
+/// process, and after ``mostJobs`` pictures.
 final class HelperProcess: Sendable {
-    /// Pictures until it is replaced.
+    /// The number of pictures after which it is replaced.
     static let mostJobs = 100
     private let jobs = Atomic(0)
     private let process: Int32
     private let control: Int32
-    /// The reason why formats cannot be decoded.
+    /// The reasons why formats cannot be decoded.
     let absent: [ImageFormat: String]
 
-    /// Starts a program. Blocks until it has opened its libraries.
+    /// Starts the program. Blocks until it has opened its libraries.
     init(program: String, arguments: [String]) throws(ImageError) {
         var socket: Int32 = -1
-        // No secrets of this process: the libraries' place, where they are in an unusual one.
+        // The environment contains no secrets of this process, only the library path, if it is set.
         let path = getenv("LD_LIBRARY_PATH").map { "LD_LIBRARY_PATH=" + String(cString: $0) }
         let process = CStrings.with(arguments) { arguments in
             CStrings.with(["LC_ALL=C"] + (path.map { [$0] } ?? [])) { environment in
@@ -53,7 +53,8 @@ final class HelperProcess: Sendable {
 
     deinit { Self.end(process, control) }
 
-    /// Milliseconds for the start: on a busy machine, opening the engine's and the codecs' libraries takes some time.
+    /// The time limit of the start, in milliseconds: on a busy machine, opening the libraries of the engine and the
+    /// codecs takes some time.
     private static let patience: Int32 = 30_000
 
     private static func end(_ process: Int32, _ socket: Int32) {
@@ -64,8 +65,8 @@ final class HelperProcess: Sendable {
     }
 
     /// Sends a job.
-    /// - Parameter isLast: called if another process is to take the jobs after this one.
-    /// - Returns: false if the process has ended.
+    /// - Parameter isLast: called if another helper must take the jobs after this one.
+    /// - Returns: false if the helper has ended.
     func submit(_ job: ccodec_job, _ descriptors: [Int32], isLast: () -> Void) -> Bool {
         if jobs.add(1, ordering: .relaxed).newValue == Self.mostJobs { isLast() }
         return withUnsafeBytes(of: job) { bytes in
@@ -75,7 +76,7 @@ final class HelperProcess: Sendable {
 }
 
 extension ImageFormat {
-    /// Its number in messages; nil for formats that are decoded in this process.
+    /// The number of the format in messages; nil for formats that are decoded in this process.
     var number: Int? {
         switch self {
         case .jpeg, .png, .webp: nil

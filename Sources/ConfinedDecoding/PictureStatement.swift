@@ -1,14 +1,13 @@
 internal import CConfinedCodecs
 internal import ImagePipeline
 
-/// A message of a process that decodes a picture. It comes from a process that hostile data may control: nothing in it
-/// is believed.
+/// A message of a decoding process. Hostile data may control that process, so all fields are checked or untrusted.
 package struct PictureStatement: Sendable, Equatable {
     /// The kinds of messages.
     package enum Kind: Sendable, Equatable {
         /// The size that the pixels will have.
         case size
-        /// All pixels are written, with the size that they have.
+        /// All pixels are written; with their actual size.
         case done
         /// The picture cannot be decoded; with the reason.
         case refused(String)
@@ -16,14 +15,14 @@ package struct PictureStatement: Sendable, Equatable {
 
     /// The kind of message.
     package let kind: Kind
-    /// The size as stored, and the orientation that is still to be applied.
+    /// The size as stored, and the orientation that must still be applied.
     package let width: Int, height: Int, orientation: Int
     /// True if pixels have opacity.
     package let hasAlpha: Bool
-    /// Bytes of memory that decoding takes, without the pixels and the file.
+    /// The memory that decoding needs in bytes, without the pixels and the file.
     package let memory: Int
 
-    /// Reads a message; nil for bytes that are none.
+    /// Reads a message; fails for invalid bytes.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == MemoryLayout<ccodec_statement>.size else { return nil }
         let message = bytes.loadUnaligned(as: ccodec_statement.self)
@@ -40,16 +39,16 @@ package struct PictureStatement: Sendable, Equatable {
         memory = Int(min(message.memory, Self.mostMemory))
     }
 
-    /// More than any machine has. Sums of a few do not overflow.
+    /// More than any machine has, so sums of a few do not overflow.
     private static let mostMemory: UInt64 = 1 << 56
 
-    /// The memory for the pixels; nil if it has no size that a picture may have.
+    /// The number of bytes of the pixels; nil if the size is not valid for a picture.
     package var pixelBytes: Int? {
         guard width > 0, height > 0, max(width, height) <= 65_535 else { return nil }
         return width * height * 4
     }
 
-    /// A text of C, as far as it is one that may stand in an answer.
+    /// The text of a C string; bytes that are not printable ASCII become question marks.
     package static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         let characters = bytes.prefix { $0 != 0 }.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
         return String(decoding: characters, as: UTF8.self)

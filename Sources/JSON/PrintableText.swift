@@ -1,8 +1,8 @@
-/// Text from outside, in the form in which a terminal may show it: characters that a terminal obeys or does not show
-/// are written by number.
+/// Converts external text to a form that a terminal can show: characters that control the terminal or are invisible are
+/// written by number.
 package enum PrintableText {
-    /// False for controls, marks that turn the direction of text, separators of lines, characters that have no width,
-    /// and those that no standard defines.
+    /// False for control characters, direction marks, line separators, characters without width, and undefined
+    /// characters.
     package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         if (0x20..<0x7F).contains(scalar.value) { return true }
         let properties = scalar.properties
@@ -12,13 +12,13 @@ package enum PrintableText {
         }
     }
 
-    /// The text with other characters as in `\u{202E}`.
-    /// - Parameter keepsLines: true if line feeds and tabs stay; a name or a label has none.
+    /// The text with other characters in the form `\u{202E}`.
+    /// - Parameter keepsLines: true if line feeds and tabs stay; names and labels have none.
     package static func text(_ text: String, keepsLines: Bool = false) -> String {
         escaped(text, keepsLines) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
-    /// JSON text with other characters as in `\u202E`: the same to its readers. Line feeds and tabs stay.
+    /// JSON text with other characters in the form `\u202E`, which is equivalent JSON. Line feeds and tabs stay.
     package static func json(_ text: String) -> String {
         escaped(text, true) { scalar in
             UTF16.encode(scalar).map { unit in
@@ -30,7 +30,7 @@ package enum PrintableText {
     private static func escaped(
         _ text: String, _ keepsLines: Bool, _ escape: (Unicode.Scalar) -> String
     ) -> String {
-        // Nearly always ASCII that is printed, at which many bytes are looked at at once.
+        // Text is nearly always printable ASCII, for which many bytes are compared at once.
         guard text.utf8.contains(where: { $0 &- 0x20 >= 0x5F }) else { return text }
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

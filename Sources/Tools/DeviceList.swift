@@ -2,10 +2,10 @@ internal import Inference
 internal import InferenceService
 package import Settings
 
-/// The engines' devices as text: what `ocelli devices` prints.
+/// The engines' devices as text: `ocelli devices`.
 package enum DeviceList {
-    /// A paragraph per device. Blocks while the engines look.
-    /// - Throws: the reason why an engine, or the library that the settings name, cannot be used.
+    /// A paragraph per device. Blocks while the engines search.
+    /// - Throws: the reason why an engine, or the library named in the settings, cannot be used.
     package static func text(_ settings: Settings) throws -> String {
         let devices: [ComputeDevice]
         do throws(EngineError) {

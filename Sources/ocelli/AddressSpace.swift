@@ -2,13 +2,14 @@ internal import Glibc
 internal import InferenceService
 internal import Settings
 
-/// The limit on the process's address space (RLIMIT_AS, `ulimit -v`). Allocations that fail under it end the process in
-/// the engine, without a word about the reason.
+/// The check of the limit on the process's address space (RLIMIT_AS, `ulimit -v`). Under a small limit, a failed
+/// allocation ends the process within the engine, without an error message.
 enum AddressSpace {
-    /// The embedded model alone takes as much on two processors. Most of it is reserved and never used.
+    /// The minimum in bytes: the embedded model needs as much on two processors, although most of it is reserved and
+    /// never used.
     private static let least: rlim_t = 1 << 30
 
-    /// - Throws: where no model can be loaded.
+    /// - Throws: if no model can be loaded.
     static func check() throws(StartupError) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur < least else { return }

@@ -2,13 +2,13 @@ internal import InferenceService
 internal import JSON
 internal import Settings
 
-/// Goes through the arguments of a subcommand.
+/// Reads the arguments of a subcommand one by one.
 struct ArgumentReader {
     private var rest: ArraySlice<String>
     private let command: String
-    /// The flags that the command knows, for a hint when one is misspelt.
+    /// The flags of the command, for a hint about a misspelt one.
     private let known: [String]
-    /// After `--` everything is a word.
+    /// True after `--`: all further arguments are words.
     private var onlyWords = false
 
     init(_ arguments: [String], command: String, known: [String]) {
@@ -17,7 +17,7 @@ struct ArgumentReader {
         self.known = known
     }
 
-    /// The next argument: a flag (`--top`), with the value where it is written as one (`--top=3`), or a word.
+    /// An argument: a flag (`--top`), with its value if it is part of the argument (`--top=3`), or a word.
     enum Argument {
         case flag(String, value: String?)
         case word(String)
@@ -34,7 +34,7 @@ struct ArgumentReader {
         return .flag(String(text[..<equals]), value: String(text[text.index(after: equals)...]))
     }
 
-    /// The value of a flag: what was written after `=`, or the next argument.
+    /// The value of a flag: the text after `=`, or the next argument.
     mutating func value(of flag: String, _ written: String?) throws -> String {
         if let written { return written }
         guard let value = rest.popFirst() else {
@@ -47,14 +47,14 @@ struct ArgumentReader {
         return value
     }
 
-    /// The next argument where it is a word that fits, such as the value of a flag that needs none.
+    /// The next argument, if it is a suitable word, such as the optional value of a flag.
     mutating func word(where fits: (String) -> Bool) -> String? {
         guard let next = rest.first, !next.hasPrefix("-"), fits(next) else { return nil }
         return rest.popFirst()
     }
 
-    /// The error for a flag that the command does not know.
-    /// - Parameter elsewhere: the command that knows it.
+    /// The error for an unknown flag.
+    /// - Parameter elsewhere: another command that has this flag.
     func unknown(_ flag: String, elsewhere: String? = nil) -> UsageError {
         if let elsewhere {
             return UsageError(

@@ -3,17 +3,17 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// The flags of bulk runs, which `classify`, `detect`, `segment`, `keypoints` and `embed` share.
+/// The flags of bulk runs, common to `classify`, `detect`, `segment`, `keypoints` and `embed`.
 struct BulkFlags {
     var isAsked = false
     var resume: String?
     var shard: String?
     var shards: String?
 
-    /// The form of the command line.
+    /// The usage line.
     static let usage = "--jsonl [SOURCE...] [--resume FILE] [--shard I/N] [--model NAME] [--models DIR] [SETTINGS]"
 
-    /// The rows, for a command whose request has these flags at `path`.
+    /// The rows of the flags, for a command whose request has them at `path`.
     static func flags<Request>(_ path: WritableKeyPath<Request, BulkFlags>) -> [Flag<Request>] {
         [
             .toggle(
@@ -38,9 +38,9 @@ struct BulkFlags {
         ]
     }
 
-    /// Runs a task over the sources, if that is asked for.
+    /// Runs a task over the sources, if a bulk run is requested.
     /// - Parameter npy: a file for embeddings.
-    /// - Returns: the exit status; nil if no bulk run is asked for.
+    /// - Returns: the exit status; nil if no bulk run is requested.
     func run(
         _ task: BulkTask, sources: [String], npy: String? = nil, settings: SettingsFlags
     ) async throws -> Int32? {

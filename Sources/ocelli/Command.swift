@@ -1,40 +1,39 @@
 internal import Settings
 
-/// A subcommand. Its usage, its help, its completion and its reading of the command line are made from its rows of
-/// flags.
+/// A subcommand. Its usage, help, completion and parsing are derived from its rows of flags.
 protocol Command: Sendable {
-    /// The request that a command line asks for.
+    /// The parsed command line.
     associatedtype Request
 
     /// The subcommand's name.
     static var name: String { get }
-    /// One line of `ocelli help`.
+    /// The line in `ocelli help`.
     static var summary: String { get }
-    /// The forms of the command line, without `ocelli NAME`.
+    /// The usage lines, without `ocelli NAME`.
     static var usage: [String] { get }
-    /// Paragraphs that explain it, with examples.
+    /// Paragraphs of explanation, with examples.
     static var about: String { get }
-    /// The rows of its flags, in the order of its help.
+    /// The flags, in the order of the help.
     static var flags: [Flag<Request>] { get }
-    /// Paragraphs after the flags; empty: none.
+    /// Paragraphs after the flags; may be empty.
     static var notes: String { get }
-    /// True if it takes the flags that are settings, and `--config`.
+    /// True if it accepts the settings as flags, and `--config`.
     static var takesSettings: Bool { get }
-    /// True if it runs models in this process, for which the memory and threads of the process must do.
+    /// True if it runs models in this process, which then needs enough memory and threads.
     static var runsModels: Bool { get }
-    /// True if it ends in its own way at SIGINT and SIGTERM, which are then blocked before the first thread starts.
+    /// True if it handles SIGINT and SIGTERM itself; they are then blocked before the first thread starts.
     static var readsSignals: Bool { get }
-    /// All of `ocelli help NAME`.
+    /// The complete text of `ocelli help NAME`.
     static var help: String { get }
 
-    /// The request of an empty command line.
+    /// The request for an empty command line.
     static var initial: Request { get }
-    /// A word that is no flag and no flag's value.
+    /// Takes a word that is neither a flag nor the value of a flag.
     static func take(word: String, into request: inout Request) throws
-    /// Does the work.
-    /// - Returns: the process's exit status: 0 success, 1 failure, 2 wrong use.
+    /// Runs the command.
+    /// - Returns: the exit status: 0 success, 1 failure, 2 wrong usage.
     static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32
-    /// Reads the command line and does the work.
+    /// Parses the command line and runs the command.
     static func run(_ arguments: [String]) async throws -> Int32
 }
 
@@ -49,7 +48,7 @@ extension Command {
         throw UsageError("\"\(word)\" is not expected here; `ocelli help \(name)` shows the usage")
     }
 
-    /// Every flag that it knows, for completion and for hints.
+    /// The names of all flags, for completion and hints.
     static var flagNames: [String] {
         let own = flags.flatMap(\.names)
         return own + (takesSettings ? SettingsFlags.names.filter { !own.contains($0) } : [])
@@ -60,7 +59,7 @@ extension Command {
         return try await run(request, settings: settings)
     }
 
-    /// The request, and the settings, of a command line.
+    /// Parses a command line to the request and the settings.
     static func read(_ arguments: [String]) throws -> (Request, SettingsFlags) {
         var reader = ArgumentReader(arguments, command: name, known: flagNames)
         var settings = SettingsFlags()
@@ -83,7 +82,7 @@ extension Command {
         return (request, settings)
     }
 
-    /// All of `ocelli help NAME`.
+    /// The complete text of `ocelli help NAME`.
     static var help: String {
         let forms = usage.enumerated().map { ($0.offset == 0 ? "Usage: " : "       ") + "ocelli \(name) \($0.element)" }
         let rows = FlagTable(
@@ -96,7 +95,7 @@ extension Command where Request == Void {
     static var initial: Void { () }
 }
 
-/// The flags of a help text: names on the left, their help on the right, wrapped.
+/// The flags of a help text: names on the left, wrapped help on the right.
 private struct FlagTable {
     let text: String
 
@@ -126,7 +125,7 @@ private struct FlagTable {
     }
 }
 
-/// A command line that is wrong.
+/// An error in the command line.
 struct UsageError: Error, CustomStringConvertible {
     let message: String
     var description: String { message }

@@ -1,16 +1,16 @@
 internal import InferenceService
 internal import Settings
 
-/// A flag of a command, as settings are rows of their table: its names, its help, and its effect on the command's
-/// request.
+/// A flag of a command: its names, its help, and its effect on the command's request. Commands have rows of flags like
+/// the table of settings.
 struct Flag<Request> {
-    /// `--output`, or `-o` and `--output`.
+    /// The names, e.g. `--output`, or `-o` and `--output`.
     let names: [String]
-    /// The word for its value in the help, as in `--top N`; nil: it takes none.
+    /// The word for its value in the help, as in `--top N`; nil for a flag without a value.
     let value: String?
-    /// Sentences for `ocelli help`.
+    /// The sentences in `ocelli help`.
     let help: String
-    /// Receives the flag as written and its value ("" if it takes none).
+    /// Applies the flag. Receives the flag as written and its value ("" for a flag without a value).
     let take: (inout Request, _ flag: String, _ value: String) throws -> Void
 
     init(
@@ -23,7 +23,7 @@ struct Flag<Request> {
 }
 
 extension Flag {
-    /// Without a value: what it stands for becomes true, or `value`.
+    /// A flag without a value: sets the member to true, or to `value`.
     static func toggle(_ name: String, _ path: WritableKeyPath<Request, Bool>, to value: Bool = true, _ help: String)
         -> Flag
     {
@@ -40,7 +40,7 @@ extension Flag {
         Flag(name, value, help) { request, _, text in request[keyPath: path] = text }
     }
 
-    /// A whole number.
+    /// A flag with an integer.
     static func number(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, Int?>, in range: ClosedRange<Int>,
         _ help: String
@@ -63,7 +63,7 @@ extension Flag {
         throw UsageError("\(flag): expected a whole number \(expected), found \"\(text)\"")
     }
 
-    /// A number from 0 to 1.
+    /// A flag with a number from 0 to 1.
     static func share<Number: BinaryFloatingPoint & LosslessStringConvertible>(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, Number?>, _ help: String
     ) -> Flag {
@@ -79,7 +79,7 @@ extension Flag {
     private static func share<Number: BinaryFloatingPoint & LosslessStringConvertible>(
         _ flag: String, _ text: String
     ) throws -> Number {
-        // Swift reads hexadecimal numbers too.
+        // Exclude hexadecimal numbers, which Swift accepts.
         guard !text.contains(where: { $0 == "x" || $0 == "X" }), let share = Number(text), (0...1).contains(share)
         else {
             throw UsageError("\(flag): expected a number from 0 to 1, found \"\(text)\"")
@@ -87,7 +87,7 @@ extension Flag {
         return share
     }
 
-    /// A number above 0, such as 1.2.
+    /// A flag with a number above 0, such as 1.2.
     static func positive(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, Double?>, _ help: String
     ) -> Flag {
@@ -99,7 +99,7 @@ extension Flag {
         }
     }
 
-    /// A time, such as 500ms or 10s, in seconds.
+    /// A flag with a time in seconds, such as 500ms or 10s.
     static func duration(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, Double>, in range: ClosedRange<Double>,
         _ help: String
@@ -114,7 +114,7 @@ extension Flag {
         }
     }
 
-    /// One of some words.
+    /// A flag with one of some words.
     static func choice(
         _ name: String, _ value: String, _ path: WritableKeyPath<Request, String?>, of words: [String], _ help: String
     ) -> Flag {
@@ -133,7 +133,7 @@ extension Flag {
 extension Flag {
     static func json(_ path: WritableKeyPath<Request, Bool>, _ help: String) -> Flag { .toggle("--json", path, help) }
 
-    /// The way pictures are fitted.
+    /// The flag for how pictures are fitted.
     static func crop(_ path: WritableKeyPath<Request, String?>) -> Flag {
         .choice(
             "--crop", "MODE", path, of: ["center", "fit", "fill"],

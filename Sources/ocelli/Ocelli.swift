@@ -7,15 +7,15 @@ internal import Settings
 internal import Synchronization
 internal import SystemSupport
 
-/// The command line: finds the subcommand and runs it.
+/// The command line program: finds the subcommand and runs it.
 @main
 enum Ocelli {
-    /// Not asynchronous: see ``Daemon/blockSignals()``. The main thread does nothing but wait for the end.
+    /// Not asynchronous: see ``Daemon/blockSignals()``. The main thread only waits for the end.
     static func main() {
-        // Before any thread reads the environment: newer versions of ONNX Runtime would otherwise send and write what
-        // nobody asked for.
+        // Before any thread reads the environment: otherwise newer versions of ONNX Runtime would send and write
+        // telemetry.
         setenv("ORT_DISABLE_TELEMETRY", "1", 1)
-        // Forks, which a process with threads of Swift's must not.
+        // This forks, which is not allowed in a process with Swift threads.
         if CommandLine.arguments.dropFirst().first == DecodeCommand.name { Terminal.exit(DecodeCommand.serve()) }
         ConfinedDecoder.shared.use(program: "/proc/self/exe")
         Terminal.holdDescriptors()
@@ -25,7 +25,7 @@ enum Ocelli {
             Terminal.complain("ocelli: \(error)")
             Terminal.exit(1)
         }
-        // A program has its name at least. Swift reads the arguments there.
+        // The arguments contain at least the program's name. Swift reads them from /proc.
         guard !CommandLine.arguments.isEmpty else {
             Terminal.complain(
                 "ocelli: cannot read the arguments in /proc/self/cmdline: mount /proc (mount -t proc proc /proc), which Ocelli needs for its "
@@ -45,7 +45,7 @@ enum Ocelli {
         Terminal.exit(result.withLock { $0 })
     }
 
-    /// Every subcommand, in the order of `ocelli help`.
+    /// All subcommands, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, SegmentCommand.self, KeypointsCommand.self,
         EmbedCommand.self, BenchCommand.self, LoadCommand.self,
@@ -55,13 +55,13 @@ enum Ocelli {
         ReadyCommand.self, HelpCommand.self,
     ]
 
-    /// A command, other than the one of that name, that has a flag of its own.
+    /// The name of another command that has this flag.
     static func command(with flag: String, other name: String) -> String? {
         func knows<Other: Command>(_ command: Other.Type) -> Bool { command.flags.contains { $0.names.contains(flag) } }
         return commands.first { $0.name != name && knows($0) }?.name
     }
 
-    /// Those that only Ocelli itself calls.
+    /// The commands that only Ocelli itself calls.
     private static let internalCommands: [any (Command & Sendable).Type] = [TryModelCommand.self]
 
     private static func command(named name: String?) -> (any (Command & Sendable).Type)? {

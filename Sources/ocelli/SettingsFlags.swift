@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import InferenceService
 internal import Settings
 
-/// Settings from the command line's flags, the environment and a configuration file, in the order of their weight.
+/// Settings from the command line's flags, the environment and a configuration file, in descending precedence.
 struct SettingsFlags: Sendable {
     private var flags: [(setting: Setting, text: String)] = []
     private var file: String?
@@ -10,14 +10,14 @@ struct SettingsFlags: Sendable {
     /// The flags that are settings, and `--config`.
     static let names = ["--config"] + SettingsTable.all.map(\.flag)
 
-    /// Takes a flag if it is one of these.
+    /// Takes a flag if it is a setting or `--config`.
     mutating func take(_ flag: String, value: String?, from reader: inout ArgumentReader) throws -> Bool {
         if flag == "--config" || flag == "-c" {
             file = try reader.value(of: flag, value)
             return true
         }
         guard let setting = SettingsTable.all.first(where: { $0.flag == flag }) else { return false }
-        // `--access-log` alone means true; `--access-log false` is what help says too.
+        // `--access-log` without a value means true; `--access-log false`, as in the help, is accepted too.
         if case .bool = setting.kind, value == nil {
             flags.append((setting, reader.word { setting.kind.value(of: $0) != nil } ?? "true"))
         } else {
@@ -26,15 +26,15 @@ struct SettingsFlags: Sendable {
         return true
     }
 
-    /// The settings, or an error that says everything that is wrong.
-    /// - Parameter warn: receives what has no effect, a sentence each.
+    /// The settings; throws an error that lists all mistakes.
+    /// - Parameter warn: called with a sentence for each setting without effect.
     func resolve(warn: (String) -> Void = { Terminal.complain("ocelli: warning: \($0)") }) throws -> Settings {
         let settings = try resolveForms(warn: warn)
         try settings.check()
         return settings
     }
 
-    /// The same, but of values only the form is checked: the daemon reports the rest with what else is wrong.
+    /// The settings, with only the form of values checked; the daemon reports all other mistakes together.
     func resolveForms(warn: (String) -> Void) throws -> Settings {
         let environment = ProcessInfo.processInfo.environment
         var loader = SettingsLoader()

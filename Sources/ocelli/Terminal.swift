@@ -3,48 +3,48 @@ internal import JSON
 internal import Synchronization
 internal import SystemSupport
 
-/// Standard output and error.
+/// Functions for standard output and standard error.
 enum Terminal {
-    /// True if standard error is a terminal: a person watches it.
+    /// True if standard error is a terminal, which a person probably watches.
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// The state of the streams: whether a line of progress stands there, and why standard output could not be written
-    /// to (0: it could).
+    /// The state of the streams: whether a progress line is visible, and the error number of the last failed write to
+    /// standard output (0: none).
     private static let state = Mutex<(progress: Bool, failure: Int32)>((false, 0))
 
-    /// Makes sure that 0, 1 and 2 are taken. The parent process may have closed them: the next things to be opened,
-    /// a client's connection maybe, would be taken for the terminal, and log lines written to it.
+    /// Ensures that descriptors 0, 1 and 2 are open. The parent process may have closed them: then the next opened
+    /// file, possibly a client's connection, would be used as the terminal, and log lines would be written to it.
     static func holdDescriptors() {
         for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-            // The lowest that is free is this one, for those below it are taken. Where it cannot be opened nothing can.
+            // The lowest free descriptor is this one, because all lower ones are open. If /dev/null cannot be opened,
+            // nothing can be done.
             guard open("/dev/null", O_RDWR) == descriptor else { return }
         }
     }
 
-    /// A line on standard output.
+    /// Writes a line to standard output.
     static func print(_ text: String) {
         clearProgress()
         if let failure = write(harmless(text) + "\n", to: STDOUT_FILENO) { state.withLock { $0.failure = failure } }
     }
 
-    /// True if a line could not be written to standard output: its reader has gone, or the disk is full.
+    /// True if a line could not be written to standard output, because its reader has closed it or the disk is full.
     static var isOutputLost: Bool { state.withLock { $0.failure != 0 } }
 
-    /// A line on standard error.
+    /// Writes a line to standard error.
     static func complain(_ text: String) {
         clearProgress()
-        // Where nothing can be written, nothing is left to do.
+        // If this fails, the error cannot be reported anywhere.
         _ = write(harmless(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Text without the characters that a terminal obeys or does not show: names of files, labels of models and answers
-    /// of servers may hold any. An object stays JSON.
+    /// The text without control and invisible characters, which names of files, labels of models and answers of servers
+    /// may contain. An object stays JSON.
     private static func harmless(_ text: String) -> String {
         text.utf8.first == UInt8(ascii: "{") ? PrintableText.json(text) : PrintableText.text(text, keepsLines: true)
     }
 
-    /// Text on standard error that the next overwrites, and any other line; nothing where standard error is not a
-    /// terminal.
+    /// Writes text to standard error that the next text overwrites; writes nothing if standard error is not a terminal.
     static func progress(_ text: String) {
         guard isInteractive else { return }
         clearProgress()
@@ -53,9 +53,9 @@ enum Terminal {
         _ = write(PrintableText.text(text), to: STDERR_FILENO)
     }
 
-    /// Ends the process. Output that was lost (a full disk, say) is a failure; a reader that has gone (`| head`) wanted
-    /// no more. No static destructor runs: another thread may be letting go of a model, which needs what the engine has
-    /// in such objects.
+    /// Ends the process. Lost output (because of a full disk, for example) is a failure, but not a closed reader
+    /// (`| head`). Runs no static destructors, because another thread may still release a model, which needs the
+    /// engine's static objects.
     static func exit(_ status: Int32) -> Never {
         clearProgress()
         let failure = state.withLock { $0.failure }
@@ -73,8 +73,8 @@ enum Terminal {
         if isThere { _ = write("\r\u{1B}[K", to: STDERR_FILENO) }
     }
 
-    /// Writes all of it.
-    /// - Returns: the error's number, where that was impossible.
+    /// Writes the whole text.
+    /// - Returns: the error number of a failure; nil after success.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         let bytes = Array(text.utf8)
         var sent = 0
@@ -87,7 +87,7 @@ enum Terminal {
             if count > 0 {
                 sent += count
             } else if error == EAGAIN {
-                // Another program has made the terminal or pipe non-blocking: its reader will get to it.
+                // Another program has made the terminal or pipe non-blocking: wait for its reader.
                 var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&wanted, 1, 1000)
             } else if error != EINTR {

@@ -1,5 +1,5 @@
-// The process that decodes pictures, with its codecs; or, as `codecprobe hostile`, with codecs that are taken over by their
-// pictures. What such a codec does is in the picture: the first byte of it. The descriptor of its socket is 3.
+// The process that decodes pictures, with its codecs; or, as `codecprobe hostile`, with codecs that their pictures have
+// taken over. The first byte of the picture selects the action of such a codec. Descriptor 3 is its socket.
 
 #include "CConfinedCodecs.h"
 
@@ -29,7 +29,7 @@ static _Noreturn void hang(void) {
     while (true) {}
 }
 
-/// Takes memory, of so many MiB; aborts where there is no more.
+/// Allocates `most` MiB; aborts if that fails.
 static bool burst(int flags, int most, struct ccodec_statement *statement) {
     for (size_t taken = 0, count = 1 << 20; taken < (size_t)most; taken++) {
         void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
@@ -51,7 +51,8 @@ static void *stay(void *nothing) {
     while (true) sleep(1);
 }
 
-/// Starts threads, until that fails or there are too many; small ones, since memory would be a bound of them too.
+/// Starts threads until that fails or there are too many. Their stacks are small, because memory would also limit their
+/// number.
 static bool many_threads(struct ccodec_statement *statement) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -63,7 +64,7 @@ static bool many_threads(struct ccodec_statement *statement) {
     abort();
 }
 
-/// Starts as many threads as large pictures with many tiles do, one after the other.
+/// Starts as many threads as large pictures with many tiles need, one after the other.
 static bool threads_in_turn(struct ccodec_statement *statement) {
     for (int count = 0; count < 300; count++) {
         pthread_t thread;
@@ -81,28 +82,28 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
     order = (char)input->bytes[0];
     switch (order) {
     case 'c': raise(SIGSEGV); abort();
-    // The picture, which is only to be read.
+    // Write to the picture, which is read-only.
     case 'I':
         if (mprotect((void *)(uintptr_t)input->bytes, input->count, PROT_READ | PROT_WRITE) != 0)
             *(volatile uint8_t *)(uintptr_t)input->bytes = 0;
         break;
     case 'h': hang();
-    // Two processors' time passes faster than time does.
+    // Two threads use processor time faster than the clock runs.
     case '2': {
         pthread_t thread;
         if (pthread_create(&thread, NULL, hang_thread, NULL) == 0) hang();
         abort();
     }
-    // Where the C library is, in the size.
+    // Report the address of the C library as the size.
     case 'A': {
         uintptr_t place = (uintptr_t)(void *)abort >> 12;
         return state(statement, (place & 0x3FFF) + 1, (place >> 14 & 0x3FFF) + 1);
     }
     case 't': return many_threads(statement);
     case 'i': return threads_in_turn(statement);
-    // More private memory than there is for a header.
+    // Allocate more private memory than a header may use.
     case 'm': return burst(MAP_PRIVATE, 80, statement);
-    // Memory that is not counted as private.
+    // Allocate memory that does not count as private.
     case 'S': return burst(MAP_SHARED, 1024, statement);
     case 'G': return burst(MAP_PRIVATE | MAP_GROWSDOWN, 1024, statement);
     case '0': return state(statement, 0, 5);
@@ -112,7 +113,7 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
     case 'k': say(*statement, 99, sizeof *statement); break;
     case 'd': state(statement, 4, 4); say(*statement, CCODEC_DONE, sizeof *statement); break;
     case 'q': _exit(3);
-    // Not a refusal, and not a picture.
+    // Return a reason that is not text.
     case 'r': memset(statement->reason, 0xFF, sizeof statement->reason); return false;
     case 'o': open("/etc/passwd", O_RDONLY) < 0 ? (void)0 : abort(); return state(statement, 4, 4);
     case 'f': (void)!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); break;
@@ -120,7 +121,7 @@ static bool open_hostile(const struct ccodec_input *input, struct ccodec_stateme
     case 'n': socket(AF_INET, SOCK_STREAM, 0); break;
     case 'x': execl("/bin/true", "true", NULL); break;
     case 'K': kill(getppid(), SIGKILL); break;
-    // Code of its own.
+    // Map executable memory.
     case 'X': mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); break;
     case 'g': for (int fd = 0; fd < 64; fd++) if (fd != 3 && write(fd, "x", 1) == 1) abort(); break;
     default: break;
@@ -133,16 +134,16 @@ static bool decode_hostile(uint8_t *pixels, struct ccodec_statement *statement) 
     switch (order) {
     case 'C': raise(SIGSEGV); abort();
     case 'H': hang();
-    // As long as a slow picture takes.
+    // Use as much time as a slow picture.
     case 'Q': while (clock() < CLOCKS_PER_SEC * 13 / 10) {} break;
     case 'M': return burst(MAP_PRIVATE, 1024, statement);
     case 'B': return burst(MAP_SHARED, 1024, statement);
-    // More than there is memory for.
+    // State a size that exceeds the memory.
     case 'L': statement->width = 4000; break;
     case 'Z': statement->height = 0; break;
-    // Past the end of the memory.
+    // Write past the end of the memory.
     case 'O': for (size_t at = 0;; at += 4096) pixels[at] = 1;
-    // Done, it says, and writes on.
+    // Report the end and continue to write.
     case 'w':
         say(*statement, CCODEC_DONE, sizeof *statement);
         while (true) memset(pixels, rand(), 64);

@@ -4,7 +4,7 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// AVIF pictures that Tests/FixtureMakers/make-avif-pictures makes.
+/// AVIF pictures made by Tests/FixtureMakers/make-avif-pictures.
 @Suite struct AVIFPicturesTests {
     private static let decoder = Probe.decoder()
 
@@ -33,7 +33,7 @@ import Testing
         #expect(try #require(zip(pixels, expected).map { abs(Int($0) - Int($1)) }.max()) <= 1)
     }
 
-    /// libheif takes 30 bytes for each of its pixels.
+    /// libheif needs 30 bytes for each of its pixels.
     @Test("an AVIF of 10 bits with 6 million pixels is decoded in the memory that is taken for it")
     func deepPictureHasItsMemory() throws {
         guard try Self.isDecoded() else { return }

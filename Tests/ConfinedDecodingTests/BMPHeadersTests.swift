@@ -4,9 +4,9 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// One picture has the same pixels whichever header its BMP has: Windows' of 40 to 124 bytes, OS/2's of 12, 16 and 64.
-/// The colours are those that it was made from. Pillow reads these files so too, but for headers of 16 bytes, which it
-/// does not read.
+/// A picture has the same pixels with every BMP header: Windows' of 40 to 124 bytes, OS/2's of 12, 16 and 64. The
+/// expected colours are the original ones. Pillow reads these files equally, except those with headers of 16 bytes,
+/// which it does not read.
 @Suite struct BMPHeadersTests {
     private static let decoder = Probe.decoder()
     private static let width = 7, height = 5
@@ -15,7 +15,7 @@ import Testing
         case palette, colours, fields
 
         var bits: Int { self == .palette ? 8 : self == .colours ? 24 : 16 }
-        /// OS/2's have no compression by fields of bits.
+        /// OS/2's headers have no bit field compression.
         var headers: [Int] { self == .fields ? [40, 52, 56, 108, 124] : [12, 16, 40, 52, 56, 64, 108, 124] }
     }
 
@@ -33,14 +33,14 @@ import Testing
 
     enum Offset: CaseIterable, Sendable { case zero, palette }
 
-    /// Some programs write no offset of the pixels, or that of the palette. Pillow reads these files so too.
+    /// Some programs write no offset of the pixels, or that of the palette. Pillow reads these files too.
     @Test(
         "a BMP whose offset of the pixels is 0 or that of its palette has the same pixels",
         arguments: Offset.allCases,
         Kind.allCases.flatMap { kind in kind.headers.flatMap { header in [256, 40].map { (kind, header, $0) } } })
     func offsetThatIsMissingIsThePalettesEnd(_ offset: Offset, _ form: (Kind, Int, Int)) throws {
         let (kind, header, entries) = form
-        // Only later headers say how many colours the palette has; pixels without a palette follow the header.
+        // Only later headers contain the number of colours in the palette; pixels without a palette follow the header.
         guard header >= 40 || entries == 256, offset == .zero || kind == .palette else { return }
         var random = SplitMix(seed: SplitMix.seed(for: "offsetThatIsMissing(\(offset), \(kind), \(header))"))
         let colours = (0..<Self.width * Self.height).map { _ in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// A colour of 5, 6 and 5 bits in 8 bits each.
+    /// A colour of 5, 6 and 5 bits, with each channel scaled to 8 bits.
     private static func restored(_ colour: [UInt8]) -> [UInt8] {
         zip(colour, [5, 6, 5]).map { value, bits in
             let most = (1 << bits) - 1
@@ -76,7 +76,7 @@ import Testing
 
     /// - Parameters:
     ///   - colours: red, green and blue of each pixel, from the upper left.
-    ///   - entries: colours of the palette.
+    ///   - entries: the number of colours in the palette.
     private static func file(
         _ kind: Kind, _ header: Int, _ colours: [[UInt8]], entries: Int = 256
     ) -> [UInt8] {
@@ -95,7 +95,7 @@ import Testing
         let size = isFirst ? number(width, 2) + number(height, 2) : number(width, 4) + number(height, 4)
         var fields = number(header, 4) + size + number(1, 2) + number(kind.bits, 2)
         fields += number(kind == .fields ? 3 : 0, 4)
-        // The size of the pixels, the resolutions, and the count of important colours are left out.
+        // The size of the pixels, the resolutions, and the number of important colours are 0.
         fields += [UInt8](repeating: 0, count: 12) + number(kind == .palette ? entries % 256 : 0, 4) + number(0, 4)
         fields += (kind == .fields && header > 40 ? masks : [])
         fields += [UInt8](repeating: 0, count: max(0, header - fields.count))

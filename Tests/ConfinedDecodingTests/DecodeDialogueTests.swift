@@ -3,7 +3,7 @@ import ConfinedDecoding
 import ImagePipeline
 import Testing
 
-/// The dialogue with a process that decodes a picture, without processes.
+/// Tests of the dialogue with a process that decodes a picture, without processes.
 @Suite struct DecodeDialogueTests {
     private static let limits = DecodeLimits(bytes: 100, seconds: 9)
 
@@ -21,7 +21,7 @@ import Testing
 
     private func refusal(_ text: String) -> DecodeDialogue.Action { .refuse(.corrupt("GIF: \(text)")) }
 
-    @Test("a stated size is judged, and the pixels are taken once memory was given and decoding is done")
+    @Test("a stated size is checked, and the pixels are taken after memory was given and decoding is done")
     func pictureIsStatedAllowedAndDone() throws {
         var dialogue = DecodeDialogue(.gif, limits: Self.limits)
         let stated = try #require(statement(CCODEC_SIZE))
@@ -31,7 +31,7 @@ import Testing
         #expect(dialogue.take(.said(done)) == .take(done))
     }
 
-    @Test("the decoded size may take less memory than was given, but not more, and not be empty")
+    @Test("the decoded size may need less memory than was given, but not more, and must not be empty")
     func doneMayBeSmallerButNotLarger() throws {
         for (width, height, isRight) in [(UInt32(3), UInt32(3), true), (12, 1, true), (13, 1, false), (0, 3, false)] {
             var dialogue = DecodeDialogue(.gif, limits: Self.limits)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("messages of a decoder that come out of turn are refused")
+    @Test("messages of a decoder in the wrong order are refused")
     func messagesOutOfTurnAreRefused() {
         let outOfTurn = refusal("its decoder sent a message out of turn")
         var early = DecodeDialogue(.gif, limits: Self.limits)
@@ -95,7 +95,7 @@ import Testing
         #expect(cancelled.take(.cancelled) == .refuse(.cancelled))
     }
 
-    @Test("the seconds of a processor grow with the file and with the pixels, up to the limit of all pictures")
+    @Test("the processor time grows with the file and with the pixels, up to the limit of all pictures")
     func processorTimeGrowsWithThePicture() {
         let small = DecodeLimits(bytes: 600_000, seconds: 30), large = DecodeLimits(bytes: 160 << 20, seconds: 30)
         #expect(small.secondsToOpen == 1 && large.secondsToOpen == 11)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// A message of so many bytes that begins like one with a size.
+    /// A message of `count` bytes that begins like one with a size.
     private static func sizeMessage(_ count: Int) -> PictureStatement? {
         let bytes = (0..<count).map { $0 == 0 ? UInt8(CCODEC_SIZE.rawValue) : 0 }
         return bytes.withUnsafeBytes { PictureStatement($0) }

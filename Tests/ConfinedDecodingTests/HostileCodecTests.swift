@@ -4,12 +4,12 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// A picture that takes over the process which decodes it costs that picture, and no other.
+/// A picture that takes over its decoding process affects only its own decoding.
 @Suite struct HostileCodecTests {
-    /// Long: on a busy machine a process is slow to end, and what is tried is not the time.
+    /// A long time limit: on a busy machine a process ends slowly, and these tests do not measure time.
     private let decoder = Probe.decoder(hostile: true, seconds: 90)
 
-    /// The error of a picture.
+    /// The error of decoding a picture.
     private func error(_ order: Character, of other: ConfinedDecoder? = nil) -> ImageError? {
         do throws(ImageError) {
             _ = try (other ?? decoder).decode(Array("\(order)...".utf8), format: .bmp)
@@ -37,7 +37,7 @@ import Testing
         ])
     func crashIsTheFaultOfOnePicture(_ order: Character, _ reason: String) throws { try expect(order, reason) }
 
-    @Test("a decoder that hangs is ended when its time is over", arguments: [Character("h"), "H", "2"])
+    @Test("a decoder that hangs is ended after its time limit", arguments: [Character("h"), "H", "2"])
     func hangEndsWithItsTime(_ order: Character) throws {
         guard case .corrupt(let text)? = error(order, of: Probe.decoder(hostile: true, seconds: 2)) else {
             Issue.record("it ended")
@@ -46,7 +46,7 @@ import Testing
         #expect(text.contains("longer than 1 s") || text.contains(" s of a processor"), "\(text)")
     }
 
-    /// The time of the clock is not limited here: on a busy machine that of a processor passes slowly.
+    /// Wall-clock time is not limited here, because processor time advances slowly on a busy machine.
     @Test(
         "a decoder that hangs is ended when it has had the processor's time of its picture's size",
         arguments: [(Character("h"), 1), ("H", 2)])
@@ -56,12 +56,12 @@ import Testing
                 == .corrupt("BMP: decoding it took more than \(seconds) s of a processor"))
     }
 
-    @Test("a decoder may take more of a processor's time for the pixels than for the header")
+    @Test("a decoder may use more processor time for the pixels than for the header")
     func timeForPixelsIsLongerThanForTheHeader() {
         #expect(error("Q", of: Probe.decoder(hostile: true, seconds: 3_600)) == nil)
     }
 
-    @Test("a decoder has no capabilities, whoever runs the daemon")
+    @Test("a decoder has no capabilities, whichever user runs the daemon")
     func decoderHasNoCapabilities() throws {
         let before = try Probe.helpers()
         let picture = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
@@ -71,7 +71,7 @@ import Testing
         for process in ["\(helper)", "\(child)"] {
             let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
             let lines = status.split(separator: "\n").filter { $0.hasPrefix("Cap") }
-            // The bounding set can only be given up by those that have capabilities.
+            // Only a process with capabilities can drop its bounding set.
             for line in lines where getuid() == 0 || !line.hasPrefix("CapBnd") {
                 #expect(line.hasSuffix("\t0000000000000000"), "\(line)")
             }
@@ -107,7 +107,7 @@ import Testing
         #expect(error("W") == .sideTooLong(limit: 65_535, width: side, height: side))
     }
 
-    @Test("a stated size of 60,000 x 60,000 is judged too large before memory is taken")
+    @Test("a stated size of 60,000 x 60,000 is refused before memory is reserved")
     func statedSizeIsJudgedBeforeMemoryIsTaken() throws {
         let picture = try Array("P".utf8).withUnsafeBytes { bytes in
             try decoder.open(bytes, format: .bmp) { false }
@@ -144,15 +144,15 @@ import Testing
     @Test("a decoder that writes past its memory crashes, and the next picture is decoded")
     func writingPastTheMemoryEndsTheProcess() throws { try expect("O", "crashed (SIG") }
 
-    /// Pixels are taken from memory that nobody writes to any more.
-    @Test("a decoded picture does not change while its decoder writes on")
+    /// The pixels are taken from memory that no process can write any more.
+    @Test("a decoded picture does not change while its decoder continues to write")
     func pixelsStandStillAlthoughTheirDecoderWritesOn() throws {
         for _ in 0..<20 {
             let picture = try Array("w".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
             let image = try picture.decode { false }
             let first = try tensor(image)
             for _ in 0..<50 { #expect(try tensor(image) == first) }
-            // Its end would end the process, too.
+            // Releasing it would end the process as well.
             withExtendedLifetime(picture) {}
         }
     }
@@ -164,7 +164,7 @@ import Testing
         return tensor
     }
 
-    /// Memory that others have taken is not the picture's fault.
+    /// Waiting for memory that other pictures use does not count as the picture's time.
     @Test("a picture that waits 2.5 s between its header and its decoding is decoded")
     func timeOfWaitingForMemoryIsNotThePictures() throws {
         let picture = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
@@ -177,7 +177,7 @@ import Testing
         #expect(throws: ImageError.cancelled) { try decoder.decode(Array("h".utf8), format: .bmp) { true } }
     }
 
-    /// The place of the C library in a picture's process.
+    /// The address of the C library in a picture's process.
     private func layout() throws -> [Int] {
         let picture = try Array("A".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
         return [picture.info.width, picture.info.height]
@@ -210,7 +210,7 @@ import Testing
         let own = try Probe.helpers().subtracting(before)
         #expect(own.count == 1)
         for process in own { #expect(kill(process, SIGKILL) == 0) }
-        // What is sent in the moment of its end is lost; after it, nothing is.
+        // A request sent while it is ending is lost; later ones are not.
         for _ in 0..<100 where try !Probe.helpers().isDisjoint(with: own) { usleep(10_000) }
         #expect(try decoder.decode(Array("good".utf8), format: .bmp).info.height == 4)
     }
@@ -226,7 +226,7 @@ import Testing
         }
         for round in 0..<LongTests.times(60, long: 1_000) {
             var asked = 0
-            // Before its size, after it, while it decodes, and crashed.
+            // Before the size, after it, while it decodes, and after a crash.
             let order = ["h", "good", "H", "C"][round % 4]
             do throws(ImageError) {
                 _ = try decoder.decode(Array(order.utf8), format: .bmp) {
@@ -238,20 +238,20 @@ import Testing
             }
             _ = try Array("good".utf8).withUnsafeBytes { try decoder.open($0, format: .bmp) { false } }
         }
-        // A helper that was replaced may just be ending.
+        // A replaced helper may just be ending.
         #expect(eventually(within: 30) { (try? Probe.count("/proc/self/fd")) == own })
         let helper = try #require(try Probe.helpers().subtracting(before).first)
-        // The last ones that nobody waits for are ended at once, and then reaped.
+        // The last processes without a waiting request are ended at once, and then reaped.
         #expect(
             eventually(within: 30) {
-                // Fewer, where the first picture's process was not reaped yet when they were counted.
+                // Fewer if the first picture's process was not reaped yet when they were counted.
                 ((try? Probe.count("/proc/\(helper)/fd")) ?? .max) <= its
                     && (try? String(contentsOfFile: "/proc/\(helper)/task/\(helper)/children", encoding: .utf8)) == ""
             })
         #expect(eventually(within: 30) { (try? Probe.helpers().subtracting(before).count) == 1 }, "one is left")
     }
 
-    @Test("a program that is no decoder is reported as having ended when started")
+    @Test("a program that is not a decoder is reported to have ended at its start")
     func programThatIsNoHelperIsReported() {
         let decoder = ConfinedDecoder(program: "/bin/true")
         #expect(throws: ImageError.noDecoder("it ended when it was started")) {

@@ -4,11 +4,11 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// The memory that is taken for a picture is what its decoding takes, and its time is bounded by its size.
+/// The memory reserved for a picture is the memory that decoding needs, and its time is limited by its size.
 @Suite struct LimitsTests {
     private static let decoder = Probe.decoder()
 
-    /// Gray samples of 0, of which the first counts, in strips of so many rows.
+    /// Gray samples of 0, of which the first counts, in strips of `rows` rows.
     private static func tiff(_ side: Int, samples: Int, bits: Int, rows: Int) -> [UInt8] {
         let strip = [UInt8](repeating: 0, count: (side * samples * bits + 7) / 8 * rows)
         return TIFFFile.bytes(
@@ -45,7 +45,7 @@ import Testing
         #expect(picture.memory == file.count + 300 * 200 * 4 + 64 << 10)
     }
 
-    /// A BMP of 8 bits with run lengths.
+    /// An 8-bit BMP with run-length encoding.
     private static func bitmap(width: Int, height: Int, runs: [UInt8]) -> [UInt8] {
         func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }
         var file = Array("BM".utf8)
@@ -54,7 +54,7 @@ import Testing
         return file + runs
     }
 
-    /// The time is that of a processor. It was four times as long as this picture may take.
+    /// The time is processor time. It used to be four times the limit of this picture.
     @Test("a BMP of 1 x 2 pixels with 9 million runs past its row's end is decoded within its time")
     func runsPastTheRowTakeNoTime() throws {
         let runs = [[UInt8]](repeating: [255, 9], count: 9_000_000).flatMap { $0 }

@@ -5,32 +5,33 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Damaged pictures have pixels or an error, and never reach the process that asked: this one, in the daemon's place.
+/// Damaged pictures give pixels or an error, and never affect the requesting process, which here is this one instead of
+/// the daemon.
 @Suite(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
 struct PictureMutationTests {
     private static let decoder = Probe.decoder(seconds: 10)
 
-    /// Mutations of a format: `scripts/fuzz decode` asks for many.
+    /// The number of mutations of a format; `scripts/fuzz decode` sets a large one.
     private static let count =
         ProcessInfo.processInfo.environment["FUZZ_PICTURES"].flatMap { Int($0) } ?? LongTests.times(40, long: 1_000)
-    /// Pictures at a time. Of each two, one waits for messages.
+    /// The number of pictures at the same time. One of each two waits for messages.
     private static let atATime = 2 * ProcessInfo.processInfo.activeProcessorCount
 
-    /// Without JPEG, so that the items of HEIC and AVIF are looked at in this process, as in the daemon.
+    /// Without JPEG, so that this process checks the items of HEIC and AVIF, as the daemon does.
     private static let limits: ImageLimits = {
         var limits = ImageLimits(maxPixels: 4_000_000)
         limits.formats.remove(.jpeg)
         return limits
     }()
 
-    /// The fate of each mutation.
+    /// The results of all mutations.
     private struct Tally: Sendable {
         var decoded = 0
         var refusals: [String: Int] = [:]
         var faults: [String] = []
         var longest = Duration.zero
 
-        /// Counts a picture. What is its own fault is a refusal; the rest has reached this process.
+        /// Counts a result. An error of the picture is a refusal; any other error has affected this process.
         mutating func add(_ result: Result<Void, any Error>, _ time: Duration, round: Int) {
             longest = max(longest, time)
             do {
@@ -65,7 +66,7 @@ struct PictureMutationTests {
         let tally = Mutex(Tally())
         DispatchQueue.concurrentPerform(iterations: Self.atATime) { first in
             for round in stride(from: first, to: Self.count, by: Self.atATime) {
-                // Each round has a seed of its own, whichever thread it runs in.
+                // Each round has its own seed, in whichever thread it runs.
                 var random = SplitMix(seed: seed &+ UInt64(round))
                 let bytes = Self.damaged(originals[Int.random(in: originals.indices, using: &random)], &random)
                 let begun = ContinuousClock.now
@@ -82,13 +83,13 @@ struct PictureMutationTests {
         #expect(all.faults.isEmpty, "\(all.faults.count): \(all.faults.prefix(5))")
         #expect(all.decoded + all.refusals.values.reduce(0, +) == Self.count)
         #expect(!all.refusals.isEmpty)
-        // One that was replaced may just be ending.
+        // A replaced helper may just be ending.
         #expect(eventually(within: 30) { (try? Probe.helpers().count) == helpers.count })
-        // The threads of this process may have taken some.
+        // The threads of this process may have opened some.
         #expect(try Probe.count("/proc/self/fd") < descriptors + 16)
     }
 
-    /// Does what the daemon does with a picture, up to its tensor.
+    /// Prepares a picture as the daemon does, up to its tensor.
     private static func prepare(_ bytes: [UInt8], _ format: ImageFormat) throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 8, height: 8), limits: limits)
         try bytes.withUnsafeBytes { try pipeline.judge(ImagePipeline.format(of: $0) ?? format, $0) }
@@ -100,7 +101,7 @@ struct PictureMutationTests {
     private static func damaged(_ original: [UInt8], _ random: inout SplitMix) -> [UInt8] {
         if random.chance(20) { return Array(original.prefix(Int.random(in: 1..<original.count, using: &random))) }
         var bytes = original
-        // Headers decide most: half of the changes are near the start.
+        // Headers matter most, so half of the changes are near the start.
         let most = random.chance(50) ? min(300, bytes.count) : bytes.count
         for _ in 0..<(random.chance(50) ? 1 : Int.random(in: 2...8, using: &random)) {
             bytes[Int.random(in: 0..<most, using: &random)] =

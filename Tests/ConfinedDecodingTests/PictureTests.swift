@@ -4,7 +4,7 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// Pictures of all formats have the pixels that Pillow and pillow-heif read in them.
+/// Pictures of all formats have the pixels that Pillow and pillow-heif read.
 @Suite(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
 struct PictureTests {
     struct Picture: Decodable, Sendable, CustomTestStringConvertible {
@@ -13,7 +13,7 @@ struct PictureTests {
         let also: [String: String]?
 
         var testDescription: String { file }
-        /// Debian 12's libjxl reads recoded JPEGs without interpolating chroma, which Pillow's plug-in does.
+        /// Debian 12's libjxl reads recoded JPEGs without interpolating chroma; Pillow's plug-in interpolates.
         var mayDifferAtEdges: Bool { file == "jxl/orientation6_from_jpeg.jxl" }
     }
 
@@ -71,7 +71,7 @@ struct PictureTests {
         }
     }
 
-    @Test("a page of a TIFF is chosen by its number, and a page that is not there is refused")
+    @Test("a page of a TIFF is chosen by its number, and a missing page is refused")
     func pageIsChosen() throws {
         let bytes = try Self.bytes("tiff/multipage.tif")
         var seen: [[UInt8]] = []

@@ -4,11 +4,11 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// The helper of Tests/CodecProbe, beside the tests.
+/// The helper program of Tests/CodecProbe, in the folder of the tests.
 enum Probe {
     static let program: String = {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        // Under `swift test` the process is SwiftPM's own, which has the bundle among its arguments.
+        // Under `swift test` the process is SwiftPM's, with the bundle in its arguments.
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("codecprobe").path
     }()
@@ -17,12 +17,12 @@ enum Probe {
         ConfinedDecoder(program: program, arguments: ["codecprobe"] + (hostile ? ["hostile"] : []), seconds: seconds)
     }
 
-    /// The entries of a folder of /proc.
+    /// The number of entries of a folder in /proc.
     static func count(_ folder: String) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: folder).count
     }
 
-    /// The children of this process that are not waiting for it to take note of their end.
+    /// The children of this process, except ended ones that it has not reaped.
     static func helpers() throws -> Set<Int32> {
         var found: Set<Int32> = []
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
@@ -37,7 +37,7 @@ enum Probe {
 }
 
 extension ImagePipeline {
-    /// The red, green and blue of all pixels, from the upper left, of a picture that is not turned.
+    /// The red, green and blue of all pixels, from the upper left, of an upright picture.
     static func pixels(
         _ width: Int, _ height: Int, _ prepare: (ImagePipeline, UnsafeMutableRawBufferPointer) throws -> ImageInfo
     ) throws -> [UInt8] {
@@ -56,11 +56,11 @@ extension ConfinedDecoder {
         return try ImagePipeline.pixels(image.info.width, image.info.height) { try $0.prepare(image, into: $1) }
     }
 
-    /// As in the daemon, the size is judged before it is decoded.
+    /// As in the daemon, the size is checked before decoding.
     private static let judge = try? ImagePipeline(
         spec: ImageTensorSpec(width: 1, height: 1), limits: ImageLimits(maxPixels: 4_000_000))
 
-    /// A picture from header to pixels.
+    /// Decodes a picture, from header to pixels.
     func decode(
         _ bytes: [UInt8], format: ImageFormat, page: Int = 0, isCancelled: @escaping () -> Bool = { false }
     ) throws(ImageError) -> PixelImage {

@@ -4,8 +4,8 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// TIFFs of 1 to 16 bits for each sample have the levels that they were made from: the upper 8 bits of more, and 0 to
-/// 255 of fewer. tifffile reads the samples of such files so too; Pillow reads few of these depths.
+/// TIFFs of 1 to 16 bits per sample have the original levels: the upper 8 bits of more, and 0 to 255 for fewer.
+/// tifffile reads the samples equally; Pillow reads few of these depths.
 @Suite struct TIFFBitsTests {
     private static let decoder = Probe.decoder()
     private static let width = 21, height = 17
@@ -28,7 +28,7 @@ import Testing
         "a TIFF of 1 to 16 bits for each sample has the levels that it was made from",
         arguments: Kind.allCases, Array(1...16))
     func levelsAreThoseThatItWasMadeFrom(_ kind: Kind, _ bits: Int) throws {
-        // A palette of more would be larger than the pictures that have one.
+        // A palette for more bits would be larger than its picture.
         guard kind != .palette || bits <= 8 else { return }
         if let reason = try Self.decoder.reasonAgainst(.tiff) {
             print("skipped: \(reason)")
@@ -37,7 +37,7 @@ import Testing
         var random = SplitMix(seed: SplitMix.seed(for: "levelsAreThoseThatItWasMadeFrom(\(kind), \(bits))"))
         let most = 1 << bits - 1
         var values = (0..<Self.width * Self.height * kind.samples).map { _ in Int.random(in: 0...most, using: &random) }
-        // Composed with a background, other opacities would hide levels.
+        // Composing other opacities with a background would hide levels.
         if kind == .opacity { for index in stride(from: 3, to: values.count, by: 4) { values[index] = most } }
         let colours = (0..<3 << bits).map { _ in Int.random(in: 0...65_535, using: &random) }
         let pixels = try Self.decoder.pixels(Self.file(kind, bits, values, colours), format: .tiff)
@@ -60,8 +60,8 @@ import Testing
     ///   - values: the samples, pixel by pixel.
     ///   - colours: the palette: red, green and blue of all its colours.
     private static func file(_ kind: Kind, _ bits: Int, _ values: [Int], _ colours: [Int]) -> [UInt8] {
-        // Rows are packed, the most significant bit first, and end with whole bytes; samples of 16 bits are in the
-        // file's byte order.
+        // Rows are packed, most significant bit first, and end with whole bytes. Samples of 16 bits have the byte order
+        // of the file.
         func row(_ samples: [Int]) -> [UInt8] {
             var digits = samples.flatMap { value in
                 bits == 16

@@ -1,10 +1,10 @@
-/// Writes TIFF files that are not compressed.
+/// Writes uncompressed TIFF files.
 enum TIFFFile {
-    /// A file.
+    /// The bytes of a file.
     /// - Parameters:
-    ///   - tags: the values of each tag, but for compression and for the places of strips or tiles.
-    ///   - parts: the bytes of each strip, or, if there is a tag 322, of each tile.
-    ///   - isBig: true for the most significant byte first.
+    ///   - tags: the values of each tag, except those for compression and for the offsets of strips or tiles.
+    ///   - parts: the bytes of each strip, or of each tile if there is a tag 322.
+    ///   - isBig: true for big-endian files.
     static func bytes(_ tags: [Int: [Int]], parts: [[UInt8]], isBig: Bool = false) -> [UInt8] {
         func number(_ value: Int, _ bytes: Int) -> [UInt8] {
             (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * (isBig ? bytes - 1 - $0 : $0))) }
@@ -20,7 +20,7 @@ enum TIFFFile {
         var behind: [UInt8] = []
         var entries: [UInt8] = []
         for (tag, values) in all.sorted(by: { $0.key < $1.key }) {
-            // All of them as LONG, but those that have to be SHORT.
+            // All values are LONG, except those that must be SHORT.
             let size = [258, 259, 262, 266, 277, 284, 320, 338, 339].contains(tag) ? 2 : 4
             let bytes = values.flatMap { number($0, size) }
             entries += number(tag, 2) + number(size == 2 ? 3 : 4, 2) + number(values.count, 4)

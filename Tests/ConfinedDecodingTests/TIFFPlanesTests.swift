@@ -4,16 +4,16 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// TIFFs whose samples are stored plane by plane have the pixels of those with the same samples pixel by pixel, which
-/// other tests compare with Pillow's. Pillow itself reads planes wrongly: those of 16 bits that are not compressed (it
-/// takes halves of samples for samples), the opacity of gray ones, and those with reversed bits. tifffile reads all of
-/// them as this decoder does.
+/// TIFFs with samples stored plane by plane have the same pixels as those stored pixel by pixel, which other tests
+/// compare with Pillow's. Pillow itself reads planes wrongly: uncompressed ones of 16 bits (it takes halves of samples
+/// for samples), the opacity of gray ones, and those with reversed bits. tifffile reads all of them as this decoder
+/// does.
 @Suite struct TIFFPlanesTests {
     private static let decoder = Probe.decoder()
 
     struct Kind: Sendable, CustomTestStringConvertible {
         let photometric: Int, samples: Int, bits: Int, isTiled: Bool, isBig: Bool
-        /// True for bits from the least to the most significant.
+        /// True if bits are stored from the least to the most significant.
         var isReversed = false
 
         var testDescription: String {
@@ -47,7 +47,7 @@ import Testing
         #expect(Set(planes).count > 100)
     }
 
-    /// - Parameter values: the samples, pixel by pixel; of those of 8 bits the upper half.
+    /// - Parameter values: the samples, pixel by pixel; for 8 bits, the upper half of each.
     private static func file(_ kind: Kind, _ values: [UInt16], arePlanes: Bool) -> [UInt8] {
         func number(_ value: Int, _ bytes: Int) -> [UInt8] {
             (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * (kind.isBig ? bytes - 1 - $0 : $0))) }

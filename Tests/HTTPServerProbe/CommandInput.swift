@@ -1,7 +1,7 @@
 import Glibc
 
-/// Lines of standard input, read without stdio: its `readLine` would hold the stream's lock while it waits, and `exit`
-/// in another thread would wait for that.
+/// Reads lines of standard input without stdio: `readLine` would hold the stream's lock while it waits, and `exit` in
+/// another thread would wait for that lock.
 struct CommandInput {
     private var buffer: [UInt8] = []
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes epoll_wait(2) fail in every event loop, as nothing that is known of does.
+/// Makes epoll_wait(2) fail in every event loop, which no known cause does.
 enum EventLoopBreaker {
     /// Replaces each epoll descriptor by /dev/null. A loop that is waiting meanwhile continues until it is woken.
     static func run() {
@@ -10,7 +10,7 @@ enum EventLoopBreaker {
             var target = [CChar](repeating: 0, count: 64)
             let count = readlink("/proc/self/fd/\(descriptor)", &target, target.count)
             let name = String(decoding: target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            // The concurrency runtime has one of its own, which must not be touched: it was made before the server's.
+            // The concurrency runtime has an epoll descriptor of its own, which must not be changed.
             if name == "anon_inode:[eventpoll]", isServers(descriptor) { dup2(null, descriptor) }
         }
     }

@@ -1,7 +1,7 @@
 import HTTPServer
 import SystemSupport
 
-/// Remembers how the last requests ended.
+/// Counts the outcomes of requests.
 final class ExchangeJournal: HTTPServerObserver {
     private let outcomes = Guarded<[String: Int]>([:])
 
@@ -13,7 +13,7 @@ final class ExchangeJournal: HTTPServerObserver {
             case .protocolError(let label): "error:\(label)"
             case .timedOut(let label): "timeout:\(label)"
             }
-        // The many that end well are not counted: benchmarks run against this, too.
+        // Successful requests are not counted, because benchmarks use this process too.
         if key != "answered" { outcomes.withLock { $0[key, default: 0] += 1 } }
     }
 

@@ -4,19 +4,19 @@ import HTTPWire
 import Synchronization
 import SystemSupport
 
-/// The probe's routes:
+/// The routes of the probe:
 ///
-/// - `/healthz`: answered on sight of the head. `/task`: the same through a task.
-/// - `/echo`: the request's content. `/length`: its length and a sum of its bytes, for long ones.
-/// - `/sleep?ms=N`: answers after that time, or at once when cancelled. `/cancelled`: how often it was.
-/// - `/big?bytes=N`: content of that length. `/empty`: 204.
-/// - `/refuse`: 413 on sight of the head.
-/// - `/statistics`: counters and outcomes, one a line. `/allocations`: those of the process so far.
+/// - `/healthz`: answered directly at the head. `/task`: answered the same way by a task.
+/// - `/echo`: returns the request's content. `/length`: returns its length and the sum of its bytes, for long ones.
+/// - `/sleep?ms=N`: answers after that time, or at once when cancelled. `/cancelled`: the number of cancellations.
+/// - `/big?bytes=N`: returns content of that length. `/empty`: returns 204.
+/// - `/refuse`: answers 413 directly at the head.
+/// - `/statistics`: counters and outcomes, one per line. `/allocations`: the number of allocations of the process.
 final class ProbeResponder: HTTPResponder {
     private let journal: ExchangeJournal
     private let server = Guarded<HTTPServer?>(nil)
     private let cancelled = Atomic<Int>(0)
-    /// Requests for `/sleep` that are handled, and the most that were at once.
+    /// The number of running `/sleep` requests, and its maximum.
     private let sleeping = Guarded((now: 0, most: 0))
     private let health = HTTPResponse(
         status: .ok, fields: [(name: "Content-Type", value: "application/json")], body: Array(#"{"status":"ok"}"#.utf8))

@@ -1,6 +1,6 @@
-// The server as its own process, for tests and benchmarks: routes that show what the server does, settings by
-// `name=value` arguments. Prints the bound addresses, then `ready`; ends when standard input does. With the argument
-// `survive` it does not end when the server fails.
+// The server in its own process, for tests and benchmarks: with routes that show the server's state, and settings as
+// `name=value` arguments. It prints the bound addresses, then `ready`, and ends when standard input ends. With the
+// argument `survive` it does not end when the server fails.
 
 import CSystem
 import Glibc
@@ -36,8 +36,8 @@ let failure = Task {
     fflush(nil)
     if !CommandLine.arguments.contains("survive") { exit(3) }
 }
-// Commands by line: "lameduck", "break" (the listening sockets), "break loops", "shutdown"; the end of the input is a
-// shutdown, too.
+// Commands, one per line: "lameduck", "break" (the listening sockets), "break loops", "shutdown". The end of the input
+// is a shutdown too.
 let commands = Task.detached {
     var input = CommandInput()
     while let line = input.next() {

@@ -2,7 +2,8 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// Parts of pictures and alignments, against Pillow, scikit-image and NumPy (Tests/FixtureMakers/make-crop-goldens).
+/// Compares parts of pictures and alignments with Pillow, scikit-image and NumPy
+/// (Tests/FixtureMakers/make-crop-goldens).
 @Suite struct CropTests {
     private static func pixels(_ name: String) throws -> PixelImage {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 1, height: 1))
@@ -60,7 +61,7 @@ import Testing
             let image = try Self.pixels(name)
             #expect(image.info.orientation == 1)
             let got = try Self.tensor(of: image, spec)
-            // Which pass comes first follows the stored picture: a level at most.
+            // The order of the passes follows the stored picture, which changes results by at most a level.
             let largest = zip(got, expected).map { abs(Int($0) - Int($1)) }.max()
             #expect(largest ?? .max <= 1, "\(name), \(order)")
         }

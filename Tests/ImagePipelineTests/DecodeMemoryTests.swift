@@ -1,14 +1,14 @@
 import ImagePipeline
 import Testing
 
-/// The memory that a picture takes while it is decoded is known from its header.
+/// The memory for decoding a picture is predicted from its header.
 @Suite struct DecodeMemoryTests {
     private func memory(_ bytes: [UInt8], _ limits: ImageLimits = ImageLimits()) throws -> Int {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 16, height: 16), limits: limits)
         return bytes.withUnsafeBytes { pipeline.memoryToDecode($0) }
     }
 
-    /// The decoder's own word: what it would hold of a picture is in its refusal.
+    /// The decoder's error states the memory that it would hold for the picture.
     @Test(
         "the memory predicted from a header is at least what the decoder holds, and not far above",
         arguments: Fixtures.names)
@@ -26,8 +26,8 @@ import Testing
             held = needed
         }
         let found = try memory(bytes)
-        // Twice as much of WebPs that are lossless or have transparency: libwebp has pixels of its own. Four times as
-        // much of interlaced PNGs of one channel: the header does not say what they become.
+        // Twice as much for WebPs that are lossless or have transparency, because libwebp has pixels of its own. Four
+        // times as much for interlaced PNGs of one channel, because the header does not state their output.
         #expect(found >= held + rows && found <= held * 4 + rows + 100_000, "\(file): \(found), holds \(held)")
         if held == 0 { #expect(found == rows, "\(file)") }
     }

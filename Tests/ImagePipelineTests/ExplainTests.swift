@@ -17,7 +17,7 @@ import Testing
         #expect(try JSONDecoder().decode(PreprocessingReport.self, from: text) == report)
     }
 
-    /// The second picture has 41 x 60 pixels in its file, which EXIF turns to 60 x 41.
+    /// The second picture is stored with 41 x 60 pixels, which EXIF turns to 60 x 41.
     @Test(
         "explain reports the center crop of a picture in pixels of the upright picture",
         arguments: [("tall.png", 0, 28), ("orientation-6.png", 9.5, 0)] as [(String, Double, Double)])

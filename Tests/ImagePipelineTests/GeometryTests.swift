@@ -1,9 +1,9 @@
 import ImagePipeline
 import Testing
 
-/// Sizes and places to the pixel, at the edges of their rounding; and what the size of decoding follows from.
+/// Sizes and positions exact to the pixel, at rounding limits, and the conditions for decoding at a reduced size.
 @Suite struct GeometryTests {
-    /// The tensor pixels that a side of the picture is scaled to, and the place of its first.
+    /// The number of tensor pixels to which a side of the picture is scaled, and the position of the first.
     private func axis(_ axis: PictureMapping.Axis) -> (scaled: Double, offset: Double) {
         ((axis.forward(Double(axis.length)) - axis.offset).rounded(toPlaces: 6), axis.offset)
     }
@@ -41,7 +41,7 @@ import Testing
         spec.centering = .floor
         #expect(PictureMapping(width: 10, height: 7, spec: spec).y.offset == 1)
 
-        // Cut from the picture as it is: torchvision begins at round(1.5) and round(0.5), Hugging Face before the
+        // Cut from the unscaled picture: torchvision begins at round(1.5) and round(0.5), Hugging Face before the
         // middle.
         spec = ImageTensorSpec(width: 6, height: 6)
         spec.keepsSize = true
@@ -51,7 +51,7 @@ import Testing
         let floor = PictureMapping(width: 9, height: 7, spec: spec)
         #expect(floor.x.offset == -1 && floor.y.offset == 0)
 
-        // Padded where the picture is smaller: by half of three, rounded down, and up.
+        // Padded if the picture is smaller: by half of three, rounded down, and up.
         let padded = PictureMapping(width: 3, height: 6, spec: spec)
         #expect(padded.x.offset == 2 && padded.y.offset == 0)
         spec.centering = .halfEven
@@ -65,8 +65,8 @@ import Testing
         #expect(mapping.y.offset == 0 && mapping.y.scale == 0.5)
     }
 
-    /// The red of a picture of (37x + 11y, ...) mod 256, by crop_resize_ocv of OpenVINO Model API 0.4.7 with OpenCV
-    /// 4.13.
+    /// The expected values are the red of a picture of (37x + 11y, ...) mod 256, from crop_resize_ocv of OpenVINO Model
+    /// API 0.4.7 with OpenCV 4.13.
     @Test(
         "with centering floor the middle is cut at whole pixels and then scaled, as in Model API",
         arguments: [
@@ -112,7 +112,7 @@ import Testing
         _ = try png.withUnsafeBytes { png in
             try tensor.withUnsafeMutableBytes { try pipeline.prepare(png, into: $0) }
         }
-        // OpenCV rounds sums of weights of 11 bits.
+        // OpenCV rounds sums of 11-bit weights.
         let found = stride(from: 0, to: tensor.count, by: 3).map { tensor[$0] }
         #expect(zip(found, red).allSatisfy { abs(Int($0) - Int($1)) <= 1 }, "\(found)")
     }
@@ -125,8 +125,8 @@ import Testing
         return try #require(report.steps.first { $0.operation == "decode" }).parameters
     }
 
-    /// 900 x 600 pixels. An eighth has one and a half times the pixels each way of 75 x 50, just; chroma that has fewer
-    /// samples one way needs as many times more.
+    /// The picture has 900 x 600 pixels. An eighth of it has just one and a half times the pixels of 75 x 50 along each
+    /// axis; chroma with fewer samples along one axis needs as many times more.
     @Test(
         "a JPEG is decoded at a reduced scale only where width, height and chroma keep enough pixels",
         arguments: [
@@ -141,8 +141,8 @@ import Testing
         #expect(parameters["scale"] == .text(scale), "\(parameters)")
     }
 
-    /// The same stored pixels, said to be mirrored. 900 is not a multiple of 8: an eighth of it has a fraction of a
-    /// pixel.
+    /// Both pictures have the same stored pixels; one has a mirrored orientation. 900 is not a multiple of 8, so an
+    /// eighth of it has a fraction of a pixel.
     @Test("a JPEG decoded at 1/8 size with a mirrored orientation gives the mirrored tensor", arguments: [1.2, 1.9])
     func mirroredPicturesAreMirrored(margin: Double) throws {
         let (width, height) = margin < 1.5 ? (90, 60) : (33, 22)
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: Values
 
-    /// The margin has the colour that was asked for, in the tensor's order and range.
+    /// The margin has the requested colour, in the tensor's order and range.
     @Test("padding has the fill colour in the tensor's channel order and value range", arguments: TensorFormTests.forms)
     func whatIsLeftFreeIsFilled(_ form: ImageTensorSpec) throws {
         var spec = form
@@ -204,7 +204,7 @@ import Testing
         #expect(try ImagePipeline(spec: spec).tensor(Fixtures.bytes("tall.png")).first == 124)
     }
 
-    /// (pixel * rescale + offset - mean) / std, and once more by std.
+    /// The value is (pixel * rescale + offset - mean) / std, divided by std once more.
     @Test("normalization adds its offset, and divides by std twice where the option says so")
     func normalizationOffsetAndSecondDivision() throws {
         var spec = ImageTensorSpec(width: 2, height: 1, channelOrder: .gray, element: .float32)

@@ -1,7 +1,7 @@
 import ImagePipeline
 import Testing
 
-/// Against Pillow: what was expected was made by Tests/FixtureMakers/make-image-goldens.
+/// Compares tensors with Pillow's: Tests/FixtureMakers/make-image-goldens made the expected ones.
 @Suite struct GoldenTests {
     @Test("there are at least 150 reference tensors and 80 resampled ones, each of its specified size")
     func goldens_allCases_areThereAndWhole() {
@@ -27,8 +27,8 @@ import Testing
         #expect(mean <= golden.mean && largest <= golden.maximum, "mean \(mean), largest \(largest)")
     }
 
-    /// Noise brings every level beside every other: a weight that is off by its last bit shows in a few pixels of
-    /// these.
+    /// Noise contains all combinations of neighbouring levels, so a weight with a wrong last bit changes a few of its
+    /// pixels.
     @Test(
         "noise resized with bicubic or Lanczos equals Pillow's result bit for bit",
         arguments: [(Resampler.bicubic, 0x66ac_9989_79a5_008e as UInt64), (.lanczos, 0x2713_7726_3232_b6ff)])

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// An item may have another coding than the brand says: what is turned off stays so.
+    /// An item may have another coding than the brand states. A disabled format stays disabled.
     @Test("a HEIF file with an item coded in a format that is turned off is refused")
     func itemsOfAFormatThatIsTurnedOffAreRefused() throws {
         func item(_ type: String, version: UInt8) -> [UInt8] {
@@ -96,7 +96,7 @@ import Testing
         #expect(throws: ImageError.unsupportedFormat(looksLike: nil)) { try ImagePipeline.probe([1, 2, 3]) }
     }
 
-    /// A JPEG that is only a header, with one EXIF segment.
+    /// A JPEG that consists only of a header, with one EXIF segment.
     private func jpeg(exif: [UInt8]) -> [UInt8] {
         let segment = Array("Exif\0\0".utf8) + exif
         let frame: [UInt8] = [0xFF, 0xC0, 0, 11, 8, 0, 2, 0, 3, 1, 1, 0x11, 0]
@@ -109,7 +109,7 @@ import Testing
             + little(UInt64(count), 4) + little(UInt64(value), 4) + little(0, 4)
     }
 
-    /// As Pillow: data that continue in a second segment are one, and the first of two directories is the first.
+    /// As in Pillow: data that continues in a second segment is joined, and the first of two directories counts.
     @Test("of two EXIF segments in a JPEG the first gives the orientation")
     func ofTwoSegmentsTheFirstCounts() throws {
         for (first, second) in [(UInt16(6), UInt16(3)), (3, 6), (8, 1)] {
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// Limits are judged by the first one, and libjpeg would decode by the second.
+    /// The limits are checked against the first one, and libjpeg would use the second.
     @Test("a JPEG with two frame headers is refused")
     func twoFrameHeadersAreRefused() throws {
         let one = jpeg(exif: tiff(value: 1))
@@ -143,8 +143,8 @@ import Testing
         for type: UInt16 in [1, 3, 4, 8, 9] {
             #expect(try ImagePipeline.probe(jpeg(exif: tiff(type: type, value: 6))).orientation == 6)
         }
-        // Of several the first counts: here, and where they take more than the entry has room for (at byte 26: 6, 0,
-        // 0).
+        // If there are several values, the first counts: in the entry, and outside it if they do not fit (at byte 26:
+        // 6, 0, 0).
         #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 2, value: 6))).orientation == 6)
         #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 3, value: 26) + [6, 0, 0, 0, 0, 0])).orientation == 6)
         for (count, value) in [(UInt32(0), UInt16(6)), (3, 6), (3, 65535), (.max, 26)] {

@@ -1,10 +1,10 @@
 import ImagePipeline
 import Testing
 
-/// Processes of ITU-T T.81 beyond the usual two: decoded, or refused in a sentence that says what the picture is.
+/// Processes of ITU-T T.81 other than the usual two are decoded, or refused with an error that names the kind of
+/// picture.
 @Suite struct JPEGCodingTests {
-    /// A picture whose frame header says something else. Its marker is 0xFF, then the process; 2 bytes of length; the
-    /// precision.
+    /// The error of a picture with a changed frame header: marker 0xFF, process, 2 bytes of length, precision.
     private func refusal(process: UInt8 = 0xC0, precision: UInt8 = 8) throws -> ImageError? {
         var bytes = try Fixtures.bytes("scene-420.jpg")
         let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
@@ -42,8 +42,8 @@ import Testing
                     "the JPEG is hierarchical (several frames of different sizes): convert it to an ordinary JPEG"))
     }
 
-    /// `jpegtran -arithmetic` codes the same coefficients in another way.
-    @Test("an arithmetic-coded JPEG gives the same tensor as its Huffman-coded version")
+    /// `jpegtran -arithmetic` codes the same coefficients differently.
+    @Test("an arithmetic-coded JPEG gives the tensor of its Huffman-coded version")
     func arithmeticCodingIsDecoded() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 150, height: 113, cropAndScale: .scaleFill))
         let expected = try pipeline.tensor(Fixtures.bytes("scene-420.jpg"))

@@ -2,10 +2,10 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// Pictures written as JPEG.
+/// Tests of writing JPEG files.
 @Suite struct JPEGEncoderTests {
-    /// libjpeg writes into larger and larger memory: what is freed, once, is the last one, wherever it is stopped.
-    @Test("a JPEG encoding stopped at any check throws cancelled, and the next encoding is intact")
+    /// libjpeg writes to buffers of growing size. The last one must be freed exactly once, wherever the encoding stops.
+    @Test("an encoding of a JPEG stopped at any check throws cancelled, and the next encoding is correct")
     func encodingThatIsStopped_freesWhatItWrote() throws {
         let (width, height) = (200, 1_024)
         var random = SplitMix(seed: 34)
@@ -17,7 +17,7 @@ import Testing
         }
         let whole = try encode { false }
         #expect(whole.count > 100_000 && whole.starts(with: [0xFF, 0xD8]) && whole.suffix(2) == [0xFF, 0xD9])
-        // It is asked every 64 rows.
+        // The encoder polls every 64 rows.
         for stop in 0..<16 {
             for _ in 0..<4 {
                 var asked = 0

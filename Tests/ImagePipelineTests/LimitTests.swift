@@ -30,11 +30,11 @@ import Testing
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(tolerateTruncation: true))
         let whole = try pipeline.tensor(picture)
         let part = try pipeline.tensor(Array(picture.prefix(picture.count * 3 / 4)))
-        // The first rows are there.
+        // The first rows are decoded.
         #expect(part[0..<48 * 4] == whole[0..<48 * 4])
     }
 
-    /// The passes that there are give a picture: coarser, not another one.
+    /// The available passes give a coarser version of the picture, not another one.
     @Test("with tolerateTruncation, an interlaced PNG cut near its end keeps most of its pixels")
     func aTruncatedInterlacedPictureIsWhatItsPassesGive() throws {
         let picture = try Fixtures.bytes("rgb-8-interlaced.png")
@@ -54,7 +54,7 @@ import Testing
                 throws: ImageError.tooLarge(pixels: 150 * 113, limit: 150 * 113 - 1, width: 150, height: 113)
             ) { try pipeline.tensor(Fixtures.bytes(file)) }
         }
-        // Few pixels, but all in a row: more than is decoded, and than libjpeg takes.
+        // Few pixels, but all in one row, which is longer than Ocelli and libjpeg accept.
         var long = try Fixtures.bytes("scene.png")
         long[16...23] = [0, 1, 0, 0, 0, 0, 0, 1]
         #expect(throws: ImageError.sideTooLong(limit: 65_535, width: 65_536, height: 1)) {
@@ -66,7 +66,7 @@ import Testing
         #expect(throws: ImageError.sideTooLong(limit: 65_500, width: 65_535, height: 1)) {
             try ImagePipeline(spec: spec).tensor(long)
         }
-        // A header that announces the most that its fields can.
+        // A header with the maximum of its fields.
         var bomb = try Fixtures.bytes("scene.png")
         bomb[16...23] = [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF]
         #expect(throws: ImageError.self) { try ImagePipeline(spec: spec).tensor(bomb) }
@@ -87,7 +87,7 @@ import Testing
     @Test("a progressive JPEG with hundreds of scans is refused, even with tolerateTruncation")
     func scansAreLimited() throws {
         var picture = try Fixtures.bytes("scene-progressive.jpg")
-        // The last scan again, a few hundred times.
+        // Repeat the last scan a few hundred times.
         let starts = picture.indices.dropLast().filter { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA }
         let last = try #require(starts.last)
         let scan = Array(picture[last..<picture.count - 2])
@@ -98,7 +98,8 @@ import Testing
         #expect(throws: ImageError.tooManyScans(limit: 100)) { try pipeline.tensor(picture) }
     }
 
-    /// Components apart: two more scans of the last one are legal, hundreds are a bomb, however short each is.
+    /// If components have separate scans, two more scans of the last one are legal. Hundreds are an attack, however
+    /// short they are.
     @Test("a sequential JPEG with hundreds of scans is refused before memory is taken")
     func scansOfASequentialPictureAreLimited() throws {
         let picture = try Fixtures.bytes("scene-apart.jpg")
@@ -109,7 +110,7 @@ import Testing
         let pipeline = try ImagePipeline(spec: spec)
         #expect(try pipeline.tensor(repeated(2)) == pipeline.tensor(picture))
         #expect(throws: ImageError.tooManyScans(limit: 100)) { try pipeline.tensor(repeated(300)) }
-        // Before any memory is taken, or a row decoded.
+        // Before any memory is reserved, or a row decoded.
         let small = try ImagePipeline(spec: spec, limits: ImageLimits(maxBytes: 1000))
         #expect(throws: ImageError.tooManyScans(limit: 100)) { try small.tensor(repeated(300)) }
         let strict = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: 150 * 113))
@@ -186,7 +187,7 @@ import Testing
         #expect(try pipeline.tensor(picture) == whole, "after a cancelled picture comes a whole one")
     }
 
-    /// 20 MB hold millions of empty segments or chunks.
+    /// 20 MB can hold millions of empty segments or chunks.
     @Test(
         "reading a header with 20,000 empty segments or chunks stops when cancelled",
         arguments: ["scene-420.jpg", "scene.png", "scene-progressive.jpg"])
@@ -196,7 +197,7 @@ import Testing
         let start = isJPEG ? 2 : 33
         let empty: [UInt8] = isJPEG ? [0xFF, 0xFE, 0, 2] : [0, 0, 0, 0] + Array("noNe".utf8) + [0, 0, 0, 0]
         let long = Array(picture[..<start]) + (0..<20_000).flatMap { _ in empty } + Array(picture[start...])
-        // The limit of pixels is judged when the header has been read.
+        // The limit of pixels is checked after the header was read.
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: 1))
         var asked = 0
         #expect(throws: ImageError.cancelled) {
@@ -210,7 +211,7 @@ import Testing
         #expect(asked == 4)
     }
 
-    /// The estimate is made before a request has a slot; 20 MB would be millions of segments, or one endless gap.
+    /// The estimate is made before a request has a slot. 20 MB could be millions of segments, or one long gap.
     @Test("a header of more than 16,384 segments or chunks, or 256 KiB between segments, is estimated as the largest")
     func longHeadersAreNotReadForAnEstimate() throws {
         let pipeline = try ImagePipeline(spec: spec)
@@ -239,7 +240,7 @@ import Testing
         #expect(demand(Array(chunks.prefix(1000))) == .none)
     }
 
-    /// The crop is the middle quarter of 900 x 600 pixels: 187 rows are passed over, and 225 are read, 8 at a time.
+    /// The crop is the middle quarter of 900 x 600 pixels: 187 rows are skipped, and 225 are read, 8 at a time.
     @Test("skipping the rows above a crop checks for cancellation too", arguments: [false, true])
     func passingOverRowsLooksAtTheCancellation(_ decodesAllPixels: Bool) throws {
         let picture = try Fixtures.bytes("large-420.jpg")
@@ -256,8 +257,8 @@ import Testing
         #expect(asked >= 225 / 8 + (decodesAllPixels ? 187 / 8 : 1) + 1)
     }
 
-    /// The crop is the middle 250 of 3000 rows, and the filter reaches 125 rows further: 1250 rows are passed over, and
-    /// 500 are read, 8 at a time.
+    /// The crop is the middle 250 of 3000 rows, and the filter reaches 125 rows further: 1250 rows are skipped, and 500
+    /// are read, 8 at a time.
     @Test("rows above a crop are skipped in few calls, each of no more pixels than 64 rows of the widest picture have")
     func rowsAreSkippedManyAtATime() throws {
         let picture = try Fixtures.bytes("size-4000x3000.jpg")

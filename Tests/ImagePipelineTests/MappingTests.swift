@@ -2,13 +2,13 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// Coordinates of a tensor, and those of the displayed picture.
+/// Coordinates of a tensor and of the displayed picture.
 @Suite struct MappingTests {
     @Test("scale and offset of a letterboxed picture equal those of Ultralytics")
     func aLetterboxIsUltralytics() {
         var spec = ImageTensorSpec(width: 320, height: 320, cropAndScale: .scaleFit)
         spec.centering = .floor
-        // 512 x 430: the ratio is 0.625, 268.75 rows become 269, and 25.5 - 0.1 of the free ones are above.
+        // 512 x 430: the ratio is 0.625, 268.75 rows become 269, and 25.5 - 0.1 of the free rows are above.
         let mapping = PictureMapping(width: 512, height: 430, spec: spec)
         #expect(mapping.x.forward(512) == 320 && mapping.x.offset == 0)
         #expect(mapping.y.offset == 25 && mapping.y.forward(430) == 294)
@@ -19,7 +19,7 @@ import Testing
 
     @Test("the origin of a cropped picture maps to negative tensor coordinates")
     func aCropBeginsBeforeTheTensor() {
-        // torchvision: 300 x 200 to 384 x 256, of which 224 x 224 from (80, 16) on.
+        // torchvision: 300 x 200 to 384 x 256, then 224 x 224 from (80, 16).
         let mapping = PictureMapping(
             width: 300, height: 200, spec: ImageTensorSpec(width: 224, height: 224, resizeShorterSide: 256))
         #expect(mapping.x.forward(0) == -80 && mapping.y.forward(0) == -16)
@@ -37,14 +37,14 @@ import Testing
         #expect(stored == PictureMapping(width: 430, height: 512, spec: spec))
     }
 
-    @Test("a bright pixel appears in the tensor where the mapping says, for most of 40 random specs")
+    @Test("a bright pixel appears in the tensor at the mapped position, for most of 40 random specs")
     func theMappingIsWhereThePixelsGo() throws {
         let seeds: ClosedRange<UInt64> = 1...40
         let checked = try seeds.filter { try checksAMark($0) }
         #expect(checked.count >= 30, "only \(checked)")
     }
 
-    /// Looks for a marked pixel in the tensor where the mapping says; false if every pixel is too near to an edge.
+    /// Searches a marked pixel in the tensor at the mapped position; false if every pixel is too near to an edge.
     private func checksAMark(_ seed: UInt64) throws -> Bool {
         var random = SplitMix(seed: seed)
         var spec = ImageTensorSpec(
@@ -56,7 +56,7 @@ import Testing
         if Bool.random(using: &random) { spec.resizeShorterSide = Int.random(in: 15...70, using: &random) }
         let (width, height) = (Int.random(in: 8...30, using: &random), Int.random(in: 8...30, using: &random))
         let mapping = PictureMapping(width: width, height: height, spec: spec)
-        // A mark near an edge is smeared or cut off there: only in the middle is its place known from its sum.
+        // A mark near an edge is smeared or cut off. Only in the middle does its sum give its position.
         let reach = 2 * max(mapping.x.scale, mapping.y.scale) + 2
         func middle(_ axis: PictureMapping.Axis, _ length: Int, of size: Int) -> [Int] {
             (0..<length).filter { index in

@@ -3,7 +3,7 @@ import ImagePipeline
 import TestSupport
 import Testing
 
-/// Tensors that take the size of their picture.
+/// Tests of tensors of open size.
 @Suite struct OpenSizeTests {
     private static func spec(_ size: OpenSize, _ mode: CropAndScale) -> ImageTensorSpec {
         var spec = ImageTensorSpec(width: size.maximum.width, height: size.maximum.height, cropAndScale: mode)
@@ -22,7 +22,8 @@ import Testing
         ImageInfo(format: .png, width: width, height: height, orientation: orientation)
     }
 
-    /// By hand: limits scale both sides by one factor; then the next multiple, the nearest, or the one below.
+    /// The expected values were computed by hand: limits scale both sides by one factor; then comes the next multiple,
+    /// the nearest, or the one below.
     @Test(
         "a tensor of open size takes the picture's size within the limits, rounded to a multiple",
         arguments: [
@@ -37,7 +38,7 @@ import Testing
     func aPictureKeepsItsSizeWithinTheLimits(_ one: (width: Int, height: Int, mode: CropAndScale, x: Int, y: Int)) {
         let settled = Self.spec(Self.size(8, 32, 8), one.mode).settled(for: Self.info(one.width, one.height))
         #expect(settled.width == one.x && settled.height == one.y, "\(settled.width) x \(settled.height)")
-        // A picture that is displayed on its side.
+        // A picture that is displayed rotated.
         let turned = Self.spec(Self.size(8, 32, 8), one.mode).settled(for: Self.info(one.height, one.width, 6))
         #expect(turned.width == one.x && turned.height == one.y)
     }
@@ -61,13 +62,13 @@ import Testing
             for (one, picture) in [(settled.width, width), (settled.height, height)] {
                 #expect(
                     one % multiple == 0 && one >= least && one <= size.maximum.width, "\(size), \(width) x \(height)")
-                // Nothing is scaled that need not be.
+                // Sides are not scaled unnecessarily.
                 let isInside = [width, height].allSatisfy {
                     $0 >= least + multiple && $0 <= size.maximum.width - multiple
                 }
                 if isInside { #expect(abs(one - picture) < multiple) }
             }
-            // All of it fits, but for what is cut.
+            // All of the picture fits, except the part that is cut.
             let map = PictureMapping(width: width, height: height, spec: settled)
             if mode != .centerCrop {
                 #expect(map.x.forward(0) > -0.001 && map.x.forward(Double(width)) < Double(settled.width) + 0.001)

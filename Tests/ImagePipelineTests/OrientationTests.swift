@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// The blocks of a JPEG lie elsewhere in a turned picture: what was lost differs.
+    /// The blocks of a JPEG have other positions in a rotated picture, so its compression errors differ.
     @Test("JPEGs of all eight orientations give nearly the tensor of the upright picture")
     func eightJPEGsOfOnePictureGiveNearlyTheSameTensor() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 20, height: 16))
@@ -40,7 +40,7 @@ import Testing
         #expect(try ignored != pipeline.tensor(picture))
     }
 
-    /// Wherever a picture may state its orientation: EXIF, EXIF in text, XMP; in each format, and in every order.
+    /// All places where a picture may state its orientation (EXIF, EXIF in text, XMP), in each format and every order.
     @Test(
         "orientation in EXIF, EXIF as text, or XMP is read as Pillow reads the same file",
         arguments: Fixtures.orientations)
@@ -55,8 +55,7 @@ import Testing
         }
     }
 
-    /// Every cut and every changed byte of text that is inflated, or read as hexadecimal, gives some orientation, and
-    /// no crash.
+    /// Truncations and changed bytes of compressed or hexadecimal text give some orientation, and no crash.
     @Test(
         "damaged orientation metadata gives an orientation from 1 to 8 or an error",
         arguments: ["raw-compressed.png", "raw-6.png", "xmp-compressed.png", "exif-in-two-segments.jpg", "xmp.webp"])

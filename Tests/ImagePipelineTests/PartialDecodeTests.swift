@@ -1,7 +1,7 @@
 import ImagePipeline
 import Testing
 
-/// Decoding only the rows and columns that are needed must not change a single one of them.
+/// Decoding only the needed rows and columns must not change any of them.
 @Suite struct PartialDecodeTests {
     static let pictures = Fixtures.names.filter { $0.hasSuffix(".jpg") && !$0.contains("4000x3000") }
 
@@ -16,7 +16,7 @@ import Testing
         cut(32, 21), cut(33, 22),
     ]
 
-    /// Cut from the middle as it is, from an even pixel and from an odd one.
+    /// A cut from the middle of the unscaled picture; it begins at an even or an odd pixel.
     private static func cut(_ width: Int, _ height: Int) -> ImageTensorSpec {
         var spec = ImageTensorSpec(width: width, height: height)
         spec.keepsSize = true
@@ -47,7 +47,7 @@ import Testing
         var markers = 0
         for index in scan..<picture.count - 1 where picture[index] == 0xFF && (0xD0...0xD7).contains(picture[index + 1])
         {
-            // No byte becomes a marker, or the second one of a stuffed 0xFF.
+            // No byte may become a marker, or the second byte of an escaped 0xFF.
             for byte in index - 8..<index where picture[byte] != 0xFF && picture[byte - 1] != 0xFF {
                 picture[byte] ^= 0x2A
                 if picture[byte] == 0xFF { picture[byte] = 0 }
@@ -61,7 +61,7 @@ import Testing
         #expect(throws: ImageError.self) { try pipeline.tensor(picture, options: options) }
     }
 
-    /// Of a WebP only what is cut out is decoded, from an even pixel and with a margin.
+    /// Only the cut part of a WebP is decoded, from an even pixel and with a margin.
     @Test(
         "the center cut of a WebP equals the same part of the whole decoded picture",
         arguments: ["scene-lossy.webp", "scene-lossless.webp", "scene-lossy-alpha.webp"],

@@ -2,11 +2,11 @@ import CResample
 import TestSupport
 import Testing
 
-/// The loops for this processor and the portable ones against the plain sums: bit for bit, whatever the weights.
+/// Compares the loops for this processor and the portable ones with plain sums, bit for bit, for random weights.
 @Suite struct ResampleLoopTests {
     static let seeds: ClosedRange<UInt64> = 1...60
 
-    /// Levels, and as many random factors as there are taps; the ends of the range come often.
+    /// Levels, and a random factor for each tap; the ends of the range are frequent.
     private struct Axis {
         var random: SplitMix
         let taps: Int
@@ -21,7 +21,7 @@ import Testing
             let outputs = group * Int.random(in: 1...20, using: &random)
             let last = Int.random(in: 0...50, using: &random)
             starts = (0..<outputs).map { _ in Int32.random(in: 0...Int32(last), using: &random) }
-            // The sum stays within 32 bits as it does for real weights.
+            // The sum stays within 32 bits, as for real weights.
             let largest = Int32(1) << 22
             let extremes = [0, -1, 1, largest / Int32(taps)]
             factors = (0..<outputs * taps).map { _ in
@@ -41,7 +41,7 @@ import Testing
             }
         }
 
-        /// By `group` factors, their high halves and then their low ones.
+        /// For each group of factors: their high halves, then their low halves.
         func halves(_ factors: [Int32], inGroupsOf group: Int) -> [Int16] {
             stride(from: 0, to: factors.count, by: group).flatMap { start in
                 let part = factors[start..<start + group]
@@ -95,7 +95,7 @@ import Testing
         let bytes = Int.random(in: 1...200, using: &axis.random)
         let stride = (bytes + 63) & ~63
         let ring = axis.bytes(stride * capacity)
-        // What follows an odd last row counts for nothing.
+        // The row after an odd last row has no effect.
         let factors = (0..<axis.taps).map { $0 < count ? axis.factors[$0] : 0 }
         let expected = (0..<bytes).map { place in
             Self.level(
@@ -126,7 +126,7 @@ import Testing
             (reversed ? [2, 1, 0] : [0, 1, 2]).map { pixels[pixel * 4 + $0] }
         }
         for level in Self.levels {
-            // No byte behind the last pixel is touched.
+            // No byte after the last pixel is written.
             var result = [UInt8](repeating: 0xEE, count: count * 3 + 20)
             cresample_pack(level, pixels, count, reversed ? 1 : 0, &result)
             #expect(result == expected + [UInt8](repeating: 0xEE, count: 20), "level \(level.rawValue)")

@@ -1,8 +1,8 @@
 import ImagePipeline
 import Testing
 
-/// A JPEG is decoded smaller only where the difference is hardly visible. (That the results are then Pillow's,
-/// GoldenTests say.)
+/// A JPEG is decoded at a reduced size only if the difference is hardly visible. (GoldenTests compare the results with
+/// Pillow's.)
 @Suite struct ScaleCheckTests {
     private static let spec = ImageTensorSpec(width: 32, height: 32)
 
@@ -27,7 +27,7 @@ import Testing
         #expect(reason.hasPrefix("decoded smaller, its colours would be off by "), "\(reason)")
     }
 
-    /// Smooth colours; no colours at all; and what is unknown without decoding all of it.
+    /// Smooth colours, gray, and pictures that cannot be measured without decoding all of them.
     @Test(
         "a smooth, gray or progressive JPEG is decoded at a reduced scale",
         arguments: [
@@ -38,7 +38,7 @@ import Testing
         #expect(parameters["scale"] == .text(scale) && parameters["in_full_because"] == nil, "\(parameters)")
     }
 
-    @Test("with a small decode margin, a JPEG of fine patterns is decoded at 1/8 size all the same")
+    @Test("with a small decode margin, even a JPEG of fine patterns is decoded at 1/8 size")
     func whoAsksForASmallMarginHasChosenSpeed() throws {
         var spec = Self.spec
         spec.decodeMargin = 1.2
@@ -51,8 +51,8 @@ import Testing
         #expect(parameters["scale"] == "8/8" && parameters["in_full_because"] == nil)
     }
 
-    /// It is read once, then, and not three times.
-    @Test("a JPEG with 270,000 empty comments is decoded smaller without a check of its colours")
+    /// The header is then read once instead of three times.
+    @Test("a JPEG with 270,000 empty comments is decoded at reduced size without a check of its colours")
     func aHeaderOfHundredsOfThousandsOfSegmentsIsNotTried() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")
         let pipeline = try ImagePipeline(spec: Self.spec)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// The check finds the damage first; the error is that of decoding the picture.
+    /// The check finds the damage first, but the reported error is that of decoding the picture.
     @Test("a truncated JPEG gives the same error with and without fullDecode")
     func aDamagedPictureIsReportedAsBefore() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")

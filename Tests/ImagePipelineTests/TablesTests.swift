@@ -1,9 +1,9 @@
 import ImagePipeline
 import Testing
 
-/// A JPEG is decoded by its own tables, whatever was decoded before it.
+/// A JPEG is decoded with its own tables, whatever was decoded before.
 @Suite struct TablesTests {
-    /// The picture without its segments of one kind.
+    /// The picture without the segments of one kind.
     private func without(_ marker: UInt8, _ picture: [UInt8]) -> [UInt8] {
         var result = Array(picture[..<2])
         var offset = 2
@@ -31,14 +31,14 @@ import Testing
         }
     }
 
-    /// Cameras leave the usual Huffman tables out of the frames of a video.
-    @Test("a JPEG without Huffman tables is decoded with the standard tables, whatever came before")
+    /// Cameras omit the standard Huffman tables in the frames of a video.
+    @Test("a JPEG without Huffman tables is decoded with the standard tables, whatever was decoded before")
     func theUsualHuffmanTablesMayBeLeftOut() throws {
         let whole = try Fixtures.bytes("scene-420.jpg")
         let expected = try pipeline.tensor(whole)
         let frame = without(0xC4, whole)
         #expect(frame.count < whole.count - 400)
-        // Those have tables of their own.
+        // These pictures have other tables.
         for other in ["scene-progressive.jpg", "size-4000x3000.jpg"] {
             _ = try pipeline.tensor(Fixtures.bytes(other))
             #expect(try pipeline.tensor(frame) == expected)

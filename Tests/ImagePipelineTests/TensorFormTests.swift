@@ -1,7 +1,7 @@
 import ImagePipeline
 import Testing
 
-/// Layouts, orders, elements, scale and bias: all against the plain tensor of RGB levels.
+/// Compares layouts, orders, elements, scale and bias with the plain tensor of RGB levels.
 @Suite struct TensorFormTests {
     static let forms: [ImageTensorSpec] = TensorLayout.allCases.flatMap { layout in
         [ChannelOrder.rgb, .bgr].flatMap { order in

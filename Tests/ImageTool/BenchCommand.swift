@@ -2,9 +2,8 @@ import CJPEG
 import Foundation
 import ImagePipeline
 
-/// `bench [option=value ...] [rounds=N] FILE...`: for each file a line of JSON with the median CPU microseconds of the
-/// whole pipeline, and of libjpeg-turbo alone at the same scale and region; and the peak of resident memory that it
-/// took.
+/// `bench [option=value ...] [rounds=N] FILE...`: prints a line of JSON for each file, with the median CPU microseconds
+/// of the whole pipeline and of only libjpeg-turbo at the same scale and region, and the peak of resident memory.
 enum BenchCommand {
     static func run(_ arguments: [String]) throws {
         let options = Options(arguments)
@@ -37,7 +36,7 @@ enum BenchCommand {
         }
     }
 
-    /// libjpeg-turbo and nothing else: rows into one buffer, over and over.
+    /// Decodes with libjpeg-turbo only: rows into one buffer that is reused.
     private static func decodeOnly(_ picture: [UInt8], _ outline: DecodeOutline, cropped: Bool) throws {
         guard let decoder = cjpeg_create() else { throw ImageError.outOfMemory }
         defer { cjpeg_destroy(decoder) }
@@ -64,7 +63,8 @@ enum BenchCommand {
             let stride = (Int(width) * 4 + 63) & ~63
             let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: stride * 8 + 128)
             defer { buffer.deallocate() }
-            // Not aligned: libjpeg-turbo would write past the caches, which costs it more than it saves here.
+            // Not aligned: otherwise libjpeg-turbo would write past the caches, which costs more time than it saves
+            // here.
             let base = buffer + ((4 - Int(bitPattern: buffer)) & 63)
             while status == CJPEG_OK, rows > 0 {
                 let batch = min(8, rows)
@@ -75,7 +75,7 @@ enum BenchCommand {
         }
     }
 
-    /// The median CPU time of each. They take turns, so that a change of the machine's pace hits all.
+    /// The median CPU time of each body. They take turns, so that a change of the machine's speed affects all.
     private static func medians(_ rounds: Int, _ bodies: [() throws -> Void]) throws -> [Double] {
         var times = [[Double]](repeating: [], count: bodies.count)
         for round in 0..<rounds + 2 {
@@ -88,16 +88,16 @@ enum BenchCommand {
         return times.map { $0.sorted()[$0.count / 2] }
     }
 
-    /// CPU time of this thread: what a busy machine does not change.
+    /// The CPU time of this thread in microseconds, which does not depend on the load of the machine.
     static func cpuMicroseconds() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
     }
 
-    /// Kilobytes that `body` takes at its peak, beyond what was resident before.
+    /// The peak of resident memory during `body`, in kilobytes above the initial value.
     private static func peakKilobytes(_ body: () throws -> Void) rethrows -> Int {
-        // Writing 5 sets the high-water mark back to what is resident now (proc(5)).
+        // Writing 5 resets the high-water mark to the current value (proc(5)).
         try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
         let before = status("VmRSS:")
         try body()

@@ -1,9 +1,9 @@
 import Foundation
 import ImagePipeline
 
-/// `fuzz [count=N] [seed=S] [truncations=yes] FILE...`: damaged copies of the files through the whole pipeline, `count`
-/// of them in turn, and with `truncations` each file cut off at each 64th. Any outcome but a picture or an error in a
-/// second is a failure.
+/// `fuzz [count=N] [seed=S] [truncations=yes] FILE...`: decodes `count` damaged copies of the files in turn, and with
+/// `truncations` each file truncated at every 64th of its length. Every result other than a picture or an error within
+/// a second is a failure.
 enum FuzzCommand {
     static func run(_ arguments: [String]) throws {
         let options = Options(arguments)
@@ -30,7 +30,7 @@ enum FuzzCommand {
         print(
             "seed \(seed): \(run.pictures) pictures, \(run.errors) errors (\(run.summary)), slowest "
                 + "\(run.slowest / 1000) ms")
-        // Ten seconds of CPU, under a sanitizer, is a hang on any machine.
+        // Ten seconds of CPU time count as a hang on any machine, even with a sanitizer.
         if run.slowest > 10_000_000 { throw FuzzFailure.tooSlow }
     }
 
@@ -51,7 +51,7 @@ enum FuzzFailure: Error {
     case tooSlow
 }
 
-/// Runs single inputs and counts what became of them.
+/// Runs single inputs and counts their results.
 struct FuzzRun {
     let pipelines: [ImagePipeline]
     private let input = GuardedBuffer(capacity: 4 << 20)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Memory that ends where an inaccessible page begins: reading or writing one byte too far is a crash, even in
-/// libraries that no sanitizer was compiled into.
+/// Memory that ends at an inaccessible page: an access one byte too far crashes, even in libraries that were compiled
+/// without a sanitizer.
 final class GuardedBuffer {
     private let base: UnsafeMutableRawPointer
     private let size: Int

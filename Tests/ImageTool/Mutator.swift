@@ -1,4 +1,4 @@
-/// Damages files the same way whenever it is given the same seed.
+/// Damages files reproducibly for a seed.
 struct Mutator {
     private var state: UInt64
 
@@ -15,7 +15,8 @@ struct Mutator {
 
     mutating func below(_ limit: Int) -> Int { limit > 0 ? Int(next() % UInt64(limit)) : 0 }
 
-    /// One to four changes: bits, bytes, telling numbers, runs cut out, doubled or filled, the end cut off.
+    /// Applies one to four changes: bits, bytes, special numbers, parts that are removed, doubled or filled, a
+    /// truncated end.
     mutating func mutate(_ original: [UInt8]) -> [UInt8] {
         var bytes = original
         for _ in 0...below(4) {
@@ -38,7 +39,7 @@ struct Mutator {
         return bytes
     }
 
-    /// Makes the checksums of a PNG's chunks right again, so that damage gets past them.
+    /// Corrects the checksums of a PNG's chunks, so that damage is not found by them.
     static func repairChecksums(_ bytes: inout [UInt8]) {
         guard bytes.count > 20, bytes[0] == 0x89 else { return }
         var offset = 8

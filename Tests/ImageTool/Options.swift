@@ -1,6 +1,6 @@
 import ImagePipeline
 
-/// `name=value` arguments; the others stand for files.
+/// Arguments of the form `name=value`; the others are files.
 struct Options {
     var values: [String: String] = [:]
     var files: [String] = []

@@ -1,7 +1,7 @@
 import Foundation
 import ImagePipeline
 
-/// `tensor [option=value ...] FILE...`: the tensors of the pictures, one after the other, on standard output.
+/// `tensor [option=value ...] FILE...`: writes the tensors of the pictures, one after the other, to standard output.
 enum TensorCommand {
     static func run(_ arguments: [String]) throws {
         let options = Options(arguments)

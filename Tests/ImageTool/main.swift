@@ -1,7 +1,7 @@
 import Foundation
 import ImagePipeline
 
-// What the image scripts run: tensors for comparisons, times for benchmarks, mutations for fuzzing.
+// The tool of the image scripts: tensors for comparisons, times for benchmarks, mutations for fuzzing.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let commands: [String: ([String]) throws -> Void] = [
     "bench": BenchCommand.run,

@@ -1,11 +1,11 @@
 import Foundation
 import Teaching
 
-/// Teaches, moves, forgets, evaluates and removes in an order that a seed gives, and writes a line when each step is
-/// acknowledged: the state as text. TeachingTests kills it, and compares what it left.
+/// Teaches, moves, forgets, evaluates and removes in an order that depends on a seed, and writes a line with the state
+/// when each step is acknowledged. TeachingTests kills the process and compares its files.
 ///
 /// With `run-compacting` the journal is compacted at every change that leaves something to drop, with `run` never.
-/// `full` fills the disk and forgets everything, `full-damaged` damages the end of a journal there.
+/// `full` fills the disk and forgets everything; `full-damaged` damages the end of a journal on a full disk.
 ///
 /// usage: TeachingProbe run|run-compacting FOLDER SEED STEPS | TeachingProbe state|full|full-damaged FOLDER
 struct Probe {
@@ -57,7 +57,7 @@ struct Probe {
         let versions = state.versions.map {
             "\($0.number) \($0.method) \($0.examples) \($0.evaluation.map { "\($0.method) \($0.correct)" } ?? "-")"
         }
-        // Earlier classes that no kept version has may be dropped at any time.
+        // Earlier classes that no kept version uses may be dropped at any time.
         let oldest = state.versions.first?.number ?? state.next
         let examples = state.examples.map { example in
             let earlier = example.earlier.filter { $0.until >= oldest }
@@ -72,7 +72,7 @@ struct Failure: Error {
     let text: String
 }
 
-/// Fills a disk, and forgets on it.
+/// Fills a disk, and forgets examples on it.
 struct FullDisk {
     let folder: String
     let store: TaughtStore
@@ -94,7 +94,7 @@ struct FullDisk {
         }
     }
 
-    /// Takes what is left of the disk.
+    /// Fills the rest of the disk.
     func fill() {
         let file = open(folder + "/../fill", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         defer { close(file) }

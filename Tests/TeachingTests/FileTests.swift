@@ -4,7 +4,7 @@ import Teaching
 import TestSupport
 import Testing
 
-/// Taught models as files.
+/// Tests of taught models as files.
 @Suite struct FileTests {
     private func heads() throws -> [TaughtHead] {
         var random = SplitMix(seed: 77)

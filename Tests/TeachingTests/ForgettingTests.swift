@@ -3,7 +3,7 @@ import Teaching
 import TestSupport
 import Testing
 
-/// After forgetting, a model is bit for bit as if it had been taught without the example.
+/// After an example is forgotten, a model equals bit for bit one that was never taught the example.
 @Suite struct ForgettingTests {
     @Test(
         "after forgetting, the model is as if never taught the example, and no file holds the example",
@@ -53,7 +53,7 @@ import Testing
             }
             if let last = model.view.state.versions.last { try model.serve(last.number) }
             try model.evaluate(time: 99)
-            // The same without what was forgotten, at once and in another order.
+            // Teach only the remaining examples, all at once and in another order.
             let fresh = try TaughtStore(folder: other.path).create("parts", .test, dimension: 6, choice).model
             _ = try fresh.teach(taught.values.shuffled(using: &random), time: 0)
             try fresh.evaluate(time: 0)
@@ -61,7 +61,7 @@ import Testing
             #expect(model.view.head.map(TaughtFile.bytes) == fresh.view.head.map(TaughtFile.bytes))
             let found = model.view.state.served?.evaluation, wanted = fresh.view.state.served?.evaluation
             #expect(found == wanted)
-            // No file holds a digest or an embedding of what was forgotten, unless it was taught again.
+            // No file contains a digest or an embedding of a forgotten example, unless it was taught again.
             let contents = folder.contents
             for example in gone {
                 #expect(contents.range(of: Data(example.id.bytes)) == nil)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a method that forgotten examples had chosen is chosen anew, as if they were never taught")
+    @Test("a method that was chosen because of forgotten examples is chosen again, as if they were never taught")
     func theMethodIsThatOfTheExamplesThatAreLeft() throws {
         let corners: [(x: Float, y: Float, label: String)] = [(1, 1, "a"), (1, -1, "b"), (-1, -1, "a"), (-1, 1, "b")]
         let examples = corners.enumerated().flatMap { number, corner in
@@ -86,7 +86,7 @@ import Testing
         _ = try model.teach(examples, time: 1)
         try model.evaluate(time: 1)
         #expect(model.view.head?.method == .nearestNeighbors)
-        // What is left of each class is one cloud.
+        // The remaining examples of each class form one cloud.
         for example in examples.suffix(16) { try model.forget(example.id) }
         _ = try fresh.teach(Array(examples.prefix(16)), time: 1)
         for one in [model, fresh] { try one.evaluate(time: 2) }
@@ -119,7 +119,7 @@ import Testing
         func forget() throws {
             if byLabel { try model.forget(label: "a") } else { try model.forget(example.id) }
         }
-        // As if it had stayed: the disk failed between the journal and the picture.
+        // Restore the picture, as if the disk had failed between the journal and the picture.
         let picture = "\(folder.path)/parts/pictures/\(example.id)", files = FileManager.default
         try files.copyItem(atPath: picture, toPath: folder.path + "/aside")
         try forget()

@@ -7,7 +7,7 @@ private enum SmallDisk {
         (try? Shell.run("unshare", ["-rm", "sh", "-c", "mount -t tmpfs none /mnt"]).status) == 0
 }
 
-/// A full disk: a small file system of the test's own, in namespaces of its own.
+/// Tests on a full disk: a small file system, mounted in its own namespaces.
 @Suite(.enabled(if: SmallDisk.canBeMounted, "needs mount(2) in a namespace: unshare -rm"))
 struct FullDiskTests {
     private func probe(_ arguments: [String], size: String) throws -> (status: Int32, text: String, errors: String) {
@@ -31,7 +31,7 @@ struct FullDiskTests {
         #expect(outcome.text.contains("everything forgotten"), "\(outcome.text)")
     }
 
-    @Test("on a full disk a damaged end of a journal is kept, and the rest is served")
+    @Test("on a full disk the damaged end of a journal is kept, and the rest is served")
     func aDamagedEndIsKeptOnAFullDisk() throws {
         let outcome = try probe(["full-damaged"], size: "256k")
         #expect(outcome.status == 0 && outcome.text.contains("kept"), "\(outcome.text) \(outcome.errors)")

@@ -3,9 +3,9 @@ import Teaching
 import TestSupport
 import Testing
 
-/// The evaluation of drawn classes against the accuracy on examples that were drawn beside them.
+/// Compares the evaluation of random classes with the accuracy on new examples of these classes.
 @Suite struct HonestyTests {
-    /// Classes as clouds around drawn middles.
+    /// Classes as clouds around random centres.
     struct Clouds {
         let middles: [[Float]]
         let spread: Float
@@ -27,7 +27,7 @@ import Testing
                     rows: classes.map { example(of: $0, &random) }, classes: classes))
         }
 
-        /// The sum of twelve evenly distributed numbers.
+        /// A normally distributed number: the sum of twelve uniformly distributed numbers.
         static func normal(_ random: inout SplitMix) -> Float {
             (0..<12).reduce(-6) { sum, _ in sum + Float.random(in: 0..<1, using: &random) }
         }
@@ -64,7 +64,7 @@ import Testing
             "\(each) examples: accuracy \(accuracies.reduce(0, +) / Double(draws)), difference \(mean), held \(held) of \(draws)"
         )
         #expect(abs(mean) < 0.02)
-        // A few draws say less of a share of 90 % than 200 do.
+        // A few draws determine a share of 90 % less exactly than 200 do.
         #expect(Double(held) / Double(draws) >= (draws >= 200 ? 0.9 : 0.8))
     }
 
@@ -89,7 +89,7 @@ import Testing
         #expect(abs(difference / Double(draws)) < 0.02, "\(difference / Double(draws))")
     }
 
-    @Test("with separable classes 95 percent of strangers and at most 10 percent of members are rejected")
+    @Test("with separable classes 95 percent of other pictures and at most 10 percent of members are rejected")
     func strangersAreFoundWhereClassesAreSeparable() throws {
         var random = SplitMix(seed: 5)
         let clouds = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
@@ -114,7 +114,7 @@ import Testing
     @Test("logistic regression is preferred where class means are not enough")
     func logisticRegressionIsPreferredWhereMeansAreNotEnough() throws {
         var random = SplitMix(seed: 9)
-        // One number decides; the others are loud and say nothing.
+        // One number decides; the others are large and random.
         let classes = (0..<80).map { $0 / 40 }
         let rows = classes.map { label in
             (0..<12).map { Clouds.normal(&random) * ($0 == 0 ? 0.3 : 4) + ($0 == 0 ? Float(label) * 2 : 0) }
@@ -126,7 +126,7 @@ import Testing
     @Test("nearest neighbors are preferred where each class has several clusters")
     func neighborsArePreferredWhereClassesHaveSeveralShapes() throws {
         var random = SplitMix(seed: 10)
-        // Each class is two clouds opposite each other.
+        // Each class has two clouds on opposite sides.
         let corners: [(Float, Float, Int)] = [(1, 1, 0), (-1, -1, 0), (1, -1, 1), (-1, 1, 1)]
         let examples = corners.flatMap { x, y, label in
             (0..<20).map { _ in ([x + 0.2 * Clouds.normal(&random), y + 0.2 * Clouds.normal(&random)], label) }
@@ -163,7 +163,7 @@ import Testing
                 isCancelled: {
                     asked += 1; return false
                 }) != nil)
-        // Asked for each of the 120 examples: fewer would let a fold of a hundred thousand run on.
+        // It is called for each of the 120 examples; otherwise a fold of a hundred thousand could not be stopped.
         #expect(asked >= 120)
         for last in [1, asked / 2, asked - 1] {
             var count = 0

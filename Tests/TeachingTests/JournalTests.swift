@@ -3,7 +3,7 @@ import Teaching
 import TestSupport
 import Testing
 
-/// The journal of a taught model: what a start makes of it, and how long it gets.
+/// The journal of a taught model: how a start reads it, and its size.
 @Suite struct JournalTests {
     private let folder = TemporaryFolder()
     private var path: URL { URL(fileURLWithPath: folder.path + "/parts/journal") }
@@ -17,7 +17,7 @@ import Testing
         return limits
     }
 
-    /// The taught model of a store on the folder; the store lives until the end of the closure.
+    /// Calls `body` with a store on the folder and its taught model; the store is closed afterwards.
     private func open<Result>(
         _ limits: TeachingLimits = TeachingLimits(), _ body: (TaughtStore, TaughtModel) throws -> Result
     ) throws -> Result {
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Versions
 
-    @Test("with fewer versions to keep than before, a start serves the same version with the same examples")
+    @Test("after the number of kept versions was reduced, a start serves the same version with the same examples")
     func fewerVersionsThanBeforeAreRead() throws {
         let seed = UInt64.random(in: 0...(.max))
         print("seed \(seed)")
@@ -56,7 +56,7 @@ import Testing
             for _ in 0..<2 { _ = try model.teach([.init("last", "x\(model.view.state.next)", [2, 1])], time: 99) }
             let versions = model.view.state.versions
             try model.serve(versions[Int.random(in: 0..<versions.count, using: &random)].number)
-            // Its threshold is its own then, and not that of a version before.
+            // Then its threshold is its own, not that of an earlier version.
             try model.evaluate(time: 99)
         }
         let (before, head) = try open { _, model in (model.view.state, model.view.head) }
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Damage at the end
 
-    /// Five examples, and a sixth with the last record: its bytes.
+    /// Teaches five examples, and a sixth in the last record. Returns the bytes of that record.
     private func teachSix() throws -> Data {
         try open { _, model in
             for number in 1...5 { _ = try model.teach([.init("\(number)", "a", [1, Float(number)])], time: 1) }
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("a damaged last record is kept in a file beside the journal, and said with its place")
+    @Test("a damaged last record is kept in a file next to the journal, and reported with its offset")
     func aDamagedLastRecordIsKeptAndSaid() throws {
         let last = try teachSix()
         let whole = try Data(contentsOf: path)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("damage over several records at the end is said with the most changes that it can be")
+    @Test("damage over several records at the end is reported with the maximum number of lost changes")
     func severalDamagedRecordsAreCounted() throws {
         let last = try teachSix()
         var bytes = try Data(contentsOf: path)
@@ -124,7 +124,7 @@ import Testing
         #expect(number >= 2 && number < 20, "\(notice)")
     }
 
-    @Test("an undamaged journal has no notice, and a kept end outlives starts and counts in the bytes")
+    @Test("an undamaged journal has no notice, and a kept end survives starts and counts in the bytes")
     func aKeptEndOutlivesStarts() throws {
         _ = try teachSix()
         try open { store, _ in #expect(store.notices.isEmpty) }
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("two thousand moves of four examples leave a journal of a few times what they need, with the same state")
+    @Test("two thousand moves of four examples leave a journal a few times as large as needed, with the same state")
     func theJournalIsCompacted() throws {
         let other = TemporaryFolder()
         let state = try open { store, model in
@@ -210,7 +210,7 @@ import Testing
         #expect(length < 10_000 && store.bytes == length, "\(length) bytes")
     }
 
-    @Test("moves go on at the limit of bytes as long as the state itself fits")
+    @Test("moves continue at the limit of bytes as long as the state itself fits")
     func compactionMakesRoomWithinTheLimitOfBytes() throws {
         try open(limits { $0.bytes = 4_000 }) { store, model in
             try moves(model, 500)
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("where a journal cannot be compacted, changes are kept all the same, and it is compacted later")
+    @Test("if a journal cannot be compacted, changes are still kept, and it is compacted later")
     func aFailedCompactionLosesNothing() throws {
         let obstacle = folder.path + "/parts/journal.new"
         try open { _, model in
@@ -235,7 +235,7 @@ import Testing
         try open { _, model in #expect(model.view.state.examples.count == 4) }
     }
 
-    @Test("compaction leaves nothing of what was forgotten, nor what only versions had that are no longer kept")
+    @Test("compaction removes forgotten examples and classes that only dropped versions had")
     func compactionKeepsForgettingExact() throws {
         try open(limits { ($0.slack, $0.versions) = (-1 << 20, 2) }) { _, model in
             _ = try model.teach([.init("gone", "a", [7, 8]), .init("1", "secret", [1, 1])], time: 1)

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A process that teaches is killed: its files hold what was acknowledged, and perhaps the step after it.
+/// After a kill, the files of a process that teaches contain all acknowledged steps, and possibly the next one.
 @Suite struct KillTests {
     static let probe = Daemon.binary.deletingLastPathComponent().appendingPathComponent("TeachingProbe")
 
-    /// The expected states are those of a journal that is never compacted.
+    /// The expected states come from a journal that is never compacted.
     @Test(
         "a kill at any instant leaves the acknowledged state or the next state on disk",
         arguments: ["run", "run-compacting"])
@@ -25,7 +25,8 @@ import Testing
             process.arguments = [mode, folder.path, "7", "\(steps)"]
             process.standardOutput = output
             try process.run()
-            // The kill comes between any two instructions: by the number of acknowledgements and some microseconds.
+            // The kill comes after a random number of acknowledgements and some microseconds, so between any two
+            // instructions.
             let wanted = Int.random(in: 1..<120, using: &random)
             var read = Data()
             while read.count(where: { $0 == 10 }) < wanted {
@@ -47,7 +48,7 @@ import Testing
             if acknowledged < steps { interrupted += 1 }
             let names = folder.names
             #expect(!names.contains { $0.contains(".new") || $0.contains(".unfinished") })
-            // Exactly the pictures of the examples are there.
+            // Only the pictures of the examples exist.
             let pictures = names.filter { $0.hasPrefix("parts/pictures/") }.map { String($0.suffix(64)) }
             #expect(pictures.allSatisfy { state.contains($0) })
         }

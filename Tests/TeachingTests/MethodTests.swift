@@ -2,8 +2,8 @@ import Foundation
 import Teaching
 import Testing
 
-/// Methods, evaluation and intervals against scikit-learn and scipy: Tests/FixtureMakers/make-teaching-fixtures wrote
-/// both sides.
+/// Compares methods, evaluation and intervals with scikit-learn and scipy. Tests/FixtureMakers/make-teaching-fixtures
+/// wrote the inputs and the expected results.
 @Suite struct MethodTests {
     @Test(
         "answers, distances and confidences equal those of scikit-learn",
@@ -104,7 +104,7 @@ import Testing
         #expect(WilsonInterval.of(0, of: 0) == nil)
     }
 
-    @Test("an interval ends at exactly 1 where every answer is right, and at exactly 0 where none is")
+    @Test("an interval ends at exactly 1 if every answer is right, and at exactly 0 if all are wrong")
     func intervalsHoldTheirOwnAccuracy() throws {
         for count in 1...1_000 {
             let none = try #require(WilsonInterval.of(0, of: count))

@@ -2,16 +2,16 @@ import Teaching
 import TestSupport
 import Testing
 
-/// Examples and sums that are kept from one change to the next, against reading all examples again.
+/// Compares examples and sums that are kept between changes with those from reading all examples again.
 @Suite struct NewestExamplesTests {
     let folder = TemporaryFolder()
 
-    /// Numbers whose sums have other bits in another order: great ones cancel out, and leave rounding errors.
+    /// An embedding whose sums depend on the order of addition: large numbers cancel out and leave rounding errors.
     private func embedding(_ random: inout SplitMix) -> [Float] {
         (0..<11).map { _ in Float.random(in: -1...1, using: &random) * (random.chance(50) ? 1 : 1e15) }
     }
 
-    /// Compares what serves with what is learned from all examples of its version, in all bytes.
+    /// Compares all bytes of the served head with a head learned from all examples of its version.
     private func expectAsLearnedAnew(_ model: TaughtModel, _ context: String) throws {
         let view = model.view
         let served = try #require(view.head), anew = try #require(view.head(of: view.state.serving))
@@ -31,7 +31,7 @@ import Testing
     func changesServeWhatAllExamplesGive(_ method: TeachingMethod) throws {
         var random = SplitMix(seed: 3_200)
         let model = try TaughtStore(folder: folder.path).create("parts", .test, dimension: 11, .fixed(method)).model
-        // Few pictures of few classes: they move, and classes end and begin again.
+        // Few pictures of few classes, so that pictures move, and classes end and begin again.
         for step in 0..<LongTests.times(150, long: 1_500) {
             let count = step % 50 == 49 ? 120 : Int.random(in: 1...3, using: &random)
             let examples = (0..<count).map { _ in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("after a change that was refused for its bytes, the next one serves nothing of it")
+    @Test("after a change that was refused for its size, the next change serves nothing of it")
     func refusedChangesLeaveNothing() throws {
         var random = SplitMix(seed: 3_201)
         let store = try TaughtStore(folder: folder.path)
@@ -72,7 +72,7 @@ import Testing
         try expectAsLearnedAnew(model, "after a refusal")
     }
 
-    @Test("labels that are equal in other bytes stay one class, named by its first example")
+    @Test("labels that are equal but have different bytes stay one class, named by its first example")
     func labelsOfOtherBytesAreOneClass() throws {
         var random = SplitMix(seed: 3_202)
         let model = try TaughtStore(folder: folder.path)

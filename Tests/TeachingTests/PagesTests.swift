@@ -6,7 +6,7 @@ import Testing
 @Suite struct PagesTests {
     let folder = TemporaryFolder()
 
-    /// All pages from the first on, each of at most so many examples.
+    /// All pages, each of at most `limit` examples.
     private static func pages(
         _ model: TaughtModel, _ limit: Int, label: String? = nil, between: (Int) throws -> Void = { _ in }
     ) throws -> [ExampleList.Page] {
@@ -33,7 +33,7 @@ import Testing
         let labels = ["bolt", "nut", "gear"]
         let examples = (0..<137).map { TaughtModel.NewExample("\($0)", labels[$0 % 3], [1, Float($0)]) }
         _ = try model.teach(examples, time: 7)
-        // The oracle: identifiers sorted as text.
+        // The expected order: identifiers sorted as text.
         let oracle = examples.map(\.id.description).sorted()
         for limit in [1, 2, 7, 136, 137, 138, 10_000] {
             let pages = try Self.pages(model, limit)
@@ -58,7 +58,7 @@ import Testing
         var gone: Set<String> = [], new = 60
         let pages = try Self.pages(model, 7) { number in
             let page = model.view.state.examples.page(after: nil, limit: 7 * number)
-            // The last of the page, which the next one comes after, and one that was not listed yet.
+            // Forget the last example of the page, after which the next page begins, and one that was not listed yet.
             let left = model.view.state.examples.map(\.id).filter { id in page.examples.allSatisfy { $0.id < id } }
             for id in [page.examples.last?.id, left.first].compactMap({ $0 }) {
                 try model.forget(id)

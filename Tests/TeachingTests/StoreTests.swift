@@ -2,7 +2,7 @@ import Foundation
 import Teaching
 import Testing
 
-/// Taught models and their files: what is kept, what is refused, and what is forgotten.
+/// Taught models and their files: storing, refusing, forgetting.
 @Suite struct StoreTests {
     let folder = TemporaryFolder()
 
@@ -18,7 +18,7 @@ import Testing
         return nil
     }
 
-    @Test("examples, versions and evaluations are there after a restart")
+    @Test("examples, versions and evaluations survive a restart")
     func whatWasTaughtIsThereAfterARestart() throws {
         do {
             let (_, model) = try model()
@@ -39,7 +39,7 @@ import Testing
         #expect(view.head?.threshold == view.state.versions.last?.evaluation?.threshold)
     }
 
-    /// Until two classes were tested, nobody is called a stranger by what was measured with one.
+    /// Until two classes were tested, no picture is called unknown because of a threshold measured with one class.
     @Test("a threshold measured with one class is dropped when a second class is taught")
     func theThresholdOfOneClassIsNotThatOfTwo() throws {
         let (_, model) = try model()
@@ -52,7 +52,7 @@ import Testing
         #expect(model.view.head?.threshold != nil)
     }
 
-    @Test("where moves leave no class two examples, the threshold of a version before is not used")
+    @Test("if moves leave no class with two examples, the threshold of an earlier version is not used")
     func noThresholdWithoutAClassOfTwo() throws {
         let (_, model) = try model()
         _ = try model.teach(
@@ -262,7 +262,7 @@ import Testing
         #expect(view.state.versions.map(\.method) == [.nearestMean, .nearestNeighbors])
         #expect(view.state.versions.map { $0.evaluation?.method } == [.nearestMean, .nearestNeighbors])
         #expect(view.state.serving == 2 && !view.isEvaluating && view.head?.threshold != nil)
-        // The next change serves with the method last chosen, and with its threshold, before it was evaluated.
+        // Before it is evaluated, the next change is served with the method chosen last and its threshold.
         _ = try model.teach([.init("new", "c", [0, 3])], time: 3)
         #expect(model.view.head?.method == .nearestNeighbors && model.view.evaluated?.number == 2)
         #expect(model.view.head?.threshold == view.head?.threshold && model.view.isEvaluating)
@@ -300,7 +300,7 @@ import Testing
             let store = try TaughtStore(folder: folder.path)
             let model = try #require(store.model("parts"))
             found.append(model.view.state.serving)
-            // What was cut off does not stand in the way of the next change.
+            // A cut-off end does not prevent the next change.
             _ = try model.teach([.init("more", "b", [0, 1])], time: 1)
             #expect(model.view.state.serving == found[found.count - 1] + 1)
         }
@@ -327,7 +327,7 @@ import Testing
             #expect(store.problems["parts"]?.contains("damaged at byte") == true, "byte \(place)")
             #expect(try Data(contentsOf: path) == bytes)
         }
-        // Zeros at the end are what a power failure leaves of a record that nobody acknowledged.
+        // Zeros at the end are left by a power failure during a record that was not acknowledged.
         try (whole + Data(count: 300)).write(to: path)
         #expect(try TaughtStore(folder: folder.path).model("parts")?.view.state.serving == 4)
         #expect(try Data(contentsOf: path) == whole)
@@ -360,7 +360,7 @@ import Testing
             taught += 1
         }
         #expect(taught > 3 && taught < 40 && store.bytes <= 1_500)
-        // What is forgotten makes room.
+        // Forgetting frees space.
         try model.forget(label: "a")
         _ = try other.teach([.init("more", "a", [1, 1])], time: 1)
     }
@@ -370,7 +370,7 @@ import Testing
         let (_, model) = try model()
         let labels = ["ä", "b", "B", "a b", "a", "aa", "Z", "\u{1F600}", "\u{FF5E}", "10", "9"]
         _ = try model.teach(labels.enumerated().map { .init("\($0)", $1, [1, Float($0)]) }, time: 1)
-        // As Python's sorted(labels, key=str.encode).
+        // The order of Python's sorted(labels, key=str.encode).
         #expect(
             model.view.head?.labels == ["10", "9", "B", "Z", "a", "a b", "aa", "b", "ä", "\u{FF5E}", "\u{1F600}"])
     }

@@ -8,7 +8,7 @@ final class TemporaryFolder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The bytes of all files in it, one after the other.
+    /// The bytes of all files in the folder, one after another.
     var contents: Data {
         let names = FileManager.default.enumerator(atPath: path)?.allObjects.compactMap { $0 as? String } ?? []
         return names.sorted().reduce(into: Data()) { bytes, name in
@@ -27,7 +27,7 @@ extension Embedder {
 }
 
 extension TaughtModel.NewExample {
-    /// An example whose picture is a text.
+    /// An example with a text as its picture.
     init(_ picture: String, _ label: String, _ embedding: [Float], keep: Bool = false) {
         let bytes = Array(picture.utf8)
         self.init(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Tools
 
-/// The decisions of `ocelli quantize`: which picture is for what, the new model.json, the figures of the report.
+/// Tests the parts of `ocelli quantize`: the choice of pictures, the new model.json, the figures of the report.
 @Suite struct QuantizationTests {
     private func folder(_ files: [String: String]) throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -81,7 +81,7 @@ import Tools
         "a model.json whose model file cannot be replaced is an error",
         arguments: [
             "{}", "[]", "{ \"model\": {} }", "{ \"model\": { \"file\": 3 } }", "nonsense", "",
-            // The text of a comment is taken for the key.
+            // The comment contains text that looks like the key.
             "{ /* \"model\": { \"file\": \"x\" } */ \"model\": { \"file\": \"m.onnx\" } }",
         ])
     func aManifestThatCannotBeChangedIsAnError(_ text: String) throws {

@@ -11,16 +11,16 @@ public enum AdmissionError: Error, Sendable, Hashable {
     /// refused together do not return together.
     case overloaded(predictedWait: Duration, retryAfter: Duration)
 
-    /// It waited for the maximum time. The associated value is its wait.
+    /// The request waited for the maximum time. The associated value is its wait.
     case waitTimedOut(Duration)
 
-    /// Its deadline passed before it arrived, or while it waited.
+    /// The deadline passed before the request arrived, or while it waited.
     case deadlineExceeded
 
-    /// By the predicted wait and the recent service time, its deadline would pass before its answer.
+    /// By the predicted wait and the recent service time, the deadline would pass before the answer.
     case deadlineUnreachable(predictedWait: Duration)
 
-    /// A newer request replaced it in the queue (`drop_oldest`), or the queue was shortened.
+    /// A newer request replaced this one in the queue (`drop_oldest`), or the queue was shortened.
     case displaced(predictedWait: Duration)
 
     /// The limiter accepts no more requests: the daemon or the model is shutting down.

@@ -5,59 +5,60 @@
 public struct LimiterCounters: Sendable, Hashable {
     // The counts that every request changes come first.
 
-    /// Requests for a slot (without failed calls of `tryAcquire`).
+    /// The number of requests for a slot (without failed calls of `tryAcquire`).
     public package(set) var arrived: UInt64 = 0
 
-    /// Given a slot on arrival.
+    /// The number of requests that got a slot on arrival.
     public package(set) var admittedAtOnce: UInt64 = 0
-    /// Slots released.
+    /// The number of slots released.
     public package(set) var released: UInt64 = 0
-    /// Total time for which the released slots were held, in nanoseconds.
+    /// The total time for which the released slots were held, in nanoseconds.
     public package(set) var servedNanoseconds: UInt64 = 0
     /// The largest number of slots in use at one time.
     public package(set) var mostInFlight = 0
 
-    /// Given a slot after a wait.
+    /// The number of requests that got a slot after a wait.
     public package(set) var admittedAfterWait: UInt64 = 0
-    /// Total time in the queue of the requests that were admitted after a wait, in nanoseconds.
+    /// The total time in the queue of the requests that were admitted after a wait, in nanoseconds.
     public package(set) var waitedNanoseconds: UInt64 = 0
     /// The largest number of requests in the queue at one time.
     public package(set) var mostWaiting = 0
 
-    /// Refused on arrival: the queue was full, or the predicted wait exceeded the maximum.
+    /// The number of requests refused on arrival because the queue was full, or the predicted wait exceeded the
+    /// maximum.
     public package(set) var refusedQueueFull: UInt64 = 0
-    /// Refused on arrival: overloaded, and no answer was predicted within the target.
+    /// The number of requests refused on arrival because of overload: no answer was predicted within the target.
     public package(set) var refusedOverloaded: UInt64 = 0
-    /// Refused on arrival: the deadline had passed.
+    /// The number of requests refused on arrival because the deadline had passed.
     public package(set) var refusedDeadlineExceeded: UInt64 = 0
-    /// Refused on arrival: the deadline could not be met.
+    /// The number of requests refused on arrival because the deadline could not be met.
     public package(set) var refusedDeadlineUnreachable: UInt64 = 0
-    /// Refused on arrival: draining.
+    /// The number of requests refused on arrival because of a drain.
     public package(set) var refusedDraining: UInt64 = 0
 
-    /// Left the queue: the maximum wait expired.
+    /// The number of requests that left the queue because the maximum wait expired.
     public package(set) var leftTimedOut: UInt64 = 0
-    /// Left the queue: the deadline passed.
+    /// The number of requests that left the queue because the deadline passed.
     public package(set) var leftDeadlineExceeded: UInt64 = 0
-    /// Removed from the queue: a newer request replaced it, or the queue was shortened.
+    /// The number of requests removed from the queue because a newer request replaced them, or the queue was shortened.
     public package(set) var leftDisplaced: UInt64 = 0
-    /// Removed from the queue: draining refused the waiters, too.
+    /// The number of requests removed from the queue because draining refused the waiters too.
     public package(set) var leftDraining: UInt64 = 0
-    /// The task was cancelled, in the queue or before.
+    /// The number of requests of cancelled tasks, in the queue or before.
     public package(set) var leftCancelled: UInt64 = 0
 
     package init() {}
 
-    /// Given a slot, at once or after a wait.
+    /// The number of requests that got a slot, at once or after a wait.
     public var admitted: UInt64 { admittedAtOnce &+ admittedAfterWait }
 
-    /// Refused on arrival.
+    /// The number of requests refused on arrival.
     public var refused: UInt64 {
         refusedQueueFull &+ refusedOverloaded &+ refusedDeadlineExceeded &+ refusedDeadlineUnreachable
             &+ refusedDraining
     }
 
-    /// Left the queue without a slot.
+    /// The number of requests that left the queue without a slot.
     public var left: UInt64 {
         leftTimedOut &+ leftDeadlineExceeded &+ leftDisplaced &+ leftDraining &+ leftCancelled
     }

@@ -1,8 +1,8 @@
 /// A consistent view of an `InFlightLimiter` at one moment.
 public struct LimiterSnapshot: Sendable, Hashable {
-    /// Slots in use. More than `limit` only temporarily, after the limit was lowered.
+    /// The number of slots in use. More than `limit` only temporarily, after the limit was lowered.
     public let inFlight: Int
-    /// Requests waiting.
+    /// The number of waiting requests.
     public let waiting: Int
     /// The current limits.
     public let configuration: LimiterConfiguration

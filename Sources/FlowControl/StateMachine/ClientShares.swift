@@ -33,8 +33,8 @@ package struct ClientShares: Sendable {
     /// nothing.
     private static let mostSaved: Int64 = 200_000_000
 
-    /// A request of the client arrives. Unused time is not credited: a client without requests starts now, one without
-    /// waiters at most `mostSaved` before.
+    /// Counts a request of the client that arrives. Unused time is not credited: a client without requests starts now,
+    /// one without waiters at most `mostSaved` before.
     package mutating func begin(_ client: Int, hasWaiters: Bool) {
         if client >= clients.count {
             clients.append(contentsOf: repeatElement(Client(), count: client + 1 - clients.count))
@@ -44,32 +44,33 @@ package struct ClientShares: Sendable {
         clients[client].requests += 1
     }
 
-    /// A request of the client gets a slot.
+    /// Charges `cost` for a request of the client that gets a slot.
     package mutating func serve(_ client: Int, cost: UInt64) {
         guard client < clients.count else { return }
         now = max(now, clients[client].start)
         clients[client].start &+= Self.clamped(cost)
     }
 
-    /// A slot is released that was expected to be held for `cost` nanoseconds, and was held for `spent`.
+    /// Corrects the charge for a released slot: it was expected to be held for `cost` nanoseconds, and was held for
+    /// `spent`.
     package mutating func correct(_ client: Int, cost: UInt64, spent: UInt64) {
         guard client < clients.count else { return }
         clients[client].start &+= Self.clamped(spent) &- Self.clamped(cost)
     }
 
-    /// Work took `spent` nanoseconds for the client without a request here.
+    /// Charges `spent` nanoseconds for work that was done for the client without a slot.
     package mutating func charge(_ client: Int, _ spent: UInt64) {
         begin(client, hasWaiters: true)
         clients[client].start &+= Self.clamped(spent)
         end(client)
     }
 
-    /// A request of the client ends: its slot is released, or it left without one.
+    /// Counts the end of a request: its slot is released, or it left without one.
     package mutating func end(_ client: Int) {
         guard client < clients.count else { return }
         clients[client].requests -= 1
     }
 
-    /// At most an hour, so that sums over a thousand years do not overflow.
+    /// The number, at most an hour, so that sums over a thousand years do not overflow.
     private static func clamped(_ nanoseconds: UInt64) -> Int64 { Int64(min(nanoseconds, 3_600_000_000_000)) }
 }

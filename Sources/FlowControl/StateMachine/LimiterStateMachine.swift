@@ -76,7 +76,7 @@ package struct LimiterStateMachine<Waiter> {
 
     // MARK: Events
 
-    /// A request arrives.
+    /// Decides on a request that arrives.
     package mutating func arrive(
         at now: MonotonicInstant, deadline: MonotonicInstant?, claim: Claim = .usual
     ) -> (Arrival, LimiterEffects<Waiter>) {
@@ -99,14 +99,14 @@ package struct LimiterStateMachine<Waiter> {
         }
     }
 
-    /// A request of a cancelled task arrives: it is only counted.
+    /// Counts a request of a cancelled task that arrives.
     package mutating func arriveCancelled() {
         counters.arrived &+= 1
         counters.leftCancelled &+= 1
     }
 
-    /// The head of a request arrives. If `arrive` would refuse the request, it is refused and counted now; otherwise
-    /// nothing is counted until it arrives.
+    /// Decides on a request when its head arrives. If `arrive` would refuse the request, it is refused and counted now;
+    /// otherwise nothing is counted until it arrives.
     package mutating func announce(
         at now: MonotonicInstant, deadline: MonotonicInstant?, claim: Claim = .usual
     ) -> (AdmissionError?, LimiterEffects<Waiter>) {
@@ -117,7 +117,7 @@ package struct LimiterStateMachine<Waiter> {
         return (refuse(error, at: now, &effects), effects)
     }
 
-    /// Takes a free slot, or returns nil: never waits, and a refusal is not counted.
+    /// Takes a free slot, or returns nil. Never waits, and does not count a refusal.
     package mutating func tryArrive(at now: MonotonicInstant) -> Grant? {
         guard phase == .accepting, inFlight < configuration.limit else { return nil }
         counters.arrived &+= 1
@@ -126,13 +126,13 @@ package struct LimiterStateMachine<Waiter> {
         return takeSlot(at: now, waited: 0, .usual)
     }
 
-    /// The task of a ticket is about to suspend, to be resumed through `waiter`. If this returns an outcome, the wait
-    /// is over and the task must not suspend.
+    /// Stores `waiter`, through which the task of a ticket will be resumed; the task is about to suspend. If this
+    /// returns an outcome, the wait is over and the task must not suspend.
     package mutating func suspend(_ ticket: WaiterTicket, as waiter: Waiter) -> WaitOutcome? {
         queue.attach(waiter, to: ticket)
     }
 
-    /// The task of a ticket was cancelled. No effect if its wait is over already: if it got a slot, the task must
+    /// Ends the wait of a cancelled task. No effect if the wait is over already: if the task got a slot, it must
     /// release it.
     package mutating func cancel(_ ticket: WaiterTicket, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = LimiterEffects<Waiter>()
@@ -143,7 +143,7 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// A slot is released.
+    /// Releases a slot.
     package mutating func finish(_ grant: Grant, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = expireDue(at: now)
         guard inFlight > 0 else {
@@ -167,13 +167,13 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// A client had work done without a slot: its next turn comes later by that time.
+    /// Charges a client for work done without a slot: its next turn comes later by that time.
     package mutating func charge(_ claim: Claim, nanoseconds: UInt64) {
         shares.charge(claim.client, nanoseconds)
         queue.move(claim.client, to: shares.start(of: claim.client))
     }
 
-    /// The timer of this epoch fired, perhaps too early.
+    /// Handles the timer of this epoch, which may be early.
     package mutating func timerFired(epoch: UInt64, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         guard epoch == timerEpoch else { return LimiterEffects() }
         armed = nil
@@ -182,9 +182,9 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// The limits change. Additional slots go to waiters at once; slots over a lower limit are not revoked, but not
-    /// given again. Waiters over a smaller capacity are displaced: the oldest under `drop_oldest`, else the newest. A
-    /// new maximum wait applies to later requests.
+    /// Changes the limits. Additional slots go to waiters at once; slots over a lower limit are not revoked, but not
+    /// given again. Waiters over a smaller capacity are displaced: the oldest under `drop_oldest`, otherwise the
+    /// newest. A new maximum wait applies to later requests.
     package mutating func resize(
         to configuration: LimiterConfiguration, at now: MonotonicInstant
     ) -> LimiterEffects<Waiter> {
@@ -202,7 +202,7 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// New requests are refused from now on. Waiters still get slots, unless they are refused, too.
+    /// Refuses new requests from now on. Waiters still get slots, unless they are refused too.
     package mutating func beginDraining(
         refusingWaiters: Bool, at now: MonotonicInstant
     ) -> LimiterEffects<Waiter> {
@@ -258,8 +258,8 @@ package struct LimiterStateMachine<Waiter> {
     }
 
     /// The waiter that leaves a full queue for a new request of `client`: under `drop_oldest` the oldest; otherwise the
-    /// newest of the client with the most waiters, if it still has more than `client` then: no client fills the queue
-    /// for the others.
+    /// newest of the client with the most waiters, if that client then still has more than `client`. So no client can
+    /// fill the queue for the others.
     private func displaceable(by client: Int) -> WaiterTicket? {
         if configuration.policy == .dropOldest { return queue.oldest }
         let own = queue.waiting(of: client)
@@ -364,8 +364,8 @@ package struct LimiterStateMachine<Waiter> {
             return oldest
         }
         let timeToWait = overload.timeToWait(service: service.nanoseconds)
-        // The oldest of all that is in time, if its client's turn is as early: then clients with one request each share
-        // time like the requests of one client.
+        // The oldest waiter that is still in time, if its client's turn is not later: so clients with one request each
+        // share time like the requests of one client.
         if let young = queue.oldest(since: now.advanced(by: .zero - timeToWait)) ?? queue.newest,
             let other = queue.turn(of: young), other.start <= turn.start,
             allowsLong || !queue.arrival(of: young).claim.isLong
@@ -375,7 +375,7 @@ package struct LimiterStateMachine<Waiter> {
         return queue.newest(of: turn)
     }
 
-    /// Reports the queue that an arriving request finds to the overload detector.
+    /// Reports to the overload detector the queue that an arriving request finds.
     private mutating func showQueue(at now: MonotonicInstant) {
         let withTurns = queue.count - queue.aside, capacity = configuration.effectiveCapacity
         overload.foundQueue(
@@ -395,8 +395,8 @@ package struct LimiterStateMachine<Waiter> {
         return .overloaded(predictedWait: wait, retryAfter: overload.retryAfter())
     }
 
-    /// Overload begins: the youngest waiters whose answers are predicted within the target keep their turns. The others
-    /// were accepted and are answered, too, but no longer make them late.
+    /// Sets late waiters aside when overload begins. The youngest waiters whose answers are predicted within the target
+    /// keep their turns. The others were accepted and are answered too, but no longer delay them.
     private mutating func setAsideLate(at now: MonotonicInstant) {
         guard configuration.policy == .defer else { return }
         while let oldest = queue.oldest,

@@ -31,7 +31,7 @@ package struct LoadMeter: Sendable {
         arrivals += 1
     }
 
-    /// A slot was released.
+    /// Counts a released slot.
     /// - Parameter interval: the mean time between two releases while all slots are taken, in nanoseconds.
     package mutating func completed(at now: MonotonicInstant, interval: Double) {
         fade(to: now)

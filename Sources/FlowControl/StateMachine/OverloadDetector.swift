@@ -8,7 +8,7 @@ package import SystemSupport
 ///     │ normal │                                                 │ overloaded │
 ///     └────────┘ ◀────────────────────────────────────────────── └────────────┘
 ///                  no more arrive than are answered, for one second;
-///                  or nobody has held a slot for 100 ms
+///                  or no slot has been in use for 100 ms
 ///
 /// Normal: the queue is bounded by its capacity, first come, first served; a closed loop of 200 clients is never
 /// refused. If more requests arrive than are answered and the oldest waiter is late already, the oldest that can still
@@ -102,7 +102,7 @@ package struct OverloadDetector: Sendable {
         settle(at: now)
     }
 
-    /// A request was refused because the queue is full. Returns true if overload begins.
+    /// Records that a request was refused because the queue is full. Returns true if overload begins.
     package mutating func foundFull(at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded else { return false }
         if now.nanoseconds(since: lastFull) > Self.fullLongEnough { fullSince = now }
@@ -112,9 +112,10 @@ package struct OverloadDetector: Sendable {
         return now.nanoseconds(since: since) >= Self.fullLongEnough && enter(at: now)
     }
 
-    /// A request arrives that would wait for `wait` nanoseconds. Overload begins if the queue has grown for more than a
-    /// second, is nearly full, and its wait exceeds the target: the waiters can still be answered nearly in time if no
-    /// more join them. Bursts are over by then, and fewer clients than places in the queue cannot fill it.
+    /// Records the queue that an arriving request finds: it would wait for `wait` nanoseconds. Overload begins if the
+    /// queue has grown for more than a second, is nearly full, and its wait exceeds the target: the waiters can still
+    /// be answered nearly in time if no more join them. Bursts are over by then, and fewer clients than places in the
+    /// queue cannot fill it.
     package mutating func foundQueue(wait: UInt64, isNearlyFull: Bool, at now: MonotonicInstant) {
         guard isOn, wait > target / Self.shortPart else {
             queuedSince = nil
@@ -129,12 +130,12 @@ package struct OverloadDetector: Sendable {
         _ = enter(at: now)
     }
 
-    /// The last slot was released, and no request waits.
+    /// Records that the last slot was released, and no request waits.
     package mutating func becameIdle(at now: MonotonicInstant) {
         idleSince = now
     }
 
-    /// A waiter left without a slot after `waited` nanoseconds. Returns true if overload begins.
+    /// Records that a waiter left without a slot after `waited` nanoseconds. Returns true if overload begins.
     package mutating func departed(after waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, waited > target else { return false }
         meter.departed(at: now)

@@ -2,16 +2,16 @@
 package struct TurnHeap: Sendable {
     package struct Turn: Sendable {
         package let list: Int
-        /// In virtual time.
+        /// The start in virtual time.
         package var start: Int64
-        /// Of lists with equal starts, the one inserted first precedes.
+        /// The order of insertion, which decides between lists with equal starts.
         let order: UInt64
 
         package func precedes(_ other: Turn) -> Bool { (start, order) < (other.start, other.order) }
     }
 
     package private(set) var turns: [Turn] = []
-    /// By list; -1 for lists that are not in the heap.
+    /// The place of each list in the heap; -1 for lists that are not in it.
     private var places: [Int] = []
     private var inserted: UInt64 = 0
 

@@ -1,48 +1,48 @@
 import Synchronization
 import SystemSupport
 
-/// The bytes of answers that clients have not read yet, over all event loops: those that wait in this process, and
-/// those that the kernel holds for them.
+/// Counts the bytes of answers that clients have not read yet, over all event loops: bytes queued in this process and
+/// bytes in the kernel's socket buffers.
 ///
-/// An answer that does not fit is not refused, because it exists already. Instead, the connection that has made no
-/// progress for longest is closed: see `EventLoop.shed`. What was given to the kernel counts once a loop has measured
-/// the socket. Each loop does so before it has given more than `unseen` since, which are kept free for it: the bound is
-/// strict.
+/// An answer that exceeds the budget is not refused, because it exists already. Instead, `EventLoop.shed` closes the
+/// connection that has made no progress for longest. Bytes given to the kernel are counted when a loop measures the
+/// socket. Each loop measures before it has given the kernel more than `unseen` bytes since the last time, and that
+/// many bytes of the budget stay reserved for each loop. So the limit is strict.
 final class AnswerBudget: Sendable {
     private let bound: Atomic<Int>
     private let count = Atomic<Int>(0)
 
     private let loops: Int
-    /// Asks each loop to close who does not read, and to call back.
+    /// Calls each event loop to close clients that do not read; each calls `done`.
     private let askers = Guarded<[@Sendable (_ done: @escaping @Sendable () -> Void) -> Void]>([])
 
-    /// A budget of `total` bytes for so many event loops.
+    /// A budget of `total` bytes, shared by `loops` event loops.
     init(total: Int, loops: Int) {
         bound = Atomic(total)
         self.loops = max(1, loops)
     }
 
-    /// The bound.
+    /// The limit in bytes.
     var total: Int { bound.load(ordering: .relaxed) }
 
-    /// Another bound counts from now on.
+    /// Changes the limit, from any thread.
     func use(total: Int) { bound.store(total, ordering: .relaxed) }
 
-    /// Bytes that wait.
+    /// The counted bytes.
     var used: Int { count.load(ordering: .relaxed) }
 
-    /// The number of bytes that one loop may give to the kernel before it measures how much of it clients have taken.
+    /// The number of bytes that one loop may give to the kernel before it measures its sockets again.
     var unseen: Int { total / 8 / loops }
 
-    /// True if more is known to wait than may.
+    /// True if the counted bytes exceed the limit, less the eighth of it that is reserved for `unseen`.
     var isExceeded: Bool { used > total - total / 8 }
 
-    /// Has `ask` called, from any thread, when a loop needs the others to close who does not read.
+    /// Registers an event loop. `ask` is called, from any thread, when the loop must close clients that do not read.
     func listen(_ ask: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void) {
         askers.withLock { $0.append(ask) }
     }
 
-    /// Asks all loops to close who does not read. Calls back, from any thread, when all of them have.
+    /// Asks all loops to close clients that do not read. Calls `done`, from any thread, when all loops have answered.
     func askAll(_ done: @escaping @Sendable () -> Void) {
         let asked = askers.withLock { $0 }
         let left = Guarded(asked.count)
@@ -57,6 +57,6 @@ final class AnswerBudget: Sendable {
         }
     }
 
-    /// Counts bytes that wait from now on, or less than nothing for those that wait no more.
+    /// Counts more bytes; a negative number releases them.
     func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 }

@@ -1,32 +1,33 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// The memory of all bodies together, over all event loops: resident bytes, not announced ones.
+/// Limits the memory of all bodies together, over all event loops. It counts resident bytes, not announced ones.
 ///
-/// Bodies take memory as their bytes arrive. This alone could fill the budget with bodies that are incomplete and wait
-/// for more. So one body at a time, the first that found no memory, may use a reserve that holds one body of the
-/// maximum size: it can always be completed, is then handled, and releases its memory. The limit is strict, and one
-/// connection always makes progress, provided that a slow sender does not keep the reserve: see `EventLoop.relieve`.
+/// Bodies take memory as their bytes arrive. By itself, this rule could fill the budget with incomplete bodies that all
+/// wait for more. So one body at a time, the first that found no memory, may use a reserve of the size of the largest
+/// body: this body can always be completed, is then handled, and releases its memory. The limit is strict, and at least
+/// one connection always makes progress, provided that a slow client does not keep the reserve (see
+/// `EventLoop.relieve`).
 ///
-/// Small and short requests for memory still succeed when the others have none left:
+/// Small bodies and bodies that have arrived still get memory when large ones find none:
 ///
-/// | who | may use |
+/// | body | may use |
 /// | --- | --- |
-/// | a large body that nothing is held of yet, or one whose length is not known (chunked) | five eighths of what is not the reserve |
-/// | one that has begun | three quarters of it: many that begin and stop do not hold up those that go on |
-/// | a body whose length is known and small | all of it |
-/// | a body whose last byte has arrived | that, and half of the reserve |
-/// | what has come of bodies with their heads, and waits for room | an eighth of everything |
+/// | large or of unknown length (chunked), and nothing of it is held yet | five eighths of the budget without the reserve |
+/// | large or of unknown length, begun | three quarters of it, so that bodies that begin and stop do not block those that continue |
+/// | of a known small length | all of it |
+/// | its last byte has arrived | all of it and half of the reserve |
+/// | bytes that arrived with the heads of bodies that wait for room | an eighth of the total (more if the total is small) |
 ///
-/// The share of the reserve of a body that overdraws does not count there: it may use everything. Nor does the last row
-/// count in the first two.
+/// The bytes of the reserve that the overdrawing body has do not count against these shares; that body may use the
+/// whole total. The bytes of the last row do not count in the first two rows.
 package final class ByteBudget: Sendable {
     private struct State {
         var used = 0
         var overdrawing: ObjectIdentifier?
-        /// The bytes of the reserve that the overdrawing body has.
+        /// The bytes of the reserve that the overdrawing body uses.
         var overdrawn = 0
-        /// The bytes of bodies that came with their heads and wait for room. Part of `used`.
+        /// The bytes that arrived with the heads of bodies that wait for room. Included in `used`.
         var beginnings = 0
         var isShort = false
         var releases = 0
@@ -36,11 +37,11 @@ package final class ByteBudget: Sendable {
     private let largest: Atomic<Int>
     private let state = Guarded(State())
     private let halfTaken = Atomic<Bool>(false)
-    /// True if a body overdraws. Written with the lock held.
+    /// True if a body overdraws. Written only with the lock held.
     private let isOverdrawn = Atomic<Bool>(false)
     private let subscribers = Guarded<[Subscriber]>([])
 
-    /// The functions to call when there is too little, and when there is room again.
+    /// Functions to call when a request for memory fails, and when memory is free again.
     private struct Subscriber: Sendable {
         let shortage: @Sendable () -> Void
         let release: @Sendable () -> Void
@@ -52,20 +53,19 @@ package final class ByteBudget: Sendable {
         self.largest = Atomic(largest)
     }
 
-    /// The limit of all bodies together, and of one body. Read for each head, without the lock.
+    /// The limit of all bodies together, and of one body. Read for each head, so it takes no lock.
     package var limits: (total: Int, largest: Int) {
         (total.load(ordering: .relaxed), largest.load(ordering: .relaxed))
     }
 
-    /// The bytes that are kept for the body that overdraws.
+    /// The bytes reserved for the body that overdraws.
     private var reserve: Int { min(largest.load(ordering: .relaxed), total.load(ordering: .relaxed)) }
-    /// The bytes that bodies have without the reserve.
+    /// The bytes for all other bodies.
     private var ordinary: Int { total.load(ordering: .relaxed) - reserve }
-    /// Bodies up to this length are small.
+    /// The largest length of a small body.
     private var small: Int { max(64 << 10, total.load(ordering: .relaxed) / 256) }
 
-    /// Changes the limits. Bytes in use stay in use: above a lower limit nothing is granted until enough has been
-    /// released.
+    /// Changes the limits. Bytes in use stay in use: above a lower limit no memory is granted until enough is released.
     package func use(total: Int, largest: Int) {
         self.largest.store(largest, ordering: .relaxed)
         guard self.total.exchange(total, ordering: .relaxed) < total else { return }
@@ -81,37 +81,35 @@ package final class ByteBudget: Sendable {
     /// Bytes in use.
     package var used: Int { state.withLock { $0.used } }
 
-    /// True if more than half of it is in use. Read for each head, without the lock.
+    /// True if more than half of the budget is in use. Read for each head, so it takes no lock.
     package var isHalfTaken: Bool { halfTaken.load(ordering: .relaxed) }
 
-    /// True if a connection was refused since bytes were last released.
+    /// True if a request for memory was refused since memory was last released.
     package var isShort: Bool { state.withLock { $0.isShort } }
 
-    /// The number of times that bytes were released while a connection waited for them: shows whether there is
-    /// progress.
+    /// The number of times that bytes were released while a connection waited for them; a sign of progress.
     package var releases: Int { state.withLock { $0.releases } }
 
-    /// The claim of a body: how much of the budget it may use.
+    /// The kind of a body, which decides how much of the budget it may use.
     package enum Claim: Sendable {
-        /// It is large, or its length is not known, and nothing is held of it.
+        /// Large or of unknown length, and none of it is held.
         case beginning
-        /// The same, when some of it is held.
+        /// Large or of unknown length, and some of it is held.
         case large
-        /// Its length is known, and small.
+        /// Of a known, small length.
         case small
-        /// Its last byte has arrived: it no longer depends on its client, and releases its bytes when it has been
-        /// handled.
+        /// Complete: its last byte has arrived, so it no longer depends on its client, and it releases its bytes when
+        /// it has been handled.
         case arrived
     }
 
-    /// The claim of a body of at most `length` bytes, as long as its last byte has not arrived. `hasBegun`: some of it
-    /// is held.
+    /// The claim of a body of at most `length` bytes whose last byte has not arrived. `hasBegun`: some of it is held.
     package func claim(ofLength length: Int, hasBegun: Bool) -> Claim {
         length <= small ? .small : hasBegun ? .large : .beginning
     }
 
-    /// Takes `bytes` for a body. False: there is no room now; the subscribers are called when there is, unless the body
-    /// does not need the bytes (`isOptional`).
+    /// Takes `bytes` for a body. Returns false if there is no room now. Then the subscribers are called when there is
+    /// room, unless the body can do without the bytes (`isOptional`).
     package func take(
         _ bytes: Int, for claim: Claim, isOptional: Bool = false, body: ObjectIdentifier
     ) -> Bool {
@@ -124,7 +122,7 @@ package final class ByteBudget: Sendable {
                 case .arrived: ordinary + reserve / 2
                 }
             let fits = state.used + bytes <= limits.total
-            // What waits has a bound of its own: it must not hold up those it waits for.
+            // Waiting beginnings have their own limit. They must not block the bodies that they wait for.
             let beside = claim == .large || claim == .beginning ? state.beginnings : 0
             let excess = state.used - state.overdrawn - beside + bytes - bound
             if fits, excess <= 0 {
@@ -146,19 +144,19 @@ package final class ByteBudget: Sendable {
         return taken
     }
 
-    /// The share of the budget that anything but a body may use.
+    /// The share of the budget that bytes other than bodies may use.
     package enum Share: Sendable {
-        /// Half of what bodies have.
+        /// Half of the budget without the reserve.
         case half
-        /// All of it.
+        /// The whole total.
         case whole
-        /// More than the limit: admitted work continues.
+        /// No limit: work that was admitted continues.
         case unbounded
     }
 
-    /// Takes `bytes` for anything but a body, or releases them if negative.
-    /// - Parameter beginnings: how much more of a body is held that came with its head and waits for room, or less.
-    /// - Returns: false if there is no room for more of one or the other; then nothing is changed.
+    /// Takes `bytes` for something other than a body; releases them if negative.
+    /// - Parameter beginnings: the change of the bytes that arrived with the heads of bodies that wait for room.
+    /// - Returns: false if there is no room for one of the two; then nothing is changed.
     package func changeBeside(_ bytes: Int, beginnings: Int = 0, _ share: Share = .unbounded) -> Bool {
         let isTaken = state.withLock { state in
             let bound =
@@ -177,39 +175,39 @@ package final class ByteBudget: Sendable {
         return isTaken
     }
 
-    /// Enough that some can wait, however small the budget is.
+    /// The limit of `beginnings`. Not too small, so that some bodies can wait even with a small budget.
     private var mostBeginnings: Int {
         let total = total.load(ordering: .relaxed)
         return max(total / 8, min(total / 4, 512 << 10))
     }
 
-    /// Releases bytes that a body does not need yet. It keeps the right to exceed the budget.
+    /// Releases bytes that a body does not need yet. The body keeps its right to overdraw.
     package func trim(_ bytes: Int, body: ObjectIdentifier) {
         giveBack(bytes, of: body)
     }
 
-    /// The body is complete: its surplus is released, and another body may exceed the budget.
+    /// Marks the body as complete: releases its surplus, and lets another body overdraw.
     package func complete(_ surplus: Int, body: ObjectIdentifier) {
-        // Without the lock for all that have nothing to give back. One that overdraws began to in its own `take`, on
-        // this thread, and only its own end changes that: it finds true here, whatever the others do.
+        // Most bodies have nothing to release and skip the lock. This is safe: only a body's own `take`, on this
+        // thread, makes it overdraw, and only its own end changes that. So the overdrawing body always reads true here.
         guard surplus > 0 || isOverdrawn.load(ordering: .relaxed) else { return }
         giveBack(surplus, of: body, isEnd: true)
     }
 
-    /// The body has been released.
+    /// Releases the bytes of a body that was freed.
     package func release(_ bytes: Int, body: ObjectIdentifier) {
         giveBack(bytes, of: body, isEnd: true)
     }
 
-    /// Calls `release`, from any thread, whenever there is room again after a refusal, and `shortage` at the first
-    /// refusal after that.
+    /// Registers a subscriber. `release` is called, from any thread, when there is room again after a refusal;
+    /// `shortage` is called at the first refusal after that.
     package func listen(
         shortage: @escaping @Sendable () -> Void = {}, release: @escaping @Sendable () -> Void
     ) {
         subscribers.withLock { $0.append(Subscriber(shortage: shortage, release: release)) }
     }
 
-    /// With the lock held.
+    /// Changes `used`. Called with the lock held.
     private func use(_ bytes: Int, _ state: inout State) {
         state.used += bytes
         let isHalf = state.used > limits.total / 2

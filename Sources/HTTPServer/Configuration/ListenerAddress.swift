@@ -1,21 +1,21 @@
 /// An address that the server listens on.
 public enum ListenerAddress: Sendable, Hashable {
-    /// A TCP address. `host` is a name or a numeric address without brackets; empty is every address of the machine.
-    /// Port 0 takes a free one.
+    /// A TCP address. `host` is a name or a numeric address without brackets; an empty `host` means every address of
+    /// the machine. Port 0 takes a free port.
     case tcp(host: String, port: UInt16)
-    /// A Unix-domain socket. `mode` is the file's (e.g. 0o660); `owner` is `user`, `user:group` or `:group`, by name or
-    /// number, nil for the process's own.
+    /// A Unix-domain socket. `mode` is the mode of its file (e.g. 0o660). `owner` is `user`, `user:group` or `:group`,
+    /// by name or number; nil for the process's own.
     case unix(path: String, mode: UInt32, owner: String?)
-    /// Every socket that systemd passes (`LISTEN_FDS`, sd_listen_fds(3)).
+    /// All sockets that systemd passes (`LISTEN_FDS`, sd_listen_fds(3)).
     case systemd
     /// The sockets that systemd passes under this `FileDescriptorName=`.
     case systemdNamed(String)
 
-    /// The mode of a Unix-domain socket that names none: owner and group may connect.
+    /// The mode of a Unix-domain socket without a `mode`: owner and group may connect.
     public static let defaultMode: UInt32 = 0o660
 
     /// Parses `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, `:8080` (every address), `unix:/run/x.sock`,
-    /// `unix:/run/x.sock?mode=0660&owner=www-data:www-data`, `systemd` and `systemd:NAME`. Nil for anything else.
+    /// `unix:/run/x.sock?mode=0660&owner=www-data:www-data`, `systemd` and `systemd:NAME`. Returns nil for other text.
     public init?(parsing text: String) {
         if text == "systemd" {
             self = .systemd
@@ -68,7 +68,7 @@ public enum ListenerAddress: Sendable, Hashable {
 }
 
 extension ListenerAddress: CustomStringConvertible {
-    /// The form that `init(parsing:)` reads, without a Unix socket's mode and owner.
+    /// The text that `init(parsing:)` reads, without the mode and owner of a Unix-domain socket.
     public var description: String {
         switch self {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -1,74 +1,76 @@
 import HTTPWire
 
-/// One accepted socket and what is kept for it. Confined to its event loop.
+/// One accepted socket and its state. Confined to its event loop.
 ///
-/// An idle one holds this object and nothing else: buffers, parser and body exist only while a request is half
-/// received, handled or half answered.
+/// An idle connection holds only this object: buffers, parser and body exist only while a request is being received,
+/// handled or answered.
 final class Connection {
     let descriptor: Int32
-    /// Told apart from earlier connections with the same descriptor by this.
+    /// A number that distinguishes the connection from earlier ones with the same descriptor.
     let registration: UInt32
     let remote: String
-    /// Its listener's place in the configuration's `listeners`.
+    /// The listener's index in the configuration's `listeners`.
     let listener: Int
-    /// True if it is a proxy's: its listener expects PROXY headers.
+    /// True for a connection from a proxy: its listener expects PROXY headers.
     let isProxied: Bool
-    /// The PROXY header that has not come yet.
+    /// The version of the PROXY header that has not arrived yet; nil if none is expected.
     var awaitedProxyHeader: ProxyHeader.Version?
-    /// The client: the peer, or the address in a trusted proxy's PROXY header.
+    /// The client's address: the peer, or the source in a trusted proxy's PROXY header.
     var client: String
     var machine: ConnectionMachine
 
-    /// The socket may have bytes, or its end, to read. Set by epoll (edge-triggered), cleared by an exhausting read.
+    /// True if the socket may have bytes, or its end, to read. Set by epoll (edge-triggered), cleared by a read that
+    /// empties the socket.
     var readable = false
-    /// epoll has seen the client's FIN: the last bytes may still be unread.
+    /// True if epoll has reported the client's FIN; its last bytes may still be unread.
     var finSignalled = false
 
-    /// Bytes received and not consumed: the beginning of a head, or what came while a request was handled.
+    /// Bytes received and not consumed: the start of a head, or bytes that arrived while a request was handled.
     var leftover: [UInt8] = []
-    /// `leftover` has bytes that were not shown to the parser.
+    /// True if `leftover` has bytes that the parser has not seen.
     var leftoverIsNew = false
-    /// The parser, at its position within `leftover`; nil at the start of a request.
+    /// The parser, at its position within `leftover`; nil before the first byte of a request.
     var parser: RequestParser?
-    /// The request that waits for an ordinary place is a HEAD request: a refusal has no body.
+    /// True if the request that waits for an ordinary place is a HEAD request: a refusal then has no body.
     var asksForHead = false
-    /// The first byte of the request that is being received; 0 for none.
+    /// The time of the first byte of the request that is being received; 0 if no byte has arrived.
     var firstByte: UInt64 = 0
 
-    /// Bytes of the budget that are taken for `leftover` and for the head of the request.
+    /// The bytes of the budget that are taken for `leftover` and for the request's head.
     var charged = 0
-    /// As many of them are the beginning of a body that came with its head.
+    /// The part of `charged` for body bytes that arrived with the head and wait for room.
     var beginning = 0
 
-    /// The time when the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it
-    /// is. Of a connection that is idle or has half a head: when it became idle.
+    /// The start of the current measurement of progress: the time when the body last brought, or the client last took,
+    /// a whole `EventLoop.piece`. For an idle connection or one with half a head: the time when it became idle.
     var progressAt: UInt64 = 0
-    /// The bytes that came, or were taken, since then.
+    /// The bytes received or taken since `progressAt`.
     var sinceProgress = 0
 
     /// The request that is being received or handled.
     var exchange: Exchange?
-    /// Takes the chunked coding off a refused body; nil if that has a length.
+    /// Decodes the chunked coding of a refused body; nil if the body has a length.
     var skipped: ChunkedDecoder?
-    /// Its handler.
+    /// The task of the request's handler.
     var task: Task<Void, Never>?
 
-    /// The bytes that the socket has not taken yet.
+    /// The bytes that the socket has not accepted yet.
     var output = PendingOutput()
-    /// The number of bytes that the kernel held beside it when it was last measured.
+    /// The number of bytes in the kernel's send buffer when it was last measured; not included in `output`.
     var queued = 0
-    /// The number of bytes that the kernel was given since then.
+    /// The number of bytes given to the kernel since then.
     var handed = 0
-    /// The time when the client was last seen to take something, or began to have something to take.
+    /// The time when the client was last seen to take bytes, or when the first unread bytes were sent to it.
     var tookAt: UInt64 = 0
-    /// The loop will measure how much the kernel holds.
+    /// True if the loop will measure the kernel's send buffer.
     var isToBeMeasured = false
-    /// Bytes of `output` and `queued` that are counted in the budget for answers.
+    /// The bytes of `output` and `queued` that are counted in the budget for answers.
     var answerCharged = 0
-    /// Records of answers that are rendered and not yet sent whole.
+    /// The records of answers that are rendered and not completely sent.
     var ending: [ExchangeRecord] = []
 
-    /// The time when the timer wheel brings this connection up, at or before its deadline; 0 if it does not.
+    /// The time when the timer wheel expires for this connection, at or before its deadline; 0 if it is not in the
+    /// wheel.
     var timerAt: UInt64 = 0
 
     init(
@@ -85,7 +87,7 @@ final class Connection {
         self.machine = machine
     }
 
-    /// The value in epoll's user data: the registration beside the descriptor, so that an event that was fetched for a
-    /// connection closed since never reaches its successor.
+    /// The value in epoll's user data: registration and descriptor, so that an event fetched for a closed connection
+    /// never reaches the next connection with the same descriptor.
     var userData: UInt64 { UInt64(registration) << 32 | UInt64(UInt32(bitPattern: descriptor)) }
 }

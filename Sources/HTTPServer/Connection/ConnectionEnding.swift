@@ -1,20 +1,20 @@
 /// The reason why a connection is closed.
 package enum ConnectionEnding: Sendable, Hashable {
-    /// Normally: after an answer with `Connection: close`, or by the client between requests.
+    /// The normal end: after an answer with `Connection: close`, or by the client between requests.
     case finished
     /// The client disconnected before its answer was complete.
     case clientGone
-    /// Idle timeout.
+    /// The idle timeout has passed.
     case idle
-    /// The client did not read its answer.
+    /// The client did not read its answer in time.
     case slowReader
     /// The server is shutting down.
     case drained
-    /// Another connection needed the room.
+    /// The connection was closed to make room for another one.
     case evicted
 
-    /// True if the socket is closed with RST if it holds answers: the kernel drops them instead of keeping them for a
-    /// client that does not read. Never of one that ends normally: its client may be reading.
+    /// True if the socket is closed with RST while it holds answers: the kernel then drops them instead of keeping them
+    /// for a client that does not read. False for a normal end, because the client may still be reading.
     var dropsAnswers: Bool {
         switch self {
         case .clientGone, .slowReader, .evicted: true

@@ -1,29 +1,29 @@
 package import HTTPWire
 
-/// A client's violation of limits or protocol, apart from syntax.
+/// A client's violation of a limit or of the protocol, other than a syntax error.
 package enum ConnectionFault: Sendable, Hashable {
-    /// The head did not arrive in time.
+    /// The head did not arrive within the header timeout.
     case slowHead
-    /// The body arrived at less than the minimum rate.
+    /// The body arrived more slowly than the minimum rate.
     case slowBody
-    /// The body did not arrive within the maximum time.
+    /// The body did not arrive within the body timeout.
     case lateBody
-    /// The body was the slowest while there was no room for all bodies.
+    /// The body was among the slowest while there was no room for all bodies.
     case slowestBody
-    /// There was no room for the body in time.
+    /// The body found no room within the budget timeout.
     case noBudget
-    /// The request waited for an ordinary place among the connections, in vain.
+    /// The request waited too long for an ordinary place among the connections.
     case noPlace
-    /// The body exceeds this limit, or its announced length does.
+    /// The body, or its announced length, exceeds this limit.
     case bodyTooLarge(limit: UInt64, declared: UInt64?)
-    /// With a chunk of this size the body would exceed its limit.
+    /// A chunk of this size would make the body exceed its limit.
     case chunkTooLarge(limit: UInt64, size: UInt64)
-    /// The client closed its side within the head.
+    /// The client closed its side before the head was complete.
     case headTruncated
-    /// The client closed its side within the body.
+    /// The client closed its side before the body was complete.
     case bodyTruncated
 
-    /// True if it is a timeout, for the statistics.
+    /// True for a timeout; the statistics count these separately.
     package var isTimeout: Bool {
         switch self {
         case .slowHead, .slowBody, .lateBody, .slowestBody, .noBudget, .noPlace: true
@@ -31,7 +31,7 @@ package enum ConnectionFault: Sendable, Hashable {
         }
     }
 
-    /// The error for the client.
+    /// The error that the client receives.
     package var error: WireError {
         switch self {
         case .slowHead:

@@ -1,21 +1,22 @@
 import Synchronization
 
-/// The maximum number of connections at once. It may change while the server runs.
+/// The maximum number of connections at the same time. It may change while the server runs. Safe to use from any
+/// thread.
 final class ConnectionLimit: Sendable {
     private let loops: Int
     private let most: Atomic<Int>
 
-    /// - Parameter loops: the event loops, which have equal shares.
+    /// - Parameter loops: the number of event loops; each gets an equal share.
     init(_ most: Int, loops: Int) {
         self.loops = max(1, loops)
         self.most = Atomic(most)
     }
 
-    /// The connections of one event loop: at least one.
+    /// The maximum of one event loop: at least 1.
     var perLoop: Int { max(1, most.load(ordering: .relaxed) / loops) }
-    /// The connections of all event loops.
+    /// The maximum of all event loops together.
     var total: Int { perLoop * loops }
 
-    /// Another limit counts from now on. Those that are too many go as new ones come.
+    /// Changes the maximum. Connections above a lower maximum are closed only as new ones arrive.
     func use(_ most: Int) { self.most.store(most, ordering: .relaxed) }
 }

@@ -1,5 +1,5 @@
-/// The state of one connection as a pure value: each event, with its time, returns the next action. It has no socket,
-/// no bytes and no clock.
+/// The state of one connection as a value without I/O: each event, with its time, returns the next action. It has no
+/// socket, no bytes and no clock.
 ///
 /// ```
 ///                                   refused or answered at once, fault
@@ -19,36 +19,37 @@
 ///  closed ◀── closing ◀── lingering ◀── Connection: close ────────┘
 /// ```
 ///
-/// | phase | waits for | timer, and what happens when it rings |
+/// | phase | waits for | timer, and the action when it expires |
 /// | --- | --- | --- |
 /// | idle | the first byte of a request | idle (before the first request: header) timeout: closed |
 /// | head | the end of the head | header timeout: 408 |
 /// | body | the rest of the body | a window of `bodyGrace` with too few bytes, or the body's time: 408 |
 /// | waiting | room for the body's bytes | budget timeout: 503 |
 /// | handling | the answer | none |
-/// | answering | the answer being taken | no progress for the write timeout: closed |
-/// | skipping | the rest of a refused body | as body, but closed: the answer has been sent |
+/// | answering | the client taking the answer | no progress for the write timeout: closed |
+/// | skipping | the rest of a refused body | as for body, but closed: the answer has been sent |
 /// | lingering | the client's FIN | linger timeouts: closing |
-/// | closing | the client taking what the socket holds | none: the loop looks at the socket (`EventLoop+Unread`) |
+/// | closing | the client taking the bytes that the socket holds | none: the loop measures the socket (`EventLoop+Unread`) |
 /// | closed | nothing | |
 ///
-/// The client's FIN ends idle and lingering, is answered 400 in head and body, and does not end handling: it may be a
-/// half-close. HTTP/1.1 is probed with 102, once; a client that still exists reads it and waits on, the kernel of one
-/// that does not answers RST, which ends every phase. HTTP/1.0 knows no interim responses, so there FIN is taken for
-/// the end. Without `probesHalfClosed` nothing is sent, and who has half-closed counts as there.
+/// The client's FIN ends idle and lingering, and is answered with 400 in head and body. It does not end handling,
+/// because it may be a half-close. An HTTP/1.1 client is probed once with 102: a client that still exists reads it and
+/// keeps waiting; if it no longer exists, its kernel answers with RST, which ends every phase. HTTP/1.0 has no interim
+/// responses, so there FIN is taken as the end. Without `probesHalfClosed` no probe is sent, and a client that has
+/// closed its side is assumed to exist.
 ///
-/// A connection that ends normally is not closed before its client has taken what the socket holds: a closed socket
-/// that still holds an answer cannot be seen or counted any more.
+/// A connection that ends normally is not closed before its client has taken the bytes that the socket holds: an answer
+/// in a closed socket cannot be measured or counted any more.
 package struct ConnectionMachine: Sendable {
-    /// The phase of the connection's life; see the type's table.
+    /// A phase of the connection; see the table of `ConnectionMachine`.
     package enum Phase: Sendable, Hashable {
         case idle, head, body, waiting, handling, answering, skipping, lingering, closing, closed
     }
 
-    /// The phase with what counts in it alone.
+    /// The phase with the data that only this phase needs.
     private enum State: Sendable {
         case idle
-        /// `isTaken`: the head is complete, and its answer is due.
+        /// `isTaken`: the head is complete; its answer comes next.
         case head(isTaken: Bool)
         case body(BodyTime)
         case waiting(BodyTime, since: UInt64)
@@ -60,19 +61,18 @@ package struct ConnectionMachine: Sendable {
         case closed
     }
 
-    /// The action after the answer that is being sent.
+    /// The action after the current answer is sent.
     private enum Next: Sendable {
         case request, skip, linger, close
     }
 
-    /// The time that a body has.
+    /// The time limits of a body.
     private struct BodyTime: Sendable {
-        /// The time when it is up.
+        /// The time when the whole body must have arrived.
         var end: UInt64
-        /// The body's bytes since the window was opened.
+        /// The bytes of the body received since the window began.
         var windowBytes: UInt64 = 0
-        /// The time when a body that has found no room since its last byte came is given up; 0 if it has not waited
-        /// since.
+        /// The time when a body that waits for room is refused; 0 if it has not waited since its last byte.
         var waitEnd: UInt64 = 0
     }
 
@@ -92,23 +92,23 @@ package struct ConnectionMachine: Sendable {
         case .closed: .closed
         }
     }
-    /// The time when to call `timerFired`, in the clock of the events; nil for never.
+    /// The time to call `timerFired`, on the clock of the events; nil if no timer is set.
     package private(set) var deadline: UInt64?
     /// True if the client has closed its side.
     package private(set) var peerFinished = false
-    /// Requests answered so far.
+    /// The number of requests answered.
     package private(set) var answeredRequests = 0
-    /// The body's bytes so far.
+    /// The number of bytes of the body received.
     package private(set) var bodyBytes: UInt64 = 0
 
     private var traits = RequestTraits()
-    /// True if the client is certain to send the body of a request that is answered without it. One that expects 100
-    /// (Continue) may or may not: it need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be
-    /// the body or another request. Nothing but bytes of the body that have already arrived decides.
+    /// True if the client is certain to send the body of a request that is answered without reading it. A client that
+    /// expects 100 (Continue) may send it or not: it need not wait for the answer (RFC 9110, 10.1.1), and its next
+    /// bytes could be the body or another request. Only body bytes that have already arrived make it certain.
     private var bodyIsCertain = false
-    /// The connection was idle when the server began to shut down.
+    /// True if the connection was idle when the server began to shut down.
     private var isDraining = false
-    /// The maximum length of the body; of a refused one, the maximum that is skipped to keep the connection.
+    /// The maximum length of the body. For a refused body: the maximum that is skipped to keep the connection.
     package private(set) var maxBody: UInt64 = 0
 
     /// A connection that was accepted at `now`.
@@ -116,23 +116,23 @@ package struct ConnectionMachine: Sendable {
         deadline = now &+ policy.headerTimeout
     }
 
-    /// Bytes of the body that are missing: nil if that is not known (chunked).
+    /// The number of missing bytes of the body; nil if unknown (chunked).
     package var bodyRemaining: UInt64? {
         traits.bodyLength.map { $0 - min(bodyBytes, $0) }
     }
 
     // MARK: Reading a request
 
-    /// The first byte of a head arrived.
+    /// Begins a request: its first byte has arrived.
     package mutating func headStarted(policy: ConnectionPolicy, now: UInt64) {
         guard case .idle = state else { return }
         state = .head(isTaken: false)
-        // The first request's time began with the connection.
+        // The time of the first request began with the connection.
         if answeredRequests > 0 { deadline = now &+ policy.headerTimeout }
     }
 
-    /// The head is complete and the application accepts the request, with a body of at most `maxBody` bytes.
-    /// `buffered`: bytes of the body have already arrived, so that 100 (Continue) has no purpose (RFC 9110, 10.1.1).
+    /// Begins the body, or handling: the head is complete and the application accepts a body of at most `maxBody`
+    /// bytes. `buffered`: bytes of the body have already arrived, so 100 (Continue) is not needed (RFC 9110, 10.1.1).
     package mutating func headAccepted(
         _ traits: RequestTraits, maxBody: UInt64, buffered: Bool, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
@@ -146,24 +146,23 @@ package struct ConnectionMachine: Sendable {
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
     }
 
-    /// The head is complete and the application has answered it at once: `answered` is next. A body of at most
-    /// `maxBody` bytes is skipped, so that the connection can be kept. `buffered`: bytes of the body have already
-    /// arrived.
+    /// Ends the head: the application answers it at once, and `answered` must be called next. A body of at most
+    /// `maxBody` bytes is skipped to keep the connection. `buffered`: bytes of the body have already arrived.
     package mutating func headRefused(_ traits: RequestTraits, maxBody: UInt64, buffered: Bool = false) {
         guard begin(traits) else { return }
         self.maxBody = maxBody
         if buffered { bodyIsCertain = true }
     }
 
-    /// The head is malformed or will not be completed; `isHead`: the method of the request is known to be HEAD. The
-    /// answer to the fault is next.
+    /// Ends a head that is malformed or will not be completed. `isHead`: the method is known to be HEAD. The answer to
+    /// the fault must follow.
     package mutating func headFailed(isHead: Bool) {
         if case .head(isTaken: true) = state { return }
         _ = begin(RequestTraits(isHead: isHead))
     }
 
-    /// `count` bytes of the body arrived (without its coding). `announced`: the number of bytes that are still to come
-    /// of the same chunk.
+    /// Counts `count` bytes of the body (without its chunked coding). `announced`: the number of bytes that are missing
+    /// from the current chunk.
     package mutating func bodyReceived(_ count: UInt64, announced: UInt64 = 0) -> ConnectionAction {
         guard case .body(var time) = state else { return .wait }
         bodyBytes &+= count
@@ -175,23 +174,24 @@ package struct ConnectionMachine: Sendable {
         return bodyRemaining == 0 ? dispatch() : .wait
     }
 
-    /// The last chunk and the trailers arrived.
+    /// Ends a chunked body: the last chunk and the trailers have arrived.
     package mutating func bodyEnded() -> ConnectionAction {
         guard case .body = state else { return .wait }
         return dispatch()
     }
 
-    /// There is no room in the byte budget: nothing is read until `budgetFreed`.
+    /// Waits for room in the byte budget: nothing is read until `budgetFreed`.
     package mutating func budgetExhausted(policy: ConnectionPolicy, now: UInt64) {
         guard case .body(var time) = state else { return }
-        // A body that is offered too little room several times waits no longer than others.
+        // The limit counts from the first wait: a body that is offered too little room several times waits no longer
+        // than others.
         if time.waitEnd == 0 { time.waitEnd = now &+ policy.bodyBudgetTimeout }
         state = .waiting(time, since: now)
         deadline = time.waitEnd
     }
 
-    /// There is room again. The measurement of the client's rate starts again, because the client did not cause the
-    /// pause.
+    /// Continues after `budgetExhausted`. The measurement of the client's rate restarts, because the client did not
+    /// cause the pause.
     package mutating func budgetFreed(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard case .waiting(var time, let since) = state else { return .wait }
         time.end = time.end &+ (now &- since)
@@ -199,7 +199,7 @@ package struct ConnectionMachine: Sendable {
         return .readBody(sendContinue: false)
     }
 
-    /// The body is refused because faster ones need its room or its connection.
+    /// Refuses the body, because faster bodies need its room or its connection.
     package func bodyEvicted() -> ConnectionAction {
         switch phase {
         case .body: .fail(.slowestBody)
@@ -210,8 +210,8 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: Answering
 
-    /// There is an answer: the handler's, the application's on sight of the head, or that to a fault or malformed bytes
-    /// (`fault`: nothing that follows on this connection is taken for a request). Says how to send it.
+    /// Begins an answer: the handler's, the application's immediate answer to the head, or the answer to a fault
+    /// (`fault`: no later bytes of this connection are parsed as a request). Returns how to send it.
     package mutating func answered(
         wantsClose: Bool, fault: Bool, draining: Bool, policy: ConnectionPolicy, now: UInt64
     ) -> AnswerPlan {
@@ -230,8 +230,8 @@ package struct ConnectionMachine: Sendable {
         if keep {
             next = rest > 0 ? .skip : .request
         } else if peerFinished || (!fault && rest == 0 && !traits.keepAlive) {
-            // The client sends nothing more, or said that it would not: nothing can arrive after the close and make
-            // the kernel answer it with RST, which would take the answer away from the client.
+            // The client sends nothing more, or has announced so: no bytes can arrive after the close. They would make
+            // the kernel reply with RST, and the client could lose the answer.
             next = .close
         } else {
             next = .linger
@@ -244,8 +244,8 @@ package struct ConnectionMachine: Sendable {
             keepAlive: keep, sayKeepAlive: keep && traits.isHTTP10, omitBody: hadRequest && traits.isHead)
     }
 
-    /// The socket takes no more bytes at the moment. While the connection is idle or reads a head (answers of pipelined
-    /// requests were put together), reading ends until they are sent, so that what is held stays bounded.
+    /// Waits for the socket, which accepts no more bytes at the moment. If the connection is idle or reads a head
+    /// (pipelined answers were collected), reading stops until the answers are sent, which limits the bytes held.
     package mutating func outputBlocked(policy: ConnectionPolicy, now: UInt64) {
         switch phase {
         case .idle, .head:
@@ -256,7 +256,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The whole answer was handed to the socket (or stands before it with those of pipelined requests).
+    /// Ends an answer: all its bytes were given to the socket, or are collected with other pipelined answers.
     package mutating func answerSent(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard case .answering(let next) = state else { return .wait }
         switch next {
@@ -278,7 +278,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// `count` bytes were thrown away, in `skipping` or `lingering`. `ended`: the last chunk was among them.
+    /// Counts `count` bytes discarded in `skipping` or `lingering`. `ended`: the last chunk was among them.
     package mutating func discarded(
         _ count: UInt64, ended: Bool = false, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
@@ -288,7 +288,7 @@ package struct ConnectionMachine: Sendable {
             time.windowBytes &+= count
             state = .skipping(time)
             guard bodyRemaining == 0 || ended else {
-                // Chunks do not say how many they will be.
+                // The length of a chunked body is unknown until its end.
                 return bodyBytes > maxBody ? finish(.finished) : .wait
             }
             state = .idle
@@ -306,7 +306,7 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: The client's end, and the clock
 
-    /// The client ended its side: FIN. `unread`: bytes of it that are buffered and not yet looked at.
+    /// Handles the client's FIN. `unread`: received bytes are buffered and not parsed yet.
     package mutating func peerEnded(
         unread: Bool, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
@@ -327,7 +327,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The connection is broken: RST, or an error of the socket.
+    /// Handles a broken connection: RST or a socket error.
     package mutating func peerVanished() -> ConnectionAction {
         switch phase {
         case .closed: .wait
@@ -336,7 +336,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// `deadline` may have passed.
+    /// Handles an expired timer, if `deadline` has passed.
     package mutating func timerFired(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard let deadline, now >= deadline else { return .wait }
         switch state {
@@ -358,10 +358,11 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The server shuts down: an idle connection is closed.
+    /// Shuts down: an idle connection is closed.
     ///
-    /// But not where an answer has just been sent: the client may be sending its next request, which would find the
-    /// connection closed (RFC 9112, 9.5). It has a moment for it, and is answered with `Connection: close`.
+    /// A connection whose answer was sent less than `lastRequestTime` ago stays open for the rest of that time: the
+    /// client may be sending its next request, which would otherwise find the connection closed (RFC 9112, 9.5). That
+    /// request is answered with `Connection: close`.
     package mutating func drain(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard case .idle = state else { return .wait }
         isDraining = true
@@ -372,10 +373,10 @@ package struct ConnectionMachine: Sendable {
         return .wait
     }
 
-    /// For how long after an answer the next request is waited for in a shutdown, in nanoseconds.
+    /// The time after an answer in which a shutdown waits for the next request, in nanoseconds.
     private static let lastRequestTime: UInt64 = 100_000_000
 
-    /// Ends the connection: it is closed once the client has taken what the socket holds.
+    /// Ends the connection: it is closed once the client has taken the bytes that the socket holds.
     package mutating func finish(_ ending: ConnectionEnding) -> ConnectionAction {
         state = .closing
         deadline = nil
@@ -391,7 +392,7 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: Helpers
 
-    /// False: a head is not expected now, and the event changes nothing.
+    /// Takes the traits of a head. Returns false, and changes nothing, if no head is expected now.
     private mutating func begin(_ traits: RequestTraits) -> Bool {
         guard phase == .idle || phase == .head else { return false }
         self.traits = traits
@@ -407,7 +408,7 @@ package struct ConnectionMachine: Sendable {
         return .dispatch
     }
 
-    /// The time of a body with a new window, in which enough of it must come.
+    /// The body's time with a new window, in which at least `bodyBytesPerGrace` bytes must arrive. Sets the deadline.
     private mutating func window(_ time: BodyTime, _ policy: ConnectionPolicy, _ now: UInt64) -> BodyTime {
         deadline = min(now &+ policy.bodyGrace, time.end)
         return BodyTime(end: time.end, waitEnd: time.waitEnd)

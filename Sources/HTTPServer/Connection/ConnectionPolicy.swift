@@ -1,17 +1,17 @@
 /// The limits of a connection, in nanoseconds and bytes.
 ///
-/// The event loop counts time in nanoseconds of `CLOCK_MONOTONIC` as `UInt64`: it adds and compares them for each
+/// The event loop counts time as `UInt64` nanoseconds of `CLOCK_MONOTONIC`: it adds and compares times for each
 /// request, and `Duration` computes with 128 bits. Outside this module times are `MonotonicInstant`.
 package struct ConnectionPolicy: Sendable {
     package var headerTimeout: UInt64
     package var idleTimeout: UInt64
     package var bodyGrace: UInt64
-    /// The minimum number of bytes of a body in each `bodyGrace`.
+    /// The minimum number of bytes of a body per `bodyGrace`.
     package var bodyBytesPerGrace: UInt64
-    /// The maximum time to receive a body, without waits for room.
+    /// The maximum time to receive a body, not counting waits for room.
     package var bodyTimeout: UInt64
     package var bodyBudgetTimeout: UInt64
-    /// The wait of a body for room after which slower ones are refused for it.
+    /// The time that a body waits for room before slower bodies are refused.
     package var bodyPatience: UInt64
     package var writeTimeout: UInt64
     package var lingerTimeout: UInt64
@@ -39,7 +39,7 @@ package struct ConnectionPolicy: Sendable {
     }
 }
 
-/// A duration as whole nanoseconds, at least 0 and at most about 146 years, so that sums of two do not overflow.
+/// The duration in whole nanoseconds, limited to 0 to about 136 years, so that the sum of two does not overflow.
 package func nanoseconds(_ duration: Duration) -> UInt64 {
     let (seconds, attoseconds) = duration.components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,18 +1,18 @@
-/// Bytes that a socket did not take, in order.
+/// A queue of bytes that a socket has not accepted yet.
 struct PendingOutput {
     private var pieces: [[UInt8]] = []
-    /// Bytes of the first piece that are sent.
+    /// The number of bytes of the first piece that are sent.
     private var offset = 0
 
-    /// Bytes of memory that the pieces take: a piece is held until all of it is sent.
+    /// The memory of the pieces, in bytes. A piece is held until all of it is sent.
     private(set) var held = 0
 
     var isEmpty: Bool { pieces.isEmpty }
 
-    /// The number of bytes left.
+    /// The number of bytes that are not sent.
     var count: Int { held - offset }
 
-    /// Adds bytes, of which the first `sent` are gone already.
+    /// Appends bytes, of which the first `sent` have been sent already.
     mutating func append(_ bytes: [UInt8], sent: Int = 0) {
         guard sent < bytes.count else { return }
         if pieces.isEmpty { offset = sent }
@@ -20,8 +20,8 @@ struct PendingOutput {
         held += bytes.count
     }
 
-    /// Sends as much as `send` takes: it is given bytes, and returns how many it took or a negated errno. Returns 0, or
-    /// the negated errno that ended it.
+    /// Sends bytes until the queue is empty or `send` fails. `send` returns how many bytes it accepted, or a negated
+    /// errno. Returns 0, or that negated errno.
     mutating func flush(_ send: (UnsafeRawBufferPointer) -> Int) -> Int {
         while let first = pieces.first {
             let taken = first.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }

@@ -1,12 +1,12 @@
 import HTTPWire
 
-/// The properties of a request's head that matter to the connection.
+/// The properties of a request's head that the connection depends on.
 package struct RequestTraits: Sendable, Hashable {
     package var isHead = false
     package var isHTTP10 = false
     package var keepAlive = true
     package var expectsContinue = false
-    /// Length of the body; nil if it is chunked.
+    /// The length of the body; nil if it is chunked.
     package var bodyLength: UInt64? = 0
 
     package init(
@@ -22,7 +22,7 @@ package struct RequestTraits: Sendable, Hashable {
 }
 
 extension RequestTraits {
-    /// Takes from a head what matters to its connection.
+    /// The traits of a head.
     init(_ head: RequestHead) {
         let length: UInt64? =
             switch head.framing {

@@ -5,20 +5,20 @@ import SystemSupport
 public enum HTTPServerError: Error, Sendable, Hashable {
     /// An address could not be listened on.
     case listen(address: String, errno: Int32)
-    /// The path of a Unix-domain socket is taken: by a file that is not a socket, or by a socket that a process listens
+    /// The path of a Unix-domain socket is in use, by a file that is not a socket or by a socket that a process listens
     /// on.
     case pathInUse(String, reason: String)
-    /// systemd passed no (such) socket.
+    /// systemd passed no listening socket, or none of this name.
     case noPassedSocket(String)
     /// There is no address to listen on.
     case noListener
     /// A listening socket failed while serving: the process should exit and be restarted.
     case listenerFailed(address: String, errno: Int32)
-    /// A system call that the server cannot do without failed.
+    /// A system call that the server needs has failed.
     case system(operation: String, errno: Int32)
     /// The server was started before.
     case alreadyStarted
-    /// The server was shut down: no failure.
+    /// The server was shut down; this is not a failure.
     case stopped
 }
 

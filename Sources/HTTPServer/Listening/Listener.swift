@@ -4,17 +4,18 @@ import Glibc
 /// One listening socket.
 struct Listener: Sendable {
     let descriptor: Int32
-    /// The address that it is bound to, port 0 resolved: `127.0.0.1:8080` or `unix:/run/x.sock`.
+    /// The address that the socket is bound to, with port 0 resolved: `127.0.0.1:8080` or `unix:/run/x.sock`.
     let address: String
-    /// Its place in the configuration's `listeners`.
+    /// The index in the configuration's `listeners`.
     let index: Int
-    /// Its file, if it has one.
+    /// The socket's file, for a Unix-domain socket that this server made.
     let file: UnixSocketFile?
-    /// True if it was passed by a service manager, which keeps it, with all who wait on it, for the next process.
+    /// True if a service manager passed the socket. It keeps the socket and its pending connections for the next
+    /// process.
     var isPassed = false
 
-    /// Binds everything that the configuration names. The result has one list per event loop: TCP addresses get a
-    /// socket for each loop (SO_REUSEPORT spreads the connections), the others are shared.
+    /// Binds all addresses of the configuration. Returns one list per event loop: a TCP address gets one socket per
+    /// loop (SO_REUSEPORT spreads the connections), other sockets are shared by all loops.
     static func open(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) -> [[Listener]] {
         let loops = max(1, configuration.eventLoops)
         let backlog = Int32(clamping: max(1, configuration.backlog))
@@ -52,8 +53,8 @@ struct Listener: Sendable {
         return perLoop
     }
 
-    /// From now on no new connection can begin; one that has begun is still accepted. Before `close`, so that none is
-    /// reset.
+    /// Stops new handshakes. Connections whose handshake has begun can still be accepted. Called before `close`, so
+    /// that no connection is reset.
     static func stopHandshakes(_ perLoop: [[Listener]]) {
         for listener in perLoop.joined() where !listener.isPassed {
             listener.file?.remove()
@@ -61,9 +62,9 @@ struct Listener: Sendable {
         }
     }
 
-    /// True if handshakes may be under way that cannot be seen here. The kernel reports a handshake to a process only
-    /// when it is over; between two hosts it lasts a round trip. On the loopback interface, and for a Unix-domain
-    /// socket, it is over before `connect` returns, and a passed socket stays open for the next process.
+    /// True if handshakes may be in progress that this process cannot see. The kernel reports a handshake to a process
+    /// only when it is complete; between two hosts it takes a round trip. On the loopback interface and for a
+    /// Unix-domain socket it is complete before `connect` returns; a passed socket stays open for the next process.
     static func mayHaveHandshakes(_ perLoop: [[Listener]]) -> Bool {
         perLoop.joined().contains { listener in
             guard !listener.isPassed, listener.file == nil else { return false }
@@ -73,7 +74,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Closes every socket once and removes the files.
+    /// Closes every socket once and removes the socket files.
     static func close(_ perLoop: [[Listener]]) {
         var closed: Set<Int32> = []
         for listener in perLoop.joined() where closed.insert(listener.descriptor).inserted {
@@ -82,11 +83,12 @@ struct Listener: Sendable {
         }
     }
 
-    /// Bounds what the kernel holds of answers for each connection; accepted sockets inherit it. What has been sent and
-    /// not acknowledged counts for the first bound only, so that distant clients are not slowed down by the second.
+    /// Limits the bytes of answers that the kernel holds for each connection. Accepted sockets inherit the limits.
+    /// Bytes that were sent and are not acknowledged count only for the first limit, so that the second one does not
+    /// slow down distant clients.
     ///
-    /// Sockets that are closed while they hold answers, as at the end of the process, are the kernel's: it drops them
-    /// when their clients have taken nothing for twice the time that they are given before.
+    /// Sockets that are closed while they hold answers, as at the end of the process, belong to the kernel.
+    /// TCP_USER_TIMEOUT makes it drop such an answer when its client has taken nothing for twice the write timeout.
     private static func boundSending(_ listener: Listener, _ configuration: HTTPServerConfiguration) {
         let bytes = Int32(clamping: max(configuration.sendBufferBytes, 4096))
         csys_set_send_buffer(listener.descriptor, bytes)
@@ -102,7 +104,7 @@ struct Listener: Sendable {
         let descriptor = csys_listen_tcp(host, port, backlog, sharing)
         guard descriptor >= 0 else { throw .listen(address: address.description, errno: -descriptor) }
         let bound = boundAddress(descriptor) ?? address.description
-        // The loops after the first bind to the port that the first was given.
+        // The other loops bind to the port that the first one got.
         if port == 0, let digits = bound.split(separator: ":").last, let given = UInt16(digits) { port = given }
         return Listener(descriptor: descriptor, address: bound, index: position, file: nil)
     }
@@ -112,7 +114,7 @@ struct Listener: Sendable {
         if case .systemdNamed(let name) = address { wanted = wanted.filter { $0.name == name } }
         var listeners: [Listener] = []
         for socket in wanted {
-            // Not ours to close if it is not a listening socket: systemd may pass other things too.
+            // Do not close it: systemd may pass descriptors that are not listening sockets.
             guard csys_is_listening(socket.descriptor) == 1 else { continue }
             let prepared = csys_set_nonblocking_cloexec(socket.descriptor)
             guard prepared >= 0 else { throw .listen(address: address.description, errno: -prepared) }
@@ -134,7 +136,7 @@ struct Listener: Sendable {
 }
 
 extension csys_address {
-    /// `127.0.0.1:8080`, `[::1]:8080` or `unix`.
+    /// The address as text: `127.0.0.1:8080`, `[::1]:8080` or `unix`.
     var text: String {
         withUnsafePointer(to: self) { address in
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in

@@ -9,11 +9,11 @@ package struct SystemdSockets: Sendable, Hashable {
         package let name: String
     }
 
-    /// In the order in which they were passed.
+    /// The passed sockets, in the order of their descriptors.
     package let sockets: [Socket]
 
-    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. Empty if they are absent, malformed, or for another
-    /// process (a parent that did not clean up its environment).
+    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. The result is empty if they are absent or malformed, or
+    /// if `LISTEN_PID` is another process (a parent that did not clean up its environment).
     package init(environment: [String: String], processID: Int32) {
         guard let pid = environment["LISTEN_PID"].flatMap({ Int32($0) }), pid == processID,
             let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), count > 0, count <= 1024

@@ -2,14 +2,14 @@ import CSystem
 import Glibc
 import SystemSupport
 
-/// The file of a Unix-domain socket that this server made: removed at the end, if it is still the same one.
+/// The file of a Unix-domain socket that this server made. It is removed at shutdown if it is still the same file.
 struct UnixSocketFile: Sendable {
     let path: String
     private let device: UInt64
     private let inode: UInt64
 
-    /// Listens at `path`. A socket file that no process listens on is a left-over and is replaced; one that a process
-    /// listens on, or a file of another kind, is an error.
+    /// Listens at `path`. A socket file that no process listens on is stale and is replaced. A socket file that a
+    /// process listens on, or a file of another kind, is an error.
     static func listen(
         path: String, mode: UInt32, owner: String?, backlog: Int32
     ) throws(HTTPServerError) -> (descriptor: Int32, file: UnixSocketFile) {
@@ -48,7 +48,7 @@ struct UnixSocketFile: Sendable {
         unlink(path)
     }
 
-    /// Removes the file, unless another process has put its own in the place.
+    /// Removes the file, unless another process has replaced it with its own.
     func remove() {
         var (device, inode, isSocket) = (UInt64(0), UInt64(0), false)
         guard csys_file_identity(path, &device, &inode, &isSocket) >= 0,

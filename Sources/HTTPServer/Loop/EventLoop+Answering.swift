@@ -5,7 +5,7 @@ import SystemSupport
 extension EventLoop {
     // MARK: From head to handler
 
-    /// A head of `size` bytes is whole. `buffered`: bytes that follow it in the buffer.
+    /// Handles a complete head of `size` bytes. `buffered`: the number of bytes after it in the buffer.
     func begin(_ connection: Connection, _ head: RequestHead, size: Int, buffered: Int) {
         context.counters.requests.add()
         let requestID = identifier(head)
@@ -49,13 +49,13 @@ extension EventLoop {
         return identifiers.next()
     }
 
-    /// The identifier of a request whose head is refused, from what has come of it.
+    /// The identifier of a request whose head is refused, from the bytes received.
     private func identifier(ofRefused head: UnsafeRawBufferPointer) -> String {
         if let given = RefusedHead.value(of: "x-request-id", in: head), RequestIdentifier.isSane(given) { return given }
         return identifiers.next()
     }
 
-    /// The request is whole: its handler is started, as its own task.
+    /// The request is complete: starts its handler in a task.
     private func startHandler(_ connection: Connection) {
         guard var exchange = connection.exchange, let handler = exchange.handler else { return }
         exchange.handler = nil
@@ -66,7 +66,7 @@ extension EventLoop {
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
             headReceived: MonotonicInstant(nanoseconds: exchange.firstByte),
             bodyReceived: MonotonicInstant(nanoseconds: exchange.bodyEnd))
-        // From here on the body is the handler's: its memory is free as soon as the handler releases it.
+        // From here on the handler owns the body: its memory is freed as soon as the handler releases it.
         exchange.body = .empty
         exchange.decoder = nil
         connection.exchange = exchange
@@ -82,7 +82,7 @@ extension EventLoop {
 
     // MARK: Answers
 
-    /// The handler has answered.
+    /// Sends the answer of a handler, which was ready at the time `ready`.
     func handlerEnded(_ connection: Connection, _ response: HTTPResponse, at ready: UInt64) {
         guard connection.machine.phase == .handling, let exchange = connection.exchange else { return }
         connection.task = nil
@@ -100,7 +100,7 @@ extension EventLoop {
         synchronize(connection)
     }
 
-    /// The application has answered on sight of the head. Pipelined answers are put together.
+    /// Sends the application's immediate answer to a head. Pipelined answers are collected and sent together.
     private func answerAtOnce(
         _ connection: Connection, _ response: HTTPResponse, _ head: RequestHead, _ requestID: String,
         firstByte: UInt64, more: Bool
@@ -125,8 +125,9 @@ extension EventLoop {
         answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
     }
 
-    /// Answers a fault of the client's; what follows it on the connection is not looked at.
-    /// - Parameter head: what has come of the head, where that is at fault; nil: what the connection keeps of it.
+    /// Answers a client's fault. Later bytes of the connection are not parsed.
+    /// - Parameter head: the received bytes of the head, if it is at fault; nil for the bytes that the connection
+    ///   keeps.
     func answerFault(
         _ connection: Connection, _ error: WireError, isTimeout: Bool = false, head: UnsafeRawBufferPointer? = nil
     ) {
@@ -149,8 +150,8 @@ extension EventLoop {
         answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
     }
 
-    /// Closes a connection that starts with something else than the PROXY header that is expected. It is not answered:
-    /// who does not send the header may not speak HTTP either.
+    /// Closes a connection that does not begin with the expected PROXY header. It gets no answer, because a client that
+    /// does not send the header may not use HTTP either.
     func refuseProxyHeader(_ connection: Connection) {
         let label = "proxy_header", never = MonotonicInstant(nanoseconds: 0)
         countFault(label, isTimeout: false)
@@ -173,12 +174,12 @@ extension EventLoop {
         }
     }
 
-    /// True if every answer says `Connection: close`.
+    /// True if every answer has `Connection: close`.
     private func closesAfterAnswer(_ connection: Connection) -> Bool {
         isDraining || context.lameDuck.isSet || reserved.contains(connection.descriptor)
     }
 
-    /// After an answer was rendered and, if `sent`, handed to the socket whole.
+    /// Continues after an answer was rendered. `sent`: the socket took all of it.
     func answered(_ connection: Connection, sent: Bool) {
         reserved.answer(connection.descriptor)
         guard connection.machine.phase == .answering else { return }
@@ -191,17 +192,17 @@ extension EventLoop {
 
     // MARK: Actions
 
-    /// Does what the state machine says.
+    /// Performs an action of the state machine.
     func perform(_ action: ConnectionAction, on connection: Connection) {
         switch action {
-        case .wait, .readHead, .readBody(sendContinue: false), .skipBody: break  // `advance` goes by the phase
+        case .wait, .readHead, .readBody(sendContinue: false), .skipBody: break  // `advance` acts on the phase
         case .readBody(sendContinue: true):
             answers.appendInterim(.continue)
             _ = send(connection)
         case .dispatch: startHandler(connection)
         case .fail(let fault): answerFault(connection, fault.error, isTimeout: fault.isTimeout)
         case .probe:
-            // One probe in the socket's buffer is enough to be answered with RST.
+            // One probe in the socket's buffer is enough to get RST.
             guard connection.output.isEmpty else { return }
             answers.appendInterim(.processing)
             _ = send(connection)
@@ -235,7 +236,7 @@ extension EventLoop {
                 outcome: outcome))
     }
 
-    /// Everything rendered was handed to the socket.
+    /// Reports the answers whose bytes have all been given to the socket.
     func answersLeft(_ connection: Connection) {
         guard !connection.ending.isEmpty, let observer = context.observer else { return }
         let end = MonotonicInstant(nanoseconds: csys_monotonic())

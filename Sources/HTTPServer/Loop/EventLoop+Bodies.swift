@@ -2,8 +2,8 @@ import CSystem
 import HTTPWire
 
 extension EventLoop {
-    /// Receives more of a body: first the bytes that came with the head, then directly from the socket into the buffer
-    /// of the body.
+    /// Receives a part of a body: first the bytes that arrived with the head, then from the socket directly into the
+    /// body's buffer.
     func receiveBody(_ connection: Connection) {
         guard let exchange = connection.exchange else { return }
         if exchange.decoder != nil {
@@ -45,7 +45,8 @@ extension EventLoop {
     private func receiveChunks(_ connection: Connection, _ body: HTTPBody) {
         let kept = connection.leftover.count
         let wanted = kept > 0 ? min(kept, receiveSize) : receiveSize
-        // Chunks are never shorter with their coding than without. Data beyond the limit is refused before it is kept.
+        // Chunks with their coding are never shorter than without. Data beyond the limit is refused before it is
+        // stored.
         let most = min(wanted, Int(clamping: connection.machine.maxBody) - body.count)
         let target = body.count + most
         let size = target <= 16 << 10 ? (target | 4095) + 1 : target
@@ -71,7 +72,8 @@ extension EventLoop {
         decode(connection, body, bytes, room: room)
     }
 
-    /// `room`: how many bytes of data there is room for; `bytes` has no more, or more than the limit.
+    /// Decodes `bytes`. `room`: the number of data bytes that fit; `bytes` has no more, unless it exceeds the body's
+    /// limit.
     private func decode(_ connection: Connection, _ body: HTTPBody, _ bytes: UnsafeRawBufferPointer, room: Int) {
         let before = body.count
         let limit = connection.machine.maxBody
@@ -110,7 +112,7 @@ extension EventLoop {
 
     // MARK: The byte budget
 
-    /// Bytes read from one connection in one go, and taken from the budget with them.
+    /// The most bytes that are read from one connection by one call, and taken from the budget for it.
     private static let granule = 256 << 10
 
     private static let outOfMemory = WireError(
@@ -122,7 +124,7 @@ extension EventLoop {
         starved.append(connection.descriptor, claim)
     }
 
-    /// True if the last byte of the body has arrived: read already, or in the socket.
+    /// True if the last byte of the body has arrived, in this process or in the socket.
     func restHasArrived(_ connection: Connection) -> Bool {
         guard let exchange = connection.exchange else { return false }
         let kept = connection.leftover.count
@@ -131,7 +133,7 @@ extension EventLoop {
         return kept >= remaining || kept + Int(csys_unread(connection.descriptor)) >= remaining
     }
 
-    /// The same of a chunked body, which has to be read for it. It is looked at as far as it fits into `scratch`.
+    /// True if the last chunk has arrived, which requires decoding. Only the bytes that fit into `scratch` are checked.
     private func lastChunkHasArrived(_ connection: Connection, _ decoder: ChunkedDecoder) -> Bool {
         var decoder = decoder
         var count = min(connection.leftover.count, scratch.count)
@@ -146,8 +148,8 @@ extension EventLoop {
         return result?.done ?? false
     }
 
-    /// There is room again: those who wait continue. One who finds too little waits on, at the end: no connection gets
-    /// more than a turn before the others had theirs.
+    /// Gives free room to waiting bodies. A body that finds too little waits again at the end: no connection gets more
+    /// than a turn before each other one has had its turn.
     func feedStarved() {
         guard starved.isAsking else { return }
         let end = csys_monotonic() &+ Self.feedingTime
@@ -159,7 +161,7 @@ extension EventLoop {
         }
     }
 
-    /// Goes on with a body that waits for room.
+    /// Continues a body that waits for room.
     func feed(_ connection: Connection) {
         perform(connection.machine.budgetFreed(policy: context.policy, now: now), on: connection)
         if connection.machine.phase == .body, connection.readable || !connection.leftover.isEmpty {
@@ -169,6 +171,6 @@ extension EventLoop {
         synchronize(connection)
     }
 
-    /// The time that `feedStarved` may take of a turn, in nanoseconds.
+    /// The maximum time of `feedStarved` per turn, in nanoseconds.
     private static let feedingTime: UInt64 = 1_000_000
 }

@@ -3,8 +3,8 @@ import HTTPWire
 import SystemSupport
 
 extension EventLoop {
-    /// Brings timers and queues in line with the connection's phase. Called when an event was dealt with, not at each
-    /// step of it: a request that comes, runs and is answered within one event touches neither.
+    /// Updates timers and queues for the connection's phase. Called after an event was handled, not after each of its
+    /// steps: a request that arrives, runs and is answered within one event changes neither.
     func synchronize(_ connection: Connection) {
         let id = connection.descriptor
         guard connection.machine.phase != .closed else { return }
@@ -17,10 +17,10 @@ extension EventLoop {
             connection.timerAt = deadline
             wheel.set(id, at: deadline)
         }
-        // Who has answers to take is a reader, and neither idle nor about to leave.
-        // One in a reserved place is not closed for an ordinary one: it would free none.
+        // A connection with unread answers is in `readers`, not in `idle` or `leaving`. A reserved place is not closed
+        // for an ordinary one, because it would free none.
         let hasTaken = connection.queued == 0 && !reserved.contains(id)
-        // To the end even if it is in it: the queue is ordered by the last use.
+        // Move it even if it is in the queue, which is ordered by last use.
         if phase == .idle, hasTaken {
             idle.moveToEnd(id)
             connection.progressAt = now
@@ -39,8 +39,8 @@ extension EventLoop {
         if isDraining { checkEmpty() }
     }
 
-    /// Puts a connection that waits for nothing but its client's bytes back among those that can be closed for others,
-    /// once the client has taken all of its answers: until then, `synchronize` has left it out.
+    /// Makes a connection that waits only for its client evictable again when the client has taken all of its answers.
+    /// Until then `synchronize` leaves it out of these queues.
     func rest(_ connection: Connection) {
         guard connection.queued == 0, !reserved.contains(connection.descriptor) else { return }
         switch connection.machine.phase {
@@ -53,7 +53,7 @@ extension EventLoop {
         }
     }
 
-    /// The wheel brings a connection up.
+    /// Handles an expired timer of the wheel.
     func timerFired(_ id: Int32) {
         guard let connection = connections[Int(id)] else { return }
         connection.timerAt = 0
@@ -67,9 +67,9 @@ extension EventLoop {
         synchronize(connection)
     }
 
-    /// Looks at the socket of a connection whose deadline has passed before its client counts as late: what it has
-    /// sent, or taken, may not have been announced yet. It is so after the process stood still (SIGCONT ends epoll_wait
-    /// without events), and where more events are due than one turn fetches.
+    /// Reads or writes the socket of a connection whose deadline has passed, before its client counts as late: epoll
+    /// may not have reported the last bytes received or taken yet. This happens after the process was stopped (SIGCONT
+    /// ends epoll_wait without events), and when more events are pending than one turn fetches.
     private func lookOnceMore(_ connection: Connection) {
         guard let deadline = connection.machine.deadline, now >= deadline else { return }
         switch connection.machine.phase {
@@ -79,7 +79,8 @@ extension EventLoop {
         case .answering:
             let left = connection.output.count
             let isSent = flushOutput(connection)
-            // The kernel asks for more when it has little left; a slow client has taken some of it before.
+            // The kernel reports free space only when its buffer is nearly empty; a slow client has taken some of it
+            // before.
             guard measure(connection) > 0 || isSent || connection.output.count < left else { return }
             answered(connection, sent: isSent)
             advance(connection)
@@ -87,7 +88,7 @@ extension EventLoop {
         }
     }
 
-    /// Closes the socket, cancels the handler, and reports to the observer what was lost.
+    /// Closes the socket, cancels the handler, and reports lost requests to the observer.
     func close(_ connection: Connection, _ ending: ConnectionEnding) {
         let counters = context.counters
         if ending == .slowReader { counters.slowReaders.add() }
@@ -121,12 +122,12 @@ extension EventLoop {
         counters.idle.set(idle.count)
         counters.waiting.set(starved.count)
         if ending.dropsAnswers, csys_queued(id) > 0 { csys_set_abortive_close(id) }
-        // Last, for the number may be given out again at once. epoll forgets a closed descriptor by itself.
+        // Last, because the kernel may reuse the number at once. epoll removes a closed descriptor by itself.
         csys_close(id)
         if isDraining { checkEmpty() }
     }
 
-    /// Tells the observer of requests on this connection that were not answered whole.
+    /// Reports the requests of this connection whose answers were not completely sent.
     private func recordLoss(_ connection: Connection) {
         var lost = connection.ending
         connection.ending = []
@@ -163,7 +164,7 @@ extension EventLoop {
 
     // MARK: Shutdown
 
-    /// Accepts those that have connected already, and none after them.
+    /// Accepts the connections that are pending now, and none after them.
     func stopAccepting() {
         guard !isDraining else { return }
         acceptAll()
@@ -171,7 +172,7 @@ extension EventLoop {
         if acceptPause == nil { disarmListeners() }
     }
 
-    /// Connections without a first request: the client may be about to send it.
+    /// The number of connections without a first request, which may still be in flight.
     func newcomers() -> Int {
         connections.count { connection in
             guard let machine = connection?.machine else { return false }
@@ -179,17 +180,18 @@ extension EventLoop {
         }
     }
 
-    /// Closes what is idle, a moment later where an answer has just been sent; `whenEmpty` is called once no request is
-    /// in progress.
+    /// Closes idle connections, a moment later if an answer has just been sent. Calls `whenEmpty` once no request is in
+    /// progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
         for case let connection? in connections {
-            // A request may have arrived that has not been announced yet: the socket is looked at.
+            // Closes idle connections, a moment later if an answer has just been sent. `whenEmpty` is called once no
+            // request is in progress.
             if connection.machine.phase == .idle { connection.readable = true }
             advance(connection)
             perform(connection.machine.drain(policy: context.policy, now: now), on: connection)
             synchronize(connection)
         }
-        // Only now: each connection that closes would otherwise look at all the others.
+        // Set it only now: otherwise each connection that closes would check all the others.
         self.whenEmpty = whenEmpty
         checkEmpty()
     }
@@ -200,10 +202,10 @@ extension EventLoop {
         whenEmpty()
     }
 
-    /// In a shutdown: whether there are connections that have a moment for a last request.
+    /// True if, in a shutdown, connections still have a moment for a last request.
     private var awaitsRequests: Bool { connections.contains { $0?.machine.phase == .idle } }
 
-    /// Connections with a request of which at least one byte came and whose answer is not yet sent.
+    /// The number of connections with a request whose first byte has arrived and whose answer is not completely sent.
     func requestsInProgress() -> Int {
         var count = 0
         for case let connection? in connections {
@@ -221,7 +223,7 @@ extension EventLoop {
             perform(connection.machine.close(.drained), on: connection)
         }
         connections = []
-        // The rest of this turn looks at sockets by their numbers.
+        // The rest of this turn uses descriptors, which may be reused.
         unread = UnreadAnswers()
     }
 }

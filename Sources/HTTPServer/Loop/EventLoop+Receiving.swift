@@ -3,12 +3,12 @@ import Glibc
 import HTTPWire
 
 extension EventLoop {
-    /// epoll has something to say about a connection.
+    /// Handles the epoll events of a connection.
     func socketReady(_ connection: Connection, events: UInt32) {
         let phase = connection.machine.phase
         let hasEnded = phase == .lingering || phase == .closing
         if events & CSYS_EPOLL_ERR != 0 || events & CSYS_EPOLL_HUP != 0 && !hasEnded {
-            // RST, or both directions are closed, and not by this side: no byte can be brought to anybody any more.
+            // RST, or both directions are closed, and not by this side: nothing can be sent to the client any more.
             perform(connection.machine.peerVanished(), on: connection)
             return
         }
@@ -17,34 +17,34 @@ extension EventLoop {
         if events & CSYS_EPOLL_OUT != 0, !connection.output.isEmpty { flush(connection) }
         switch connection.machine.phase {
         case .body: unfinished.append(connection.descriptor)
-        // A body whose last byte has come may find room that it did not have before. Chunked ones are only looked at
-        // when there is room: each look reads them from their beginning.
+        // Once its last byte has arrived, a body may get room that it was refused before. Chunked bodies are checked
+        // only when room is freed, because each check decodes them from the start.
         case .waiting where connection.exchange?.decoder == nil:
             if connection.readable, restHasArrived(connection) { feed(connection) }
         case .skipping, .lingering: discarding.append(connection.descriptor)
         case .closing: closeIfTaken(connection)
-        // One that has more left waits for its turn, whatever else comes.
+        // A connection with more work waits for its turn, whatever its events are.
         case _ where unfinished.contains(connection.descriptor): break
         default: advance(connection)
         }
         synchronize(connection)
     }
 
-    /// The work that a connection may do before the others have their turn.
+    /// The work that a connection may do before the other connections get their turn.
     struct TimeSlice {
-        /// Heads of requests that are taken up.
+        /// The number of request heads.
         let heads: Int
-        /// Nanoseconds.
+        /// The time in nanoseconds.
         let time: UInt64
 
-        /// There and then, when an event comes.
+        /// The slice directly after an event.
         static let first = TimeSlice(heads: 8, time: 50_000)
-        /// In its turn, when it has more left.
+        /// The slice of a connection that waited in a queue with more work.
         static let later = TimeSlice(heads: 64, time: 250_000)
     }
 
-    /// Goes on with a connection until it has to wait for something, or its time slice is over. `start`: the time now,
-    /// 0 if the clock was not asked; most have nothing left to do before it is.
+    /// Continues a connection until it has to wait for an event or its time slice is over. `start`: the current time,
+    /// or 0 if the clock was not read; most connections have no work left before it is needed.
     func advance(_ connection: Connection, _ kind: TimeSlice = .first, from start: UInt64 = 0) {
         timeSlice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
         while true {
@@ -54,7 +54,7 @@ extension EventLoop {
                 if connection.leftoverIsNew {
                     takeUpLeftover(connection)
                 } else if connection.machine.peerFinished {
-                    // The end was seen while a request ran, and all that came before it is done.
+                    // FIN was received during a request, and all bytes before it are processed.
                     perform(
                         connection.machine.peerEnded(unread: false, policy: context.policy, now: now), on: connection)
                 } else {
@@ -89,27 +89,29 @@ extension EventLoop {
         return time >= timeSlice.end
     }
 
-    /// Counts a head that was taken up; whether another one may follow in this time slice.
+    /// Counts a head. Returns whether another head may follow in this time slice.
     private func mayTakeHead() -> Bool {
         timeSlice.heads -= 1
         guard timeSlice.heads > 0 else { return false }
-        // A large head takes tens of microseconds, the usual one two.
+        // A large head takes tens of microseconds, a usual one two.
         if timeSlice.end != 0, timeSlice.heads % 8 == 0, csys_monotonic() >= timeSlice.end { timeSlice.heads = 0 }
         return timeSlice.heads > 0
     }
 
     // MARK: Reading the socket
 
-    /// Receives into `target`. Nil: there is nothing now, or the connection has ended (and was dealt with).
+    /// Receives into `target`. Returns nil if there are no bytes now, or if the connection has ended (which is then
+    /// handled).
     func receive(_ connection: Connection, into target: UnsafeMutableRawBufferPointer) -> Int? {
         let received = csys_receive(connection.descriptor, target.baseAddress, target.count)
         return take(received, of: target.count, connection)
     }
 
-    /// Takes a read's result for the connection.
+    /// Handles the result of a read of at most `wanted` bytes. Returns the number of bytes; nil as
+    /// ``receive(_:into:)``.
     func take(_ received: Int, of wanted: Int, _ connection: Connection) -> Int? {
         if received > 0 {
-            // Less than there was room for: the socket is empty. See the note on edge-triggering.
+            // Fewer bytes than requested: the socket is empty (see edge-triggering in `EventLoop`).
             if received < wanted && !connection.finSignalled { connection.readable = false }
             return received
         }
@@ -128,8 +130,8 @@ extension EventLoop {
     private func receiveHead(_ connection: Connection) {
         let kept = connection.leftover.count
         if kept > 0 { connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) } }
-        // What comes of a body together with its head has to be kept until there is room: less still where room is
-        // scarce, so that thousands can wait.
+        // Body bytes that arrive with the head are kept until there is room. If room is scarce, read even less, so that
+        // thousands of connections can wait.
         let size = context.budget.isHalfTaken ? headSize / 4 : headSize
         let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ size)])
         guard let received = receive(connection, into: room) else { return }
@@ -142,8 +144,8 @@ extension EventLoop {
         process(connection, count: connection.leftover.count)
     }
 
-    /// Parses the first `count` bytes of `scratch`, answers what can be answered at once (pipelined requests with one
-    /// send), and keeps what is left.
+    /// Parses the first `count` bytes of `scratch`, answers requests that can be answered at once (pipelined ones with
+    /// one send), and keeps the rest.
     private func process(_ connection: Connection, count: Int) {
         var offset = 0
         var starving = false
@@ -182,8 +184,8 @@ extension EventLoop {
         }
     }
 
-    /// Takes the PROXY header from the start of a connection.
-    /// - Returns: its size, 0 if it is not whole, and nil if it was malformed and the connection is closed.
+    /// Parses the PROXY header at the start of a connection.
+    /// - Returns: the header's size; 0 if it is incomplete; nil if it was malformed and the connection is closed.
     private func takeProxyHeader(
         _ version: ProxyHeader.Version, _ bytes: UnsafeRawBufferPointer, _ connection: Connection
     ) -> Int? {
@@ -201,7 +203,7 @@ extension EventLoop {
         }
     }
 
-    /// Parses with the connection's own parser if it is in the middle of a head, else with the loop's.
+    /// Parses with the connection's own parser if it is in the middle of a head, otherwise with the loop's.
     private func parse(_ bytes: UnsafeRawBufferPointer, _ connection: Connection) throws(WireError) -> ParseResult {
         if connection.firstByte == 0 { connection.firstByte = now }
         do throws(WireError) {
@@ -212,7 +214,7 @@ extension EventLoop {
                     connection.parser = parser
                     parser = RequestParser(limits: context.configuration.wireLimits)
                 }
-                // An empty line before a request is not the beginning of one.
+                // An empty line before a request does not begin the request.
                 if connection.parser?.isAtStart == false {
                     connection.machine.headStarted(policy: context.policy, now: now)
                 }
@@ -221,7 +223,8 @@ extension EventLoop {
             }
             return result
         } catch {
-            // A parser stays at its fault, and knows the method: it is the connection's until the answer is made.
+            // A failed parser stays at its fault and knows the method. The connection keeps it until the answer is
+            // rendered.
             if connection.parser == nil {
                 connection.parser = parser
                 parser = RequestParser(limits: context.configuration.wireLimits)
@@ -230,7 +233,8 @@ extension EventLoop {
         }
     }
 
-    /// Discards what came of a refused body with its head. Returns how many of `count` bytes that is.
+    /// Discards the bytes of a refused body that arrived with its head. Returns how many of the `count` bytes are
+    /// discarded.
     private func discardReceived(_ connection: Connection, _ count: Int) -> Int {
         guard connection.machine.phase == .skipping, count > 0 else { return 0 }
         let skipped = Int(min(connection.machine.bodyRemaining ?? 0, UInt64(count)))
@@ -238,7 +242,7 @@ extension EventLoop {
         return skipped
     }
 
-    /// Copies what was not consumed to the connection.
+    /// Copies the bytes that were not consumed to the connection.
     private func keep(_ connection: Connection, from offset: Int, to count: Int, isNew: Bool) {
         switch connection.machine.phase {
         case .closed, .closing, .lingering: connection.leftover = []
@@ -255,7 +259,7 @@ extension EventLoop {
 
     // MARK: While a request runs
 
-    /// Receives what comes while a request is handled, as far as there is room: so the client's end is noticed. Returns
+    /// Receives bytes while a request is handled, as far as there is room, so that the client's FIN is noticed. Returns
     /// whether to continue.
     private func readAhead(_ connection: Connection) -> Bool {
         let room = context.configuration.maxReadAheadBytes - connection.leftover.count
@@ -266,7 +270,8 @@ extension EventLoop {
             connection.leftoverIsNew = true
             return true
         }
-        // Full: the FIN cannot be read, but epoll has seen it. `readable` stays set, to continue after the answer.
+        // There is no room: the FIN cannot be read, but epoll has reported it. `readable` stays set, to continue after
+        // the answer.
         if connection.finSignalled && !connection.machine.peerFinished {
             perform(connection.machine.peerEnded(unread: true, policy: context.policy, now: now), on: connection)
         }
@@ -275,7 +280,7 @@ extension EventLoop {
 
     // MARK: Throwing away
 
-    /// Reads on without keeping anything, so that the client sends on and comes to read its answer.
+    /// Reads and discards bytes, so that the client can finish sending and then reads its answer.
     private func discard(_ connection: Connection) {
         let machine = connection.machine
         if machine.phase == .skipping, machine.bodyRemaining == nil { return discardChunks(connection) }
@@ -289,12 +294,12 @@ extension EventLoop {
             return
         }
         let received = csys_discard(connection.descriptor, wanted)
-        // A short read says nothing here: TCP counts what it skips in its own pieces.
+        // A short read does not mean that the socket is empty: TCP skips in pieces of its own size.
         guard let count = take(received, of: 0, connection) else { return }
         perform(connection.machine.discarded(UInt64(count), policy: context.policy, now: now), on: connection)
     }
 
-    /// The same of a chunked body, whose end is found by reading it.
+    /// Reads and discards a chunked body. It must be decoded to find its end.
     private func discardChunks(_ connection: Connection) {
         var count = min(connection.leftover.count, receiveSize)
         if count > 0 {
@@ -320,7 +325,7 @@ extension EventLoop {
                 UInt64(result.consumed), ended: result.done, policy: context.policy, now: now)
             perform(action, on: connection)
         } catch {
-            // It has been answered; what follows is not known to be a request.
+            // It was answered; the bytes that follow may not be a request.
             perform(connection.machine.finish(.finished), on: connection)
         }
     }

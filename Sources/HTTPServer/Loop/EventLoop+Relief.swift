@@ -1,17 +1,18 @@
 import CSystem
 import HTTPWire
 
-/// Closing connections when there is not enough for all: those that make the least progress.
+/// Closes connections when memory or places are exhausted: those with the least progress first.
 extension EventLoop {
-    /// A client is not slow that has sent, or taken, this many bytes ...
+    /// The number of bytes that counts as progress. A client that sends or takes this many within `slowAfter` is not
+    /// slow.
     static let piece = 16 << 10
-    /// ... within this time, in nanoseconds.
+    /// The time without a `piece` after which a client counts as slow, in nanoseconds.
     static let slowAfter: UInt64 = 1_000_000_000
-    /// The time in which nothing comes free after which bodies that wait themselves are given up, in nanoseconds.
+    /// The time without a release after which a waiting body is refused, in nanoseconds.
     private static let stuckAfter: UInt64 = 2_000_000_000
 
-    /// A client has brought `count` bytes of its body, or taken as many of its answer: with a whole piece it goes to
-    /// the end of the queue, whose first is therefore the slowest.
+    /// Counts `count` bytes that a client has sent of its body or taken of its answer. After a whole piece it moves to
+    /// the end of the queue, so that the first of the queue is the slowest.
     func progress(_ connection: Connection, _ count: Int, in queue: inout IndexQueue) {
         connection.sinceProgress += count
         guard connection.sinceProgress >= Self.piece else { return }
@@ -20,7 +21,7 @@ extension EventLoop {
         if queue.contains(connection.descriptor) { queue.moveToEnd(connection.descriptor) }
     }
 
-    /// Puts a connection into one of the queues that are ordered by progress, or takes it out.
+    /// Puts a connection into a queue that is ordered by progress, or removes it.
     func place(_ connection: Connection, in queue: inout IndexQueue, if belongs: Bool) {
         let id = connection.descriptor
         guard belongs != queue.contains(id) else { return }
@@ -30,7 +31,7 @@ extension EventLoop {
         queue.append(id)
     }
 
-    /// The slowest of a queue, if it is slow.
+    /// The slowest connection of a queue; nil if none has been without progress for `time`.
     private func slowest(of queue: IndexQueue, after time: UInt64 = EventLoop.slowAfter) -> Connection? {
         guard let id = queue.first, let connection = connections[Int(id)] else { return nil }
         return now &- connection.progressAt >= time ? connection : nil
@@ -38,13 +39,13 @@ extension EventLoop {
 
     // MARK: The byte budget
 
-    /// While there is no room for bodies, the slowest are refused, a few at a time; the longer there is none, the
-    /// sooner a body counts as slow. If nothing is released although none is slow, all wait for each other: the one
-    /// that has waited longest with its own bytes is refused.
+    /// Refuses the slowest bodies, a few per turn, while there is no room for all. The longer the shortage lasts, the
+    /// sooner a body counts as slow. If no memory is released although no body is slow, all bodies wait for each other;
+    /// then the one that has waited longest while it holds bytes is refused.
     func relieve() {
         guard let time = reliefAt, now >= time else { return }
         guard context.budget.isShort else {
-            // There is room, and some who wait have not had it yet: what was learnt still counts.
+            // There is room, but some waiting bodies have not got it yet: keep the count of shortages.
             reliefAt = starved.count > 0 ? now &+ context.policy.bodyPatience / 2 : nil
             if starved.count == 0 { shortages = 0 }
             return
@@ -55,7 +56,7 @@ extension EventLoop {
         let releases = context.budget.releases
         if lastReleases.count != releases || lastReleases.since == 0 { lastReleases = (releases, now) }
         var freed = 0
-        // A share of the budget at a time: many slow bodies would otherwise keep those waiting who come behind them.
+        // Free a part of the budget at a time: many slow bodies would otherwise delay the waiting bodies behind them.
         let wanted = max(1 << 20, context.budget.limits.total / 4)
         for _ in 0..<Self.mostAtOnce {
             guard freed < wanted, let connection = slowest(of: bodies, after: slowAfter) else { break }
@@ -71,16 +72,16 @@ extension EventLoop {
         if let connection = longestWaiting() { giveUpBody(connection) }
     }
 
-    /// True if its bytes are there, and this loop has not come to read them.
+    /// True if bytes of the body are in the socket and this loop has not read them yet.
     private func isHeldUp(_ connection: Connection) -> Bool {
         let unread = Int(csys_unread(connection.descriptor))
         return unread >= Self.piece / 4 || unread > 0 && restHasArrived(connection)
     }
 
-    /// The most bodies that are given up in one turn.
+    /// The maximum number of bodies that are refused per turn.
     private static let mostAtOnce = 256
 
-    /// Of those that wait and have their own bytes, the one that has waited longest.
+    /// The connection that has waited longest among those that wait while they hold bytes.
     private func longestWaiting() -> Connection? {
         starved.first { id in
             guard let connection = connections[Int(id)] else { return false }
@@ -96,11 +97,11 @@ extension EventLoop {
 
     // MARK: Connections
 
-    /// Closes a connection that is worth less than a new one: who has been answered and only sends on; else the one
-    /// that is idle for longest; else the one that has been sending a head for longest; else a body that hardly comes,
-    /// or a reader that takes nothing. Where there are such bodies or readers, no connection is closed that began, or
-    /// was answered, within the last second: the next request may be on its way. A client that has not taken its answer
-    /// counts as a reader in all of these states. Tells whether there was one.
+    /// Evicts one connection to make room for a new one, in this order: 1. already answered, still sending; 2. longest
+    /// idle; 3. head incomplete for longest; 4. slow body; 5. slow reader. If there are slow bodies or readers,
+    /// connections that began or were answered within the last second are spared, because their next request may be in
+    /// flight. A client with unread answers counts as a reader in all of these states. Returns whether a connection was
+    /// closed.
     func evictOne() -> Bool {
         if let connection = first(of: \.leaving) {
             evict(connection)
@@ -109,7 +110,7 @@ extension EventLoop {
         let sparesRecent = slowest(of: bodies) != nil || slowest(of: readers) != nil
         for _ in 0..<64 {
             guard let connection = longestResting(sparesRecent: sparesRecent) else { break }
-            // One whose next request has arrived in the meantime is no longer idle, so each is looked at before.
+            // A connection whose next request has arrived is not idle, so read each socket first.
             let (phase, answered) = (connection.machine.phase, connection.machine.answeredRequests)
             connection.readable = true
             advance(connection)
@@ -123,18 +124,18 @@ extension EventLoop {
             _ = measure(connection)
             let ending: ConnectionEnding = connection.queued > 0 ? .evicted : .finished
             giveUpBody(connection)
-            // The refusal is on its way, and nothing else: the kernel brings it to its client.
+            // Only the refusal is in the socket; the kernel delivers it to the client.
             if connection.machine.phase != .closed { evict(connection, ending) }
             return true
         }
         for _ in 0..<min(64, readers.count) {
-            // Each holds an answer, which its client has had time to begin to take.
+            // Each reader holds an answer, which its client has had time to begin to take.
             let patience = context.policy.bodyPatience
             guard let connection = slowest(of: readers, after: patience) else { return false }
             _ = measure(connection)
             rest(connection)
             guard slowest(of: readers, after: patience) === connection else { continue }
-            // Not for ever: a client could take a byte now and then.
+            // Spare it only for the write timeout: a client could take a byte now and then for ever.
             if takesLittle(connection), now &- connection.progressAt < context.policy.writeTimeout {
                 readers.moveToEnd(connection.descriptor)
                 continue
@@ -145,7 +146,7 @@ extension EventLoop {
         return false
     }
 
-    /// The connection that is idle for longest, else the one with half a head.
+    /// The connection that is idle for longest, otherwise the one with the oldest incomplete head.
     private func longestResting(sparesRecent: Bool) -> Connection? {
         for queue in [\EventLoop.idle, \EventLoop.heads] {
             guard let connection = first(of: queue) else { continue }
@@ -154,8 +155,8 @@ extension EventLoop {
         return nil
     }
 
-    /// The first of a queue whose client has taken all of its answers. Those before it leave the queue: they are
-    /// readers.
+    /// The first of a queue whose client has taken all of its answers. Connections before it are removed from the
+    /// queue, because they are readers.
     private func first(of queue: ReferenceWritableKeyPath<EventLoop, IndexQueue>) -> Connection? {
         while let id = self[keyPath: queue].first, let connection = connections[Int(id)] {
             _ = measure(connection)
@@ -172,8 +173,8 @@ extension EventLoop {
 
     // MARK: Heads
 
-    /// Counts the beginnings of heads and what is read ahead beside the bodies, where it is not little. Where there is
-    /// no room for it, the request is refused.
+    /// Counts the bytes of incomplete heads and of the read-ahead in the byte budget, unless they are few. If there is
+    /// no room for them, the request is refused.
     func countHead(_ connection: Connection) {
         var held = connection.leftover.count + (connection.exchange?.headBytes ?? 0)
         if held <= Self.smallHead { held = 0 }

@@ -3,12 +3,12 @@ import Glibc
 import HTTPWire
 
 extension EventLoop {
-    /// Up to this size a body is copied after its head; larger bodies are sent from their own memory.
+    /// The size up to which a body is copied after its head; larger bodies are sent from their own memory.
     static let copied = 16 << 10
-    /// Answers of pipelined requests are put together up to about this size.
+    /// The approximate size up to which pipelined answers are collected.
     static let batch = 64 << 10
 
-    /// Renders an answer and sends it with all that is before it. Returns whether the socket took everything.
+    /// Renders an answer and sends it after all pending bytes. Returns whether the socket took all of them.
     func render(
         _ connection: Connection, _ response: HTTPResponse, requestID: String, plan: AnswerPlan
     ) -> Bool {
@@ -19,14 +19,15 @@ extension EventLoop {
         return hasBody && !copies ? send(connection, and: response.body) : send(connection)
     }
 
-    /// Sends what was put together, if that was not done yet.
+    /// Sends the collected answers, if there are any.
     func sendAnswers(_ connection: Connection) {
         guard !answers.bytes.isEmpty else { return }
         if connection.machine.phase == .closed { return answers.clear() }
         if !send(connection) { connection.machine.outputBlocked(policy: context.policy, now: now) }
     }
 
-    /// Sends the rendered bytes, and `body` after them, behind what the socket has not taken yet.
+    /// Sends the rendered bytes, and `body` after them, behind the bytes that the socket has not taken yet. Returns
+    /// whether the socket took all of them.
     func send(_ connection: Connection, and body: [UInt8]? = nil) -> Bool {
         defer { answers.clear() }
         if !connection.output.isEmpty {
@@ -59,7 +60,7 @@ extension EventLoop {
         return false
     }
 
-    /// The socket takes bytes again.
+    /// Sends pending bytes when the socket accepts bytes again.
     func flush(_ connection: Connection) {
         let before = connection.machine.phase
         let all = flushOutput(connection)

@@ -1,22 +1,22 @@
 import CSystem
 
-/// The bytes of answers that the sockets of a loop may hold: the kernel keeps them until their clients have taken them,
-/// and does not say when that is.
+/// The measurements of the bytes of answers in a loop's sockets: the kernel keeps the bytes until the clients have
+/// taken them, and does not report when.
 struct UnreadAnswers {
-    /// Connections whose sockets were given something since they were measured, or held something then.
+    /// Connections whose sockets got bytes since they were measured, or held bytes then.
     var sent: [Int32] = []
-    /// Those that are being measured now, and how many of them were.
+    /// Connections that are being measured now, and the number of them that were measured.
     var beingMeasured: [Int32] = []
     var measured = 0
-    /// The time when `sent` are measured; nil if it is empty.
+    /// The time of the next measurement of `sent`; nil if `sent` is empty.
     var measureAt: UInt64?
-    /// Bytes that sockets were given since.
+    /// The bytes given to sockets since the last measurement.
     var bytes = 0
 
-    /// The other loops, where this one has no connection left to close but those that are about to take their answers.
+    /// Whether the other loops were asked to close readers, once only recent readers are left here.
     enum Others {
         case unasked
-        /// They were asked to close who does not read.
+        /// The other loops were asked to close clients that do not read.
         case asked(at: UInt64)
         case shed
     }
@@ -24,7 +24,7 @@ struct UnreadAnswers {
 
     var isMeasuring: Bool { measured < beingMeasured.count }
 
-    /// From now on `sent` has what comes later.
+    /// Moves `sent` to `beingMeasured`; `sent` collects later connections.
     mutating func beginMeasuring() {
         beingMeasured.removeAll(keepingCapacity: true)
         swap(&beingMeasured, &sent)
@@ -32,19 +32,19 @@ struct UnreadAnswers {
     }
 }
 
-/// Answers that clients have not taken: counted, those in the kernel too, and bounded.
+/// Counts and limits the answers that clients have not taken, including those in the kernel.
 ///
-/// No request costs a system call for it. What was given to a socket is added up, and the sockets are measured
-/// (SIOCOUTQ) when a second has passed or much has come together. A client that takes nothing for the write timeout, or
-/// holds up too much, is closed with RST, which makes the kernel drop what it holds.
+/// No request needs a system call for this. The loop adds up the bytes given to the sockets, and measures the sockets
+/// (SIOCOUTQ) when a second has passed or many bytes were sent. A client that takes nothing within the write timeout,
+/// or holds too many bytes, is closed with RST, which makes the kernel drop its bytes.
 extension EventLoop {
     private static let measureInterval: UInt64 = 1_000_000_000
-    /// The number of sockets that are measured in one turn, which takes some tenths of a millisecond.
+    /// The maximum number of sockets measured per turn, which takes some tenths of a millisecond.
     private static let measuredPerTurn = 1024
-    /// Other loops are waited for as long: one that has ended says nothing.
+    /// The maximum wait for other loops, in nanoseconds: a loop that has ended does not answer.
     private static let answerTime: UInt64 = 100_000_000
 
-    /// The socket has taken `count` bytes of answers.
+    /// Counts `count` bytes of answers that the socket has taken.
     func handed(_ connection: Connection, _ count: Int) {
         guard count > 0 else { return }
         if connection.queued + connection.handed == 0 { connection.tookAt = now }
@@ -60,10 +60,10 @@ extension EventLoop {
         if unread.measureAt == nil { unread.measureAt = now &+ Self.measureInterval }
     }
 
-    /// Asks the kernel how much of what it was given the client has not taken.
-    /// - Returns: bytes that the client has taken since it was last asked.
+    /// Reads the socket's unacknowledged bytes (SIOCOUTQ).
+    /// - Returns: the number of bytes that the client has taken since the last measurement.
     func measure(_ connection: Connection) -> Int {
-        // Its descriptor may be another's by now.
+        // The descriptor may belong to another connection by now.
         guard connection.machine.phase != .closed else { return 0 }
         var queued = max(0, Int(csys_queued(connection.descriptor)))
         // FIN counts as a byte until it is acknowledged.
@@ -80,7 +80,7 @@ extension EventLoop {
         return taken
     }
 
-    /// Measures the sockets when it is time, a bounded number in each turn.
+    /// Measures the sockets when the time has come, a bounded number per turn.
     func measureSockets() {
         if !unread.isMeasuring {
             guard let time = unread.measureAt, now >= time || unread.bytes > context.answers.unseen else { return }
@@ -108,14 +108,14 @@ extension EventLoop {
         }
     }
 
-    /// Counts what a connection holds of answers that its client has not taken, after that has changed.
+    /// Updates the counted bytes after a connection's unread bytes have changed, and closes readers above the limit.
     func hold(_ connection: Connection) {
         charge(connection)
         shed()
     }
 
     private func charge(_ connection: Connection) {
-        // What it held was given back when it was closed, which `shed` may have done while its answer was sent.
+        // Closing released its bytes; `shed` may have closed it while its answer was being sent.
         guard connection.machine.phase != .closed else { return }
         let held = connection.output.held + connection.queued
         guard held != connection.answerCharged else { return }
@@ -124,21 +124,20 @@ extension EventLoop {
         place(connection, in: &readers, if: held > 0 && !reserved.contains(connection.descriptor))
     }
 
-    /// The connection is about to be closed.
+    /// Releases the counted bytes of a connection that is about to be closed.
     func forgetAnswers(_ connection: Connection) {
         context.answers.add(-connection.answerCharged)
         context.counters.socketBytes.add(-connection.queued)
         (connection.answerCharged, connection.queued) = (0, 0)
     }
 
-    /// Closes who has taken nothing for longest while more is held for all clients together than may be.
-    /// - Parameter asking: false where another loop has asked for it: then those that are about to take their answers
-    ///   are spared.
+    /// Closes the clients that have taken nothing for longest while the unread bytes of all clients exceed the limit.
+    /// - Parameter asking: false if another loop has asked for it; then recent readers are spared.
     func shed(asking: Bool = true) {
         var spared = 0
         for _ in 0..<Self.measuredPerTurn {
             guard context.answers.isExceeded, let id = readers.first, let reader = connections[Int(id)] else { return }
-            // It may have taken something since.
+            // The client may have taken bytes since the last measurement.
             _ = measure(reader)
             rest(reader)
             guard context.answers.isExceeded, readers.first == id else { continue }
@@ -155,8 +154,8 @@ extension EventLoop {
         }
     }
 
-    /// True if no other loop has a connection that is rather to be closed. The first call asks them, and they answer by
-    /// mail.
+    /// True if no other loop has a connection that should be closed first. The first call asks the other loops, which
+    /// answer by mail.
     private func othersHaveShed() -> Bool {
         switch unread.others {
         case .unasked:
@@ -169,25 +168,25 @@ extension EventLoop {
         }
     }
 
-    /// True for little that was sent, or taken in part, just now: it is on its way to a client that reads, as far as
-    /// can be known, and others are closed first.
+    /// True for a few bytes that were sent, or taken in part, within the last second: they are probably in flight to a
+    /// client that reads, so other connections are closed first.
     func takesLittle(_ reader: Connection) -> Bool {
         reader.answerCharged < Self.piece && now &- reader.tookAt < Self.slowAfter
     }
 
     // MARK: The end
 
-    /// Ends the connection: closes it once its client has taken what the socket holds.
+    /// Ends the connection: closes it once the client has taken the bytes that the socket holds.
     func finish(_ connection: Connection, _ ending: ConnectionEnding) {
         _ = measure(connection)
         guard connection.queued > 0 else { return perform(connection.machine.close(ending), on: connection) }
         connection.leftover = []
         connection.leftoverIsNew = false
-        // The client's kernel acknowledges FIN after everything else, which wakes this loop.
+        // The client's kernel acknowledges FIN after all other bytes; that acknowledgement wakes this loop.
         csys_shutdown_write(connection.descriptor)
     }
 
-    /// Closes a connection that has waited for its client to take what the socket holds.
+    /// Closes a connection in `closing` once its client has taken the bytes that the socket holds.
     func closeIfTaken(_ connection: Connection) {
         guard connection.machine.phase == .closing else { return }
         _ = measure(connection)

@@ -3,92 +3,95 @@ import Glibc
 import HTTPWire
 import SystemSupport
 
-/// One thread, one epoll: accepts, receives, parses, answers and times out, and never blocks anywhere but in
+/// One thread with one epoll instance. It accepts, receives, parses, answers and times out, and blocks only in
 /// epoll_wait.
 ///
-/// Connections are registered **edge-triggered**, once, for everything (`IN`, `OUT`, `RDHUP`): no request costs an
-/// epoll_ctl call. A connection that is not to be read at the moment (its body waits for room, its read-ahead is full)
-/// is just not read; epoll says nothing more about bytes that it has announced, yet still announces FIN and RST, which
-/// is how a vanished client is noticed while its request runs. The price, that an edge must be used up, is paid without
-/// further calls: a read that returns less than it had room for has emptied a stream socket (epoll(7), question 9),
-/// unless FIN was announced, which a further read then confirms. Listeners are level-triggered: they are few, and a
-/// backlog that is left for the next turn must not be forgotten.
+/// Connections are registered once, **edge-triggered**, for all events (`IN`, `OUT`, `RDHUP`): no request needs an
+/// epoll_ctl call. If a connection must not be read at the moment (its body waits for room, its read-ahead is full),
+/// the loop does not read it. epoll does not repeat that bytes are available, but it still reports FIN and RST; so the
+/// loop notices when a client disconnects during its request. Edge-triggering requires that a socket is read until it
+/// is empty. This takes no extra call: a read that returns fewer bytes than requested has emptied a stream socket
+/// (epoll(7), question 9), unless FIN was reported; then one more read confirms it. Listeners are level-triggered: they
+/// are few, and a backlog that is left for the next turn must be reported again.
 ///
-/// **Fair scheduling.** What an event brings is served at once for a short time slice (`TimeSlice.first`), so that a
-/// client that asks for little is never behind those that ask for much. Connections with more left wait in a queue and
-/// get longer time slices in turn (round robin). The queue gets a millisecond of each turn; connections that have been
-/// answered and only send on get a quarter of one. So the time between two calls of epoll_wait is bounded, whatever the
-/// clients do.
+/// **Fair scheduling.** The loop serves an event at once for a short time slice (`TimeSlice.first`), so that clients
+/// with little work never wait for clients with much. Connections with more work wait in a queue and get longer time
+/// slices in turn (round robin). The queue gets a millisecond of each turn; connections that were answered and still
+/// send get a quarter of a millisecond. So the time between two calls of epoll_wait is bounded, whatever the clients
+/// do.
 ///
-/// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Sending`,
+/// The class is divided by task: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Sending`,
 /// `+Unread`, `+Closing`, `+Relief`.
 final class EventLoop {
     let context: LoopContext
     let epoll: Int32
-    /// By descriptor.
+    /// The connections, indexed by descriptor.
     var connections: [Connection?] = []
     var openCount = 0
-    /// Connections beyond the limit.
+    /// Connections beyond the limit, in reserved places.
     var reserved = ReservedPlaces()
-    /// The time when an ordinary place is looked for again; nil if no request waits for one.
+    /// The time of the next search for an ordinary place; nil if no request waits for one.
     var placesAt: UInt64?
-    /// `now` of the turn in which no connection could be closed for another.
+    /// The `now` of the turn in which no connection could be evicted.
     var noRoomAt: UInt64?
     var lastRegistration: UInt32 = 0
 
-    /// Heads are received here, whichever connection they are of; what is not consumed is copied out. It always has
-    /// room for what a connection may keep, and for `receiveSize` bytes more.
+    /// The receive buffer of all connections; bytes that are not consumed are copied out. It has room for the most that
+    /// a connection may keep and for `receiveSize` more bytes.
     let scratch: UnsafeMutableRawBufferPointer
-    /// Room in `scratch` for what is received in one go, beside the beginning of a head that was kept.
+    /// The maximum of bytes received by one call, after the kept start of a head in `scratch`.
     let receiveSize = 64 << 10
-    /// The same where a head is expected. What comes of a body with it is copied twice until it is where it stays, and
-    /// takes memory before there is room for the body: little of it is received, and the rest straight into the body.
+    /// The maximum of bytes received by one call while a head is expected. Body bytes that arrive with the head are
+    /// copied twice and are not yet counted in the byte budget; so few are read, and the rest is read directly into the
+    /// body.
     let headSize = 16 << 10
     var answers: ResponseRenderer
-    /// Parses heads that arrive whole; one that does not takes the parser with it.
+    /// The parser of heads that arrive whole. A connection with an incomplete head takes this parser and the loop gets
+    /// a new one.
     var parser: RequestParser
     var identifiers = RequestIdentifier()
 
     var wheel: TimerWheel
-    /// Connections without a request, the one that is so for longest first.
+    /// Connections without a request, longest idle first.
     var idle = IndexQueue()
-    /// Connections with half a head.
+    /// Connections with an incomplete head, longest first.
     var heads = IndexQueue()
     /// Connections whose body waits for room under the byte budget.
     var starved = WaitingBodies()
-    /// Connections that have more to read, and have used up their time slice.
+    /// Connections that have more to read and have used up their time slice.
     var unfinished = IndexQueue()
-    /// The same of those that have been answered and only send on.
+    /// Connections that were answered and still send, and have used up their time slice.
     var discarding = IndexQueue()
-    /// Connections that receive a body, the one first that has brought the least lately.
+    /// Connections that receive a body; the one with the least recent progress first.
     var bodies = IndexQueue()
-    /// Connections that have not taken their answers, the one first that has taken the least lately.
+    /// Connections with unread answers; the one with the least recent progress first.
     var readers = IndexQueue()
-    /// Connections that have been answered and only send on.
+    /// Connections that were answered and still send.
     var leaving = IndexQueue()
-    /// The bytes of answers that the kernel was given, and what is known of them.
+    /// The bytes of answers given to the kernel, and the measurements of them.
     var unread = UnreadAnswers()
-    /// The time when bodies are given up if there is still no room.
+    /// The time when bodies are refused if there is still no room; nil if no body waits.
     var reliefAt: UInt64?
     /// The number of checks in succession that found no room.
     var shortages = 0
-    /// `ByteBudget.releases`, and since when it is that.
+    /// `ByteBudget.releases` and the time of its last change.
     var lastReleases = (count: 0, since: UInt64(0))
-    /// Connections whose timer has expired, and how many of them were dealt with.
+    /// Connections whose timer has expired, and the number of them that were handled.
     var expired: [Int32] = []
     var expiredDone = 0
 
-    /// The rest of the time slice of the connection that is being advanced: heads, and until when (0: not begun).
+    /// The rest of the time slice of the connection that is being advanced: a number of heads, and the end (0: not
+    /// started).
     var timeSlice = (heads: 0, end: UInt64(0))
 
-    /// Listeners that have connections, in this turn.
+    /// Listeners with pending connections in this turn.
     private var readyListeners: [(Int, UInt32)] = []
 
     /// CLOCK_MONOTONIC when this turn began.
     var now: UInt64
-    /// A file descriptor in reserve: when there are no others, it is freed to accept a client and refuse it.
+    /// A reserved file descriptor: when no other is free, it is closed to accept a client and refuse it.
     var reserve: Int32
-    /// The time until which the kernel cannot accept; nil if it can.
+    /// The time until which accepting is paused because it failed; nil if it is not paused.
     var acceptPause: UInt64?
     var isDraining = false
     var whenEmpty: (@Sendable () -> Void)?
@@ -106,9 +109,9 @@ final class EventLoop {
         reserve = csys_open_reserve()
     }
 
-    /// The most bytes that a connection keeps between two reads: the largest head but its last byte, or what is read
-    /// ahead while a request runs. Never less than 192 KiB, which the usual limits stay far below. (`WireLimits`: no
-    /// limit of bytes counts for more than 2^28.)
+    /// The most bytes that a connection keeps between two reads: the largest head without its last byte, or the
+    /// read-ahead while a request runs. At least 192 KiB, which is far more than the usual limits need. (No byte limit
+    /// of `WireLimits` above 2^28 has an effect.)
     private static func largestLeftover(_ configuration: HTTPServerConfiguration) -> Int {
         func bounded(_ bytes: Int) -> Int { min(max(bytes, 0), 1 << 28) }
         let limits = configuration.wireLimits
@@ -149,12 +152,13 @@ final class EventLoop {
             let count = wait(&events)
             now = csys_monotonic()
             guard count >= 0 else { return context.reportFailure(.system(operation: "epoll_wait", errno: -count)) }
-            // Mail first: it holds answers, which make room for what the sockets bring.
+            // Mail first: it holds answers, which free memory for the bytes that the sockets bring.
             context.mailbox.collect(into: &messages)
             for message in messages { receive(message) }
             messages.removeAll(keepingCapacity: true)
             for index in 0..<Int(count) { dispatch(events[index]) }
-            // After the sockets: what they brought may have made busy who would have had to make room.
+            // Accept last: the events above may have made a connection busy that would otherwise be evicted for a new
+            // one.
             for (index, events) in readyListeners { listenerReady(index, events: events) }
             readyListeners.removeAll(keepingCapacity: true)
             resumeUnfinished()
@@ -166,8 +170,8 @@ final class EventLoop {
         }
     }
 
-    /// Answers messages after a failure, until the loop is stopped: the server's shutdown waits for an answer of every
-    /// loop, and gets it as from one without connections.
+    /// Answers messages after a failure until the loop is stopped. The server's shutdown waits for an answer of every
+    /// loop; this one answers like a loop without connections.
     private func answerMail() {
         var messages: [LoopMessage] = []
         while !isStopped {
@@ -224,7 +228,7 @@ final class EventLoop {
         }
     }
 
-    /// User data of the mailbox: no registration has this number.
+    /// The user data of the mailbox: no connection has this registration.
     static let mailData = UInt64(UInt32.max) << 32
 
     // MARK: Mail
@@ -264,7 +268,7 @@ final class EventLoop {
         }
     }
 
-    /// Goes on with those who have more left, in turn, for a bounded time: admitted bodies before refused ones.
+    /// Continues connections with more work, in turn and for a bounded time: accepted bodies before refused ones.
     private func resumeUnfinished() {
         feedStarved()
         guard unfinished.count + discarding.count > 0 else { return }
@@ -282,11 +286,11 @@ final class EventLoop {
         time = csys_monotonic()
     }
 
-    /// The time that `unfinished` and `discarding` get of each turn, in nanoseconds.
+    /// The time per turn for `unfinished` and for `discarding`, in nanoseconds.
     private static let unfinishedTime: UInt64 = 1_000_000
     private static let discardingTime: UInt64 = 250_000
 
-    /// Deals with those whose time has come, at most a few hundred a turn.
+    /// Handles expired timers, at most 256 per turn.
     private func expireTimers() {
         wheel.expire(now: now, into: &expired)
         let end = min(expired.count, expiredDone + 256)

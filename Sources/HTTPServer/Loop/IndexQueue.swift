@@ -1,5 +1,5 @@
-/// A first-in first-out queue of small integers (descriptors) that any member can leave at once: a doubly linked list
-/// threaded through arrays. A member is in it at most once.
+/// A first-in first-out queue of small integers (descriptors) from which any member can be removed in constant time: a
+/// doubly linked list in arrays. It contains each member at most once.
 package struct IndexQueue: Sendable {
     private static let none: Int32 = -1
     private static let absent: Int32 = -2
@@ -14,18 +14,18 @@ package struct IndexQueue: Sendable {
     /// An empty queue.
     package init() {}
 
-    /// True if `id` is in it.
+    /// True if the queue contains `id`.
     package func contains(_ id: Int32) -> Bool {
         Int(id) < next.count && next[Int(id)] != Self.absent
     }
 
-    /// The member behind `id`; nil if that is the last, or not in the queue.
+    /// The member after `id`; nil if `id` is the last one or not in the queue.
     package func after(_ id: Int32) -> Int32? {
         guard contains(id), next[Int(id)] != Self.none else { return nil }
         return next[Int(id)]
     }
 
-    /// Puts `id` at the end; nothing happens if it is in the queue.
+    /// Appends `id`, unless the queue contains it.
     package mutating func append(_ id: Int32) {
         while next.count <= Int(id) {
             next.append(Self.absent)
@@ -39,14 +39,14 @@ package struct IndexQueue: Sendable {
         count += 1
     }
 
-    /// Puts `id` at the end, from wherever it is.
+    /// Moves `id` to the end, or appends it.
     package mutating func moveToEnd(_ id: Int32) {
         guard last != id else { return }
         remove(id)
         append(id)
     }
 
-    /// Takes `id` out; nothing happens if it is not in the queue.
+    /// Removes `id`, if the queue contains it.
     package mutating func remove(_ id: Int32) {
         guard contains(id) else { return }
         let (before, after) = (previous[Int(id)], next[Int(id)])
@@ -56,7 +56,7 @@ package struct IndexQueue: Sendable {
         count -= 1
     }
 
-    /// Takes out the first.
+    /// Removes and returns the first member.
     package mutating func popFirst() -> Int32? {
         guard let id = first else { return nil }
         remove(id)

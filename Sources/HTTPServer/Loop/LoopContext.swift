@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The state that an event loop shares with the server and with other threads.
+/// The data that an event loop shares with the server and with other threads.
 final class LoopContext: Sendable {
     let configuration: HTTPServerConfiguration
     let policy: ConnectionPolicy
@@ -12,9 +12,9 @@ final class LoopContext: Sendable {
     let connectionLimit: ConnectionLimit
     let counters = LoopCounters()
     let mailbox: Mailbox
-    /// Set once for all loops: every answer closes its connection from then on.
+    /// One flag for all loops; once it is set, every answer closes its connection.
     let lameDuck: LameDuckFlag
-    /// Tells the server that it cannot continue.
+    /// Reports to the server that it cannot continue.
     let reportFailure: @Sendable (HTTPServerError) -> Void
     let name: String
 
@@ -40,7 +40,7 @@ final class LoopContext: Sendable {
     }
 }
 
-/// A flag: true if the server is about to be taken out of service.
+/// A flag that is set when the server is about to be taken out of service.
 final class LameDuckFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 

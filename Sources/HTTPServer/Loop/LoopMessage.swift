@@ -1,20 +1,20 @@
-/// A message of another thread to an event loop.
+/// A message from another thread to an event loop.
 enum LoopMessage: Sendable {
-    /// A handler's task is done.
+    /// A handler has returned its answer at the time `at`.
     case completed(descriptor: Int32, registration: UInt32, HTTPResponse, at: UInt64)
-    /// Bodies released bytes while others waited for them.
+    /// Bodies released memory while others waited for it.
     case budgetFreed
-    /// A body found no room in the budget.
+    /// A body found no room in the byte budget.
     case budgetShort
-    /// Look at who does not read, close them while more answers are held than may be, and call back.
+    /// Close clients that do not read while the unread answers exceed the limit, then call `done`.
     case shedReaders(done: @Sendable () -> Void)
-    /// All loops have done so.
+    /// All loops have handled `shedReaders`.
     case othersShed
-    /// Accept pending connections, and call back with the number of connections without a request yet.
+    /// Accept pending connections, then call back with the number of connections without a request.
     case countNewcomers(@Sendable (Int) -> Void)
-    /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when
-    /// no connection has a request.
+    /// Stop accepting, then call `disarmed`: the loop does not use the listening sockets any more. Close idle
+    /// connections; call `whenEmpty` when no connection has a request.
     case drain(disarmed: @Sendable () -> Void, whenEmpty: @Sendable () -> Void)
-    /// Close everything and end the loop; call back with the number of lost requests.
+    /// Close all connections and end the loop, then call `done` with the number of lost requests.
     case stop(done: @Sendable (Int) -> Void)
 }

@@ -2,11 +2,11 @@ import CSystem
 import Synchronization
 import SystemSupport
 
-/// The queue of messages to an event loop, and the eventfd that wakes it.
+/// The queue of messages to an event loop, and the eventfd that wakes the loop. Any thread may post.
 ///
-/// The eventfd is written only if the loop is asleep or about to be, and a turn of the loop without mail takes no lock:
-/// a thread that posts counts first and looks at `asleep` then, and the loop sets `asleep` first and looks at the count
-/// then (both sequentially consistent), so that at least one of them sees the other.
+/// The eventfd is written only if the loop sleeps or is about to, and a turn of the loop without mail takes no lock. A
+/// thread that posts increments `count` and then reads `asleep`; the loop sets `asleep` and then reads `count`. Both
+/// are sequentially consistent, so at least one of them sees the other's write.
 final class Mailbox: Sendable {
     private let messages = Guarded<[LoopMessage]>([])
     private let count = Atomic<Int>(0)
@@ -26,18 +26,18 @@ final class Mailbox: Sendable {
 
     /// Delivers a message, from any thread.
     func post(_ message: LoopMessage) {
-        // Counted with the lock held, so that the count is never less than what is there: a poster that loses its
-        // processor in between would hide the messages of others.
+        // Count with the lock held, so that the count is never below the number of messages: a poster that is preempted
+        // in between would hide the messages of others.
         messages.withLock {
             $0.append(message)
             count.add(1, ordering: .sequentiallyConsistent)
         }
-        // Looked at first: while the loop is awake, who posts only reads it.
+        // Read first: while the loop is awake, posting then needs no write to `asleep`.
         guard asleep.load(ordering: .sequentiallyConsistent) else { return }
         if asleep.exchange(false, ordering: .sequentiallyConsistent) { csys_eventfd_signal(descriptor) }
     }
 
-    /// Called by the loop before it waits: true if it may sleep, false if there are messages.
+    /// Prepares to wait. Returns true if the loop may sleep, false if there are messages. Called by the loop.
     func prepareToSleep() -> Bool {
         asleep.store(true, ordering: .sequentiallyConsistent)
         if count.load(ordering: .sequentiallyConsistent) == 0 { return true }
@@ -45,7 +45,7 @@ final class Mailbox: Sendable {
         return false
     }
 
-    /// Called by the loop when it has waited: exchanges the messages for the (empty) array given.
+    /// Swaps the messages with the given empty array. Called by the loop after waiting.
     func collect(into empty: inout [LoopMessage]) {
         if asleep.load(ordering: .relaxed) { asleep.store(false, ordering: .relaxed) }
         guard count.load(ordering: .acquiring) > 0 else { return }

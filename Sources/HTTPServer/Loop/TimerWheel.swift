@@ -1,9 +1,8 @@
-/// Deadlines of connections, by their descriptor: a wheel of slots, each a doubly linked list threaded through arrays.
+/// A timer wheel for the deadlines of connections, by descriptor. Each slot is a doubly linked list in arrays.
 ///
-/// Setting and clearing cost a few stores and no allocation, so that even a flood of short connections leaves nothing
-/// behind. A deadline that moves later is not moved here at all: `expire` hands the entry out at its old time, and the
-/// owner sets it again for what is left (a kept-alive connection touches the wheel once in 75 seconds, not per
-/// request).
+/// Setting and clearing take a few stores and no allocation, so even a flood of short connections leaves nothing
+/// behind. A deadline that becomes later is not moved: `expire` returns the entry at its old time, and the owner sets
+/// it again for the rest (a kept-alive connection uses the wheel once per 75 seconds, not once per request).
 package struct TimerWheel: Sendable {
     private static let none: Int32 = -1
     private let tick: UInt64
@@ -12,20 +11,20 @@ package struct TimerWheel: Sendable {
     private var previous: [Int32] = []
     private var slotOf: [Int32] = []
     private var current: UInt64
-    /// No slot before this tick has entries: what `untilNext` says without looking at the slots.
+    /// The first tick whose slot may have entries; `untilNext` uses it instead of searching the slots.
     private var earliest: UInt64 = .max
-    /// Entries that are set.
+    /// The number of entries.
     package private(set) var count = 0
 
-    /// A wheel whose slots are `tick` nanoseconds wide, starting at `now`.
+    /// A wheel with slots of `tick` nanoseconds, which begins at `now`.
     package init(now: UInt64, tick: UInt64 = 100_000_000, slots: Int = 1024) {
         self.tick = tick
         self.slots = Array(repeating: Self.none, count: slots)
         current = now / tick
     }
 
-    /// Sets the deadline of `id`, replacing one that was set. Rounded up to a whole tick; one that is beyond the
-    /// wheel's reach is put into its last slot, to be set again when it comes up.
+    /// Sets the deadline of `id`, and replaces an earlier one. The deadline is rounded up to a whole tick. A deadline
+    /// beyond the wheel's range goes into the last slot, and is set again when it expires.
     package mutating func set(_ id: Int32, at deadline: UInt64) {
         grow(to: Int(id))
         clear(id)
@@ -59,12 +58,12 @@ package struct TimerWheel: Sendable {
         Int(id) < slotOf.count && slotOf[Int(id)] != Self.none
     }
 
-    /// Takes out every entry whose slot has passed and appends it to `expired`.
+    /// Removes every entry whose slot has passed and appends it to `expired`.
     package mutating func expire(now: UInt64, into expired: inout [Int32]) {
         let target = now / tick
         guard target > current else { return }
         guard count > 0, target >= earliest else { return current = target }
-        // After a long sleep one turn of the wheel visits every slot.
+        // After a long sleep, one turn of the wheel visits every slot.
         let turns = min(target &- current, UInt64(slots.count))
         for step in 1...turns {
             let slot = Int((current &+ step) % UInt64(slots.count))
@@ -82,7 +81,8 @@ package struct TimerWheel: Sendable {
         }
     }
 
-    /// Nanoseconds until `expire` may have work (what was due then may have been cleared), nil if nothing is set.
+    /// The time until `expire` may have entries, in nanoseconds (they may have been cleared meanwhile); nil without
+    /// entries.
     package func untilNext(now: UInt64) -> UInt64? {
         guard count > 0 else { return nil }
         let due = earliest &* tick

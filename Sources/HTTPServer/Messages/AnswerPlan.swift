@@ -1,9 +1,9 @@
-/// The form in which an answer is sent.
+/// How an answer is sent.
 package struct AnswerPlan: Sendable, Hashable {
-    /// False: `Connection: close`.
+    /// False if the answer has `Connection: close`.
     package let keepAlive: Bool
-    /// Answers HTTP/1.0 clients that asked for it with `Connection: keep-alive`.
+    /// True if the answer has `Connection: keep-alive`, for an HTTP/1.0 client that asked for it.
     package let sayKeepAlive: Bool
-    /// The request was HEAD: the length of the body is sent, the body is not.
+    /// True for HEAD: the body's length is sent, the body is not.
     package let omitBody: Bool
 }

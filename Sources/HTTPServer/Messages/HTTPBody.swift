@@ -1,34 +1,36 @@
 import CSystem
 import Glibc
 
-/// A request's content: one contiguous buffer, into which the socket was read directly.
+/// The content of a request, in one contiguous buffer into which the socket was read directly.
 ///
-/// Its memory counts against the server's budget for all bodies until the last reference to it is released: release
-/// it as soon as it is decoded. What counts are the received bytes, in whole pages, not the announced length, because
-/// pages that were never written take no memory. Small and reused buffers count as a whole.
+/// Its memory counts against the server's budget for all bodies until the last reference is released, so release it as
+/// soon as it is decoded. Received bytes count, in whole pages. Announced bytes do not, because pages that were never
+/// written take no memory. A small (heap) buffer counts as a whole, and a reused one with at least the pages that
+/// earlier bodies wrote.
 public final class HTTPBody: @unchecked Sendable {
-    // Safe to share, though it has mutable parts: only the event loop that receives the body calls the mutating methods
-    // below (they are not public), and it stops doing so before it hands the object to another thread; the hand-over
-    // (starting the task) orders its writes before every later read; the loop drops its own reference then. From then
-    // on nothing changes but by `letGo`, which the one task that has the request calls, after its own last read: where
-    // an equal request's body stands for this one, before anybody else was given it.
+    // Safe to share although it has mutable parts: only the event loop that receives the body calls the mutating
+    // methods below (they are not public), and it stops before it hands the object to another thread. Starting the task
+    // orders its writes before every later read, and the loop then drops its reference. After that only `letGo` changes
+    // the body. The one task that has the request calls it after its own last read, when another request's equal body
+    // replaces this one and before any other task gets this one.
 
     /// The number of bytes.
     public private(set) var count = 0
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
-    /// True if the buffer is mapped, and not from the heap.
+    /// True if the buffer is mapped, false if it is from the heap.
     private var isMapped = false
-    /// The number of bytes at the buffer's beginning that an earlier body has written to.
+    /// The number of bytes at the start of the buffer that an earlier body has written.
     private var resident = 0
     private var charged = 0
-    /// No body of this length takes more of the budget than its length: whole pages may be more than the budget is.
+    /// The maximum length of the body, which is also the most that it takes of the budget: whole pages could be more
+    /// than the budget.
     private let longest: Int
     private let budget: ByteBudget?
 
-    /// Larger buffers are mapped: all but a few go back to the kernel the moment they are released, they take memory
-    /// only as they are written to, and they grow by moving page tables instead of bytes. Up to it, the heap is
-    /// quicker.
+    /// The size up to which a buffer comes from the heap, which is faster. Larger buffers are mapped: they take memory
+    /// only as they are written, they grow by moving page tables instead of bytes, and all but a few return to the
+    /// kernel at once when they are released.
     private static let heapMost = 16 << 10
     private static let page = 4096
 
@@ -48,16 +50,17 @@ public final class HTTPBody: @unchecked Sendable {
         self.longest = longest
     }
 
-    /// An empty body whose memory counts against the budget of another one: for what is made of that one.
+    /// An empty body whose memory counts against the budget of another body: for data made from that body.
     package convenience init(sharingBudgetOf body: HTTPBody, longest: Int) {
         self.init(budget: body.budget, longest: longest)
     }
 
     deinit { free() }
 
-    /// Gives the memory back before the last reference is gone. Only for who alone reads it: afterwards it is empty.
+    /// Releases the memory before the last reference is gone. The caller must be the only reader; the body is empty
+    /// afterwards.
     package func letGo() {
-        // Nothing is written where there is nothing to give back: `empty` is everybody's.
+        // Do not write without a buffer: `empty` is shared by all threads.
         guard base != nil else { return }
         free()
         (base, count, capacity, charged, resident) = (nil, 0, 0, 0, 0)
@@ -75,7 +78,7 @@ public final class HTTPBody: @unchecked Sendable {
         if charged > 0 { budget?.release(charged, body: ObjectIdentifier(self)) }
     }
 
-    /// The bytes, for the duration of the call.
+    /// Calls `read` with the bytes, which are valid only during the call.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ read: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -84,17 +87,17 @@ public final class HTTPBody: @unchecked Sendable {
 
     // MARK: Receiving
 
-    /// Bytes of budget that are taken for it.
+    /// The bytes of the budget that the body holds.
     package var bytesCharged: Int { charged }
 
-    /// The claim on the budget until its last byte has arrived.
+    /// The claim on the budget until the last byte has arrived.
     package var claim: ByteBudget.Claim { budget?.claim(ofLength: longest, hasBegun: charged > 0) ?? .small }
 
-    /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes.
-    /// `hasArrived`: the last byte of the body has.
+    /// Makes room for `more` bytes, in memory and in the budget, in a buffer of `target` bytes. `hasArrived`: the last
+    /// byte of the body has arrived.
     ///
-    /// - Returns: how many of them may come now: 0 if the body has to wait for the budget; nil if the machine has no
-    ///   memory.
+    /// - Returns: how many of these bytes may be received now: 0 if the body has to wait for the budget; nil if the
+    ///   machine has no memory.
     package func makeRoom(_ more: Int, target: Int, hasArrived: Bool = false) -> Int? {
         let claim = hasArrived ? .arrived : claim
         let target = max(target, count + more)
@@ -112,31 +115,31 @@ public final class HTTPBody: @unchecked Sendable {
         return min(more, max(0, charged - count))
     }
 
-    /// Makes room for `size` bytes in total. False: there is no memory for it, or no room in the budget.
+    /// Makes room for `size` bytes in total. Returns false if there is no memory, or no room in the budget.
     package func reserve(_ size: Int) -> Bool {
         guard size > capacity else { return true }
         return makeRoom(size - count, target: size) == size - count
     }
 
-    /// Room that is left in the buffer.
+    /// The unused end of the buffer.
     var freeSpace: UnsafeMutableRawBufferPointer {
         guard let base else { return UnsafeMutableRawBufferPointer(start: nil, count: 0) }
         return UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
     }
 
-    /// `size` bytes were written to `freeSpace`.
+    /// Counts `size` bytes that were written to `freeSpace`.
     func advance(by size: Int) {
         count += min(size, capacity - count)
     }
 
-    /// Copies bytes in; there must be room.
+    /// Copies bytes to the end. Does nothing if there is no room for all of them.
     package func append(_ bytes: UnsafeRawBufferPointer) {
         guard let base, let from = bytes.baseAddress, bytes.count <= capacity - count else { return }
         (base + count).copyMemory(from: from, byteCount: bytes.count)
         count += bytes.count
     }
 
-    /// Releases the bytes that were reserved and did not arrive.
+    /// Releases the budget's bytes that were reserved and did not arrive.
     package func trim() {
         let surplus = charged - footprint(count)
         guard surplus > 0 else { return }
@@ -144,7 +147,7 @@ public final class HTTPBody: @unchecked Sendable {
         budget?.trim(surplus, body: ObjectIdentifier(self))
     }
 
-    /// The body is whole: another one may overdraw.
+    /// Marks the body as complete, so that another one may overdraw the budget.
     func complete() {
         trim()
         budget?.complete(0, body: ObjectIdentifier(self))
@@ -152,7 +155,7 @@ public final class HTTPBody: @unchecked Sendable {
 
     // MARK: Memory
 
-    /// The memory of a buffer that holds this many bytes.
+    /// The memory that a buffer with `count` written bytes takes.
     private func footprint(_ count: Int) -> Int {
         isMapped ? max(resident, min(Self.pages(count), longest)) : capacity
     }

@@ -1,11 +1,11 @@
 public import HTTPWire
 public import SystemSupport
 
-/// A complete request, as a `RequestHandler` gets it.
+/// A complete request, as passed to a `RequestHandler`.
 public struct HTTPRequest: Sendable {
-    /// Request line and header fields.
+    /// The request line and the header fields.
     public let head: RequestHead
-    /// The complete body; empty if there is none. Its memory is held as long as it is referenced.
+    /// The complete body; empty if the request has none. Its memory is held as long as it is referenced.
     public let body: HTTPBody
     /// The client's `X-Request-ID` if it is valid, otherwise a generated one.
     public let requestID: String
@@ -13,7 +13,7 @@ public struct HTTPRequest: Sendable {
     public let remote: String
     /// The time when the first byte of the request was received.
     public let headReceived: MonotonicInstant
-    /// The time when its last byte was received.
+    /// The time when the last byte of the request was received.
     public let bodyReceived: MonotonicInstant
 
     /// A request for tests and other transports.
@@ -30,7 +30,7 @@ public struct HTTPRequest: Sendable {
         self.bodyReceived = bodyReceived
     }
 
-    /// The same request with a body of the same bytes.
+    /// A copy of this request with another body object of equal bytes.
     package func holding(_ body: HTTPBody) -> HTTPRequest {
         HTTPRequest(
             head: head, body: body, requestID: requestID, remote: remote, headReceived: headReceived,

@@ -2,20 +2,20 @@ public import HTTPWire
 
 /// A complete answer.
 ///
-/// The server itself adds `Server`, `Date`, `X-Request-ID`, `Content-Length` and `Connection`; given here, they are
-/// dropped, as is a `Transfer-Encoding`. To `HEAD` the body is not sent, but its length is.
+/// The server adds `Server`, `Date`, `X-Request-ID`, `Content-Length` and `Connection`, and drops these fields, and
+/// `Transfer-Encoding`, from `fields`. An answer to `HEAD` has the body's length but no body.
 public struct HTTPResponse: Sendable {
-    /// The status. Must be a final one: 100 to 199 becomes 500.
+    /// The status. It must be final: 100 to 199 becomes 500.
     public var status: HTTPStatus
-    /// The fields besides the server's own, in order. Values with CR, LF or NUL are dropped.
+    /// The fields in addition to the server's own, in order. Fields with CR, LF or NUL in the value are dropped.
     public var fields: [(name: String, value: String)]
     /// The content.
     public var body: [UInt8]
-    /// Closes the connection once this is sent.
+    /// True if the connection is closed after this answer.
     public var closeConnection: Bool
-    /// Returned in `ExchangeRecord.tag`: a label from a bounded set, such as the route. Never sent.
+    /// A label from a fixed set, such as the route, for `ExchangeRecord.tag`. Never sent.
     public var tag: String
-    /// Returned in `ExchangeRecord.note`: the application's own record of the exchange. Never sent.
+    /// The application's own record of the exchange, for `ExchangeRecord.note`. Never sent.
     public var note: (any Sendable)?
 
     /// An answer with the given parts.

@@ -1,31 +1,32 @@
 import CSystem
 import SystemSupport
 
-/// Mapped memory for bodies. Some of it is kept for later bodies.
+/// Mapped memory for bodies, and a small cache of it for later bodies.
 ///
-/// Fresh pages cost a fault each: for a body of half a megabyte that is a tenth of all that a request costs. What is
-/// kept is little, whatever the clients do; the rest is returned to the kernel at once. Data of earlier bodies cannot
-/// be read: a body gives access only to the bytes that were written to it.
+/// Each fresh page costs a fault: for a body of half a megabyte that is a tenth of the cost of its request. The cache
+/// is limited to `most` bytes, whatever the clients do; all other memory returns to the kernel at once. Data of earlier
+/// bodies cannot be read: a body gives access only to the bytes that were written to it.
 enum MappedBuffers {
-    /// Bytes that are kept in all, so that a server at rest holds no more than this.
+    /// The maximum of all cached bytes, which limits the memory of an idle server.
     private static let most = 4 << 20
 
     private struct Kept: @unchecked Sendable {
-        // Safe to send, though pointers are not: a value of this type is only ever inside `kept`, and is read and
-        // changed with its lock held. A buffer in it has no other owner: who gives one has no reference to it any more
-        // (`HTTPBody.free`), and who takes one, or unmaps it, has removed it here before the lock is released.
+        // Safe to send although it has pointers: a value of this type exists only in `kept`, and is read and changed
+        // with its lock held. A cached buffer has no other owner: the code that adds it has dropped its reference
+        // (`HTTPBody.free`), and the code that takes or unmaps it has removed it here before the lock is released.
 
-        /// By class of size, the one kept for longest first.
+        /// By size class; the buffer that was cached first comes first.
         var buffers: [[MappedBuffer]] = Array(repeating: [], count: 64)
         var bytes = 0
-        /// The class that the next surplus is taken from: each in turn, for bodies of another size may come now.
+        /// The class from which the last surplus buffer was taken. The classes take turns, because the next bodies may
+        /// have another size.
         var turn = 0
     }
 
     private static let kept = Guarded(Kept())
 
-    /// Memory of at least `size` bytes, nil if the kernel has none. `mayTake` is asked whether a buffer with so many
-    /// resident bytes may be used; a fresh one has none.
+    /// Memory of at least `size` bytes; nil if the kernel has none. `mayTake` decides whether a cached buffer with that
+    /// many resident bytes may be used; a fresh one has no resident bytes.
     static func take(_ size: Int, mayTake: (Int) -> Bool) -> MappedBuffer? {
         let (capacity, index) = sizeClass(size)
         let used = kept.withLock { kept -> MappedBuffer? in
@@ -41,7 +42,7 @@ enum MappedBuffers {
         return csys_map(capacity).map { MappedBuffer(base: $0, capacity: capacity, resident: 0) }
     }
 
-    /// Gives what is kept back to the kernel: for a server that has had nothing to do for a while.
+    /// Unmaps all cached buffers: for a server that has been idle for a while.
     static func releaseAll() {
         let buffers = kept.withLock { kept in
             defer { kept = Kept() }
@@ -50,10 +51,10 @@ enum MappedBuffers {
         for buffer in buffers.joined() { csys_unmap(buffer.base, buffer.capacity) }
     }
 
-    /// Takes memory back that ``take(_:mayTake:)`` gave, or that was remapped from it.
+    /// Caches or unmaps memory from ``take(_:mayTake:)``, or memory remapped from it.
     static func give(_ buffer: MappedBuffer) {
         let (capacity, index) = sizeClass(buffer.capacity)
-        // One of which little was written to would save its next body little.
+        // A buffer with few resident pages would save the next body little.
         guard capacity == buffer.capacity, buffer.resident >= capacity / 2, buffer.resident <= most else {
             return csys_unmap(buffer.base, buffer.capacity)
         }
@@ -73,7 +74,8 @@ enum MappedBuffers {
         for buffer in surplus { csys_unmap(buffer.base, buffer.capacity) }
     }
 
-    /// The size that a buffer for `size` bytes gets, and its class: 16 KiB times 1, 1.5, 2, 3, 4, 6, ...
+    /// The capacity of a buffer for `size` bytes, and the index of its class. Capacities are 16 KiB times 1, 1.5, 2, 3,
+    /// 4, 6, ...
     static func sizeClass(_ size: Int) -> (capacity: Int, index: Int) {
         var (capacity, index) = (16 << 10, 0)
         while capacity < size, index < 62 {
@@ -85,11 +87,10 @@ enum MappedBuffers {
     }
 }
 
-/// Mapped memory, and how much of its beginning may be resident: what was ever written to.
+/// Mapped memory, and the number of bytes at its start that may be resident because they were written at some time.
 struct MappedBuffer: @unchecked Sendable {
-    // Safe to send: the members never change, and the memory has one owner at a time. It moves from a body's
-    // `free` through the lock of `MappedBuffers.kept` to the next body, and the one who hands it on does not touch it
-    // again.
+    // Safe to send: the members never change, and the memory has one owner at a time. It moves from a body's `free`
+    // through the lock of `MappedBuffers.kept` to the next body, and its previous owner does not touch it again.
     let base: UnsafeMutableRawPointer
     let capacity: Int
     let resident: Int

@@ -5,18 +5,18 @@ import JSON
 package struct RequestIdentifier: Sendable {
     private var state: UInt64
 
-    /// A generator with its own random start.
+    /// A generator that starts at a random number.
     package init() {
         state = csys_random()
     }
 
-    /// A generator with a given start, for tests.
+    /// A generator that starts at `seed`, for tests.
     package init(seed: UInt64) {
         state = seed
     }
 
-    /// Fifteen characters, 75 bits: as much as Swift keeps in a String without allocating. 64 of the bits are a
-    /// permutation of a counter, so that one generator never repeats itself.
+    /// A new identifier of 15 characters (75 bits), the most that a Swift String holds without an allocation. 64 of the
+    /// bits are a permutation of a counter, so one generator never repeats an identifier.
     package mutating func next() -> String {
         let (low, high) = (mix(), mix())
         let alphabet = Self.alphabet.utf8Start
@@ -27,7 +27,7 @@ package struct RequestIdentifier: Sendable {
         }
     }
 
-    /// SplitMix64: good enough to be unique, and no secret hangs on it.
+    /// SplitMix64: random enough for unique identifiers, which need not be secret.
     private mutating func mix() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var value = state
@@ -36,12 +36,12 @@ package struct RequestIdentifier: Sendable {
         return value ^ (value >> 31)
     }
 
-    /// Base 32 as Crockford has it, lower case: no letters that are read for another.
+    /// Crockford's Base 32 in lower case, which avoids letters that look like others.
     private static let alphabet: StaticString = "0123456789abcdefghjkmnpqrstvwxyz"
 
-    /// True if a client's identifier is taken over: 1 to 128 letters, digits and `-._~:/+=@`. That covers UUIDs, W3C
-    /// trace contexts, Base64 and AWS' `Root=1-…`, and has nothing that would need escaping in a log line, in JSON or
-    /// in a shell's double quotes.
+    /// True if a client's identifier is used: 1 to 128 letters, digits and `-._~:/+=@`. These cover UUIDs, W3C trace
+    /// contexts, Base64 and AWS' `Root=1-…`, and none of them needs escaping in a log line, in JSON or within a shell's
+    /// double quotes.
     package static func isSane(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count) else { return false }
         return text.utf8.allSatisfy { byte in

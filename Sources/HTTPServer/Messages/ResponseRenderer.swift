@@ -4,9 +4,10 @@ import HTTPWire
 /// Renders answers into one buffer, which all connections of a loop share. Bytes that the socket does not accept at
 /// once are copied, which is rare.
 struct ResponseRenderer {
-    /// The bytes that are rendered and not yet sent.
+    /// The bytes that are rendered and not sent yet.
     private(set) var bytes: [UInt8] = []
-    /// `Server`, `Date` and the name of `X-Request-ID`, rendered once a second; and the same behind 200's status line.
+    /// `Server`, `Date` and the name of `X-Request-ID`, rendered once a second. `commonOK` has the status line of 200
+    /// before them.
     private var common: [UInt8] = []
     private var commonOK: [UInt8] = []
     private var commonSecond: Int64 = .min
@@ -19,7 +20,7 @@ struct ResponseRenderer {
 
     private static let kept = 128 << 10
 
-    /// Forgets what was sent.
+    /// Empties the buffer after its bytes were sent.
     mutating func clear() {
         if bytes.capacity > Self.kept * 2 {
             bytes = []
@@ -29,12 +30,12 @@ struct ResponseRenderer {
         }
     }
 
-    /// 100 (Continue) or 102 (Processing).
+    /// Appends 100 (Continue) or 102 (Processing).
     mutating func appendInterim(_ status: HTTPStatus) {
         ResponseSerializer.appendInterim(status, to: &bytes)
     }
 
-    /// An answer, with its content (`body`) where that is to be copied behind the head rather than sent beside it.
+    /// Appends an answer. `body`: its content is copied after the head, instead of being sent from its own memory.
     mutating func append(_ response: HTTPResponse, requestID: String, plan: AnswerPlan, body: Bool) {
         let status = response.status.code >= 200 ? response.status : .internalServerError
         let second = csys_wall_seconds()
@@ -73,7 +74,7 @@ struct ResponseRenderer {
         commonOK.append(contentsOf: common)
     }
 
-    /// True if a field is the server's to say. By length first: most names differ in length.
+    /// True for a field that only the server sets. Compares lengths first, because most names differ in length.
     private static func isOwn(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: equal(name, "date")

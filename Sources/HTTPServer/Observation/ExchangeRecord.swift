@@ -1,62 +1,60 @@
 public import HTTPWire
 public import SystemSupport
 
-/// One request and its outcome: for logs, metrics and traces.
-///
-/// A time is 0 if the stage was never reached.
+/// The record of one request and its outcome, for logs, metrics and traces. A time is 0 if its stage was never reached.
 public struct ExchangeRecord: Sendable {
     /// The stage that a request had reached.
     public enum Stage: String, Sendable, CaseIterable {
-        /// Its head was being received.
+        /// The head was being received.
         case head
-        /// Its body was being received.
+        /// The body was being received.
         case body
-        /// Its handler ran.
+        /// The handler was running.
         case handling
-        /// Its answer was being sent.
+        /// The answer was being sent.
         case answering
     }
 
-    /// The outcome of a request. Labels come from a fixed set.
+    /// The outcome of a request. The strings are labels from a fixed set.
     public enum Outcome: Sendable, Hashable {
         /// The complete answer was written to the socket.
         case answered
         /// The client disconnected (or did not read its answer in time) in this stage.
         case clientGone(Stage)
-        /// The request was malformed or over a limit; it was answered, and the connection closed.
+        /// The request was malformed or over a limit; it was answered, and the connection was closed.
         case protocolError(String)
-        /// The client was too slow; it was answered, and the connection closed.
+        /// The client was too slow; it was answered, and the connection was closed.
         case timedOut(String)
     }
 
-    /// The request's identifier, also in its answer.
+    /// The request's identifier, as in its answer.
     public var requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public var remote: String
     /// The sender of the request: the peer, or the address that trusted proxies name
-    /// (``HTTPServerConfiguration/trustedProxies``): an address, with its port if it is known.
+    /// (``HTTPServerConfiguration/trustedProxies``), with its port if that is known.
     public var client: String
     /// The method; nil if no head was parsed.
     public var method: HTTPMethod?
-    /// The head; nil if none was understood.
+    /// The head; nil if none was parsed.
     public var head: RequestHead?
-    /// The target's path, decoded; empty if no head was parsed. Computed on demand.
+    /// The decoded path of the target; empty if no head was parsed. Computed on each call.
     public var path: String { head?.target.path ?? "" }
-    /// The status of the answer; nil if there was none.
+    /// The status of the answer; nil without an answer.
     public var status: HTTPStatus?
-    /// `HTTPResponse.tag`.
+    /// The value of `HTTPResponse.tag`.
     public var tag: String
-    /// `HTTPResponse.note`.
+    /// The value of `HTTPResponse.note`.
     public var note: (any Sendable)?
-    /// Bytes of content received.
+    /// The number of content bytes received.
     public var bodyBytesReceived: Int
-    /// Bytes of content answered.
+    /// The number of content bytes in the answer.
     public var bodyBytesSent: Int
-    /// The request's first byte.
+    /// The time when the first byte of the request was received.
     public var firstByte: MonotonicInstant
-    /// The request's last byte.
+    /// The time when the last byte of the request was received.
     public var bodyEnd: MonotonicInstant
-    /// The handler's answer.
+    /// The time when the handler returned its answer.
     public var responseReady: MonotonicInstant
     /// The time when the last byte of the answer was written to the socket, or the connection ended.
     public var end: MonotonicInstant

@@ -1,6 +1,6 @@
-/// Receives every request when it has ended.
+/// Receives a record of every request when the request has ended.
 public protocol HTTPServerObserver: AnyObject, Sendable {
-    /// Called on the event loop, once for each request that got an answer, and for each whose client went away after
-    /// its first byte. Must be quick and must not block.
+    /// Receives the record of one request: one that was answered, or one whose client disconnected after its first
+    /// byte. Called on the event loop: it must be quick and must not block.
     func exchangeEnded(_ record: ExchangeRecord)
 }

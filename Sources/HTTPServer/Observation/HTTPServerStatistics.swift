@@ -4,21 +4,21 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var openConnections = 0
     /// Open connections that wait for a request.
     public var idleConnections = 0
-    /// The bound of `openConnections`.
+    /// The maximum of `openConnections`.
     public var connectionsLimit = 0
     /// Connections accepted since the start.
     public var acceptedConnections = 0
-    /// Connections closed at once because there was no descriptor for them.
+    /// Connections closed at once because no file descriptor was free.
     public var refusedConnections = 0
-    /// Idle connections closed to make room for new ones.
+    /// Connections closed to make room for new ones.
     public var evictedConnections = 0
-    /// Parsed heads of requests.
+    /// Request heads parsed.
     public var requests = 0
     /// Requests that are being handled.
     public var runningHandlers = 0
     /// Handlers cancelled because the client disconnected.
     public var cancelledHandlers = 0
-    /// Answers given, including those to errors.
+    /// Answers rendered, including error answers.
     public var answers = 0
     /// Requests whose client disconnected while they were received, handled or answered.
     public var clientsGone = 0
@@ -26,27 +26,27 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var slowReaders = 0
     /// Connections closed by the idle timeout.
     public var idleTimeouts = 0
-    /// Connections closed at `answerBytesLimit` because they had read nothing of their answer for longest.
+    /// Connections closed near `answerBytesLimit` because their clients had read nothing of their answers for longest.
     public var shedReaders = 0
-    /// Bodies refused as the slowest when there was no room for all.
+    /// Bodies refused as the slowest while the memory for bodies was exhausted.
     public var evictedBodies = 0
-    /// Bytes of answers that clients have not read yet: those that wait in this process, and `socketBytes`.
+    /// Bytes of answers that clients have not read yet: those queued in this process, and `socketBytes`.
     public var answerBytes = 0
-    /// Bytes of them that lie in the kernel's socket buffers; up to a second old.
+    /// The part of `answerBytes` in the kernel's socket buffers; up to a second old.
     public var socketBytes = 0
-    /// The bound of `answerBytes`.
+    /// The maximum of `answerBytes`.
     public var answerBytesLimit = 0
-    /// Memory of bodies, in bytes.
+    /// Memory used by bodies, in bytes.
     public var bodyBytes = 0
-    /// The bound of `bodyBytes`.
+    /// The maximum of `bodyBytes`.
     public var bodyBytesLimit = 0
-    /// Connections whose body waits for room under that bound.
+    /// Connections with a body that waits for memory under that maximum.
     public var bodiesWaiting = 0
-    /// Malformed requests and exceeded limits, by their label.
+    /// Malformed requests and exceeded limits, by label.
     public var protocolErrors: [String: Int] = [:]
-    /// Requests that arrived too slowly, by their label.
+    /// Requests that arrived too slowly, by label.
     public var timeouts: [String: Int] = [:]
 
-    /// All zero.
+    /// Statistics with all counters zero.
     public init() {}
 }

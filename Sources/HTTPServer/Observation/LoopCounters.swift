@@ -1,9 +1,10 @@
 import Synchronization
 import SystemSupport
 
-/// The counters of one event loop. Only the loop writes, so that a plain load and store does; anybody may read.
+/// The counters of one event loop. Only the loop writes them, so a relaxed load and store are enough for an addition.
+/// Any thread may read them.
 final class LoopCounters: Sendable {
-    /// One number.
+    /// One counter.
     struct Counter: ~Copyable, Sendable {
         private let value = Atomic<Int>(0)
 
@@ -34,7 +35,7 @@ final class LoopCounters: Sendable {
     let evictedBodies = Counter()
     let waiting = Counter()
     let socketBytes = Counter()
-    /// By label; errors are rare enough for a lock.
+    /// By label. Errors are rare, so a lock costs little here.
     let protocolErrors = Guarded<[String: Int]>([:])
     let timeouts = Guarded<[String: Int]>([:])
 

@@ -11,9 +11,9 @@ import SystemSupport
 /// let report = await server.shutdown(within: .seconds(30))
 /// ```
 ///
-/// - It receives complete requests, within limits, and answers them in the order of arrival.
+/// - It receives complete requests, within limits, and answers those of a connection in the order of arrival.
 /// - It cancels a handler whose client has disconnected.
-/// - It does not route, compress or encrypt, and does not stream bodies.
+/// - It does not route, compress or encrypt, and it does not stream bodies.
 ///
 /// All methods may be called from any thread.
 public final class HTTPServer: Sendable {
@@ -49,18 +49,19 @@ public final class HTTPServer: Sendable {
         connectionLimit = ConnectionLimit(configuration.maxConnections, loops: configuration.eventLoops)
     }
 
-    /// Changes the limits after a change of the memory that the process may use. The rest of the configuration does not
-    /// change. Accepted requests are answered.
+    /// Changes the limits, after a change of the memory that the process may use. All other settings keep their values.
+    /// Requests that were accepted are still answered.
     public func use(maxBodyBytes: Int, maxTotalBodyBytes: Int, maxTotalAnswerBytes: Int, maxConnections: Int) {
         budget.use(total: maxTotalBodyBytes, largest: maxBodyBytes)
         answers.use(total: maxTotalAnswerBytes)
         connectionLimit.use(maxConnections)
     }
 
-    /// Binds every address and starts to serve. Blocks until all are bound (a host name may need a resolver).
+    /// Binds every address and starts to serve. Blocks until all addresses are bound (resolving a host name may take
+    /// time).
     ///
-    /// - Returns: the addresses bound, port 0 resolved, e.g. `127.0.0.1:8080` or `unix:/run/ocelli.sock`.
-    /// - Throws: an error for the first address that cannot be used; no address is bound then.
+    /// - Returns: the bound addresses, with port 0 resolved, e.g. `127.0.0.1:8080` or `unix:/run/ocelli.sock`.
+    /// - Throws: an error for the first address that cannot be used; then no address stays bound.
     public func start() throws(HTTPServerError) -> [String] {
         let first = state.withLock { state in
             defer { state.started = true }
@@ -100,7 +101,7 @@ public final class HTTPServer: Sendable {
         return addresses
     }
 
-    /// Releases the memory that is kept for the next bodies of all servers of this process: for idle times.
+    /// Releases the buffers that all servers of this process keep for later bodies. Call it when the process is idle.
     package static func releaseMemory() { MappedBuffers.releaseAll() }
 
     /// The counters so far.
@@ -133,8 +134,9 @@ public final class HTTPServer: Sendable {
             return (state.stopped ? [] : state.loops, state.listeners)
         }
         let group = LoopGroup(loops)
-        // Closing a socket resets every connection that the kernel has accepted and the server has not: so no new one
-        // is let in first, and who is on the way has a moment to arrive with the first request.
+        // Closing a listening socket resets every connection that the kernel has accepted and the server has not. So
+        // the kernel first stops accepting handshakes, and clients that are connecting get a moment to send a first
+        // request.
         let start = ContinuousClock.now
         Listener.stopHandshakes(listeners)
         await group.letArrive(within: min(time, Self.arrivalTime), atOnce: !Listener.mayHaveHandshakes(listeners))
@@ -144,13 +146,14 @@ public final class HTTPServer: Sendable {
         return ShutdownReport(lostRequests: lost)
     }
 
-    /// The maximum time for handshakes and first requests that are on their way at a shutdown: a few round trips.
+    /// The maximum time for handshakes and first requests in flight at a shutdown: a few round trips.
     private static let arrivalTime: Duration = .milliseconds(200)
 
     // MARK: Failure
 
-    /// Returns when the server cannot continue: a listening socket or an event loop failed, and the process should exit
-    /// with an error and be restarted. Returns `.stopped` after a shutdown, or when the calling task is cancelled.
+    /// Returns when the server cannot continue because a listening socket or an event loop has failed. The process
+    /// should then exit with an error and be restarted. Returns `.stopped` after a shutdown, or when the calling task
+    /// is cancelled.
     public func waitUntilFailure() async -> HTTPServerError {
         let id = state.withLock { state in
             state.lastWaiter += 1
@@ -188,7 +191,7 @@ public final class HTTPServer: Sendable {
 
 /// The result of a shutdown.
 public struct ShutdownReport: Sendable, Hashable {
-    /// Requests that had begun (their first byte had arrived) and were not answered when the time was up.
+    /// The number of requests that had begun (their first byte had arrived) and were not answered when the time was up.
     public let lostRequests: Int
 
     /// A report.

@@ -1,6 +1,6 @@
 internal import SystemSupport
 
-/// The event loops of a server, which end together.
+/// The event loops of a server, as a group that is shut down together.
 struct LoopGroup: Sendable {
     private let loops: [LoopContext]
 
@@ -8,9 +8,10 @@ struct LoopGroup: Sendable {
         self.loops = loops
     }
 
-    /// Waits for those who are on their way: clients in a handshake, which cannot be seen, for all of the time; who has
-    /// connected and has not asked for anything yet, until they have, or until the time is up.
-    /// - Parameter atOnce: whether there can be no handshakes.
+    /// Waits for clients that are connecting, for at most `time`. Handshakes in progress cannot be seen, so if there
+    /// may be any, it waits for all of that time. Otherwise it returns as soon as every accepted connection has sent
+    /// the first byte of a request.
+    /// - Parameter atOnce: whether no handshake can be in progress.
     func letArrive(within time: Duration, atOnce: Bool) async {
         guard atOnce else {
             try? await Task.sleep(for: time)
@@ -22,7 +23,7 @@ struct LoopGroup: Sendable {
         }
     }
 
-    /// Accepts who has connected; how many connections have not asked for anything yet.
+    /// Accepts pending connections. Returns the number of connections that have not sent a request yet.
     private func newcomers() async -> Int {
         let counted = Countdown(loops.count)
         let sum = Guarded(0)
@@ -37,8 +38,8 @@ struct LoopGroup: Sendable {
         return sum.withLock { $0 }
     }
 
-    /// Returns when no loop has a request in progress, or when the time is up. `closeListeners` is called once no loop
-    /// touches the listening sockets any more.
+    /// Returns when no loop has a request in progress, or when the time is up. Calls `closeListeners` as soon as no
+    /// loop uses the listening sockets any more.
     func drain(within time: Duration, closeListeners: () -> Void) async {
         let (disarmed, empty) = (Countdown(loops.count), Countdown(loops.count))
         for loop in loops {
@@ -55,7 +56,7 @@ struct LoopGroup: Sendable {
         }
     }
 
-    /// Closes everything and ends the threads. Returns how many requests were lost.
+    /// Closes all connections and ends the threads. Returns the number of lost requests.
     func stop() async -> Int {
         let ended = Countdown(loops.count)
         let lost = Guarded(0)
@@ -71,7 +72,7 @@ struct LoopGroup: Sendable {
     }
 }
 
-/// Lets one task wait until something has happened a number of times.
+/// A counter of outstanding events; one task waits until it is zero.
 final class Countdown: Sendable {
     private struct State {
         var left: Int
@@ -87,7 +88,7 @@ final class Countdown: Sendable {
         take { $0 -= 1 }
     }
 
-    /// As if it had happened often enough.
+    /// Sets the counter to zero, as if all events had happened.
     func finish() {
         take { $0 = 0 }
     }

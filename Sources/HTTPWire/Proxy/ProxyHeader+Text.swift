@@ -3,7 +3,7 @@
 /// ```
 /// PROXY TCP4 192.0.2.7 192.0.2.1 56324 443\r\n
 /// PROXY TCP6 2001:db8::7 2001:db8::1 56324 443\r\n
-/// PROXY UNKNOWN ...\r\n                              (what stands there is passed over)
+/// PROXY UNKNOWN ...\r\n                              (the rest of the line is ignored)
 /// ```
 extension ProxyHeader {
     /// The maximum length of the line with its end: UNKNOWN with two IPv6 addresses.

@@ -1,4 +1,4 @@
-/// The header of a proxy before the first request of a connection: the PROXY protocol, specified by HAProxy.
+/// The header that a proxy sends before the first request of a connection: the PROXY protocol, specified by HAProxy.
 ///
 /// Version 1 (section 2.1) is a line of text, parsed in `ProxyHeader+Text.swift`. Version 2 (section 2.2) is binary:
 ///

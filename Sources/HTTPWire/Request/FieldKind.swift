@@ -7,7 +7,7 @@ enum FieldKind: Sendable {
     case connection
     case expect
 
-    /// Compares the length first, in which most names differ.
+    /// The kind of a field name. Compares the length first, because most names differ in it.
     @inline(__always)
     init(_ name: ByteSlice) {
         switch name.count {

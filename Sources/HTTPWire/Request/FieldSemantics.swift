@@ -1,7 +1,7 @@
 /// Derives framing and connection handling from the field lines of a head: RFC 9112 sections 3.2, 6 and 9.3.
 ///
-/// If the RFC allows both to repair and to refuse, this refuses: request smuggling exploits two servers in a chain that
-/// repair differently.
+/// If the RFC allows a server to repair or to refuse, the parser refuses: request smuggling exploits two servers in a
+/// chain that repair differently.
 struct FieldSemantics: Sendable {
     private var hasHost = false
     private var contentLength: UInt64?
@@ -32,13 +32,15 @@ struct FieldSemantics: Sendable {
         return contentLength.map(BodyFraming.length) ?? .none
     }
 
-    /// RFC 9112 section 9.3: `close` wins; HTTP/1.1 persists by default, HTTP/1.0 on request.
+    /// True if the connection persists (RFC 9112 section 9.3): `close` wins; HTTP/1.1 persists by default, HTTP/1.0 on
+    /// request.
     func keepAlive(version: HTTPVersion) -> Bool {
         if saysClose { return false }
         return version >= .http11 || saysKeepAlive
     }
 
-    /// RFC 9110 section 10.1.1: ignored in HTTP/1.0 and for requests without a body.
+    /// True if the client expects 100 (Continue) (RFC 9110 section 10.1.1): ignored in HTTP/1.0 and for requests
+    /// without a body.
     func expectsContinue(version: HTTPVersion) -> Bool {
         guard saysContinue && version >= .http11 else { return false }
         return isChunked || (contentLength ?? 0) > 0
@@ -52,7 +54,7 @@ struct FieldSemantics: Sendable {
 
     private mutating func takeContentLength(_ value: ByteSlice) throws(WireError) {
         if isChunked { throw WireError(.lengthAndEncoding) }
-        // RFC 9110 section 8.6 allows to merge or to refuse equal repeated lengths.
+        // RFC 9110 section 8.6 allows a server to merge or to refuse equal repeated lengths.
         if contentLength != nil { throw WireError(.contentLengthRepeated) }
         guard !value.isEmpty else { throw WireError(.contentLengthInvalid, "it is empty") }
         var length: UInt64 = 0
@@ -74,7 +76,7 @@ struct FieldSemantics: Sendable {
     }
 
     private mutating func takeTransferEncoding(_ value: ByteSlice, version: HTTPVersion) throws(WireError) {
-        // RFC 9112 section 6.1: faulty framing, whatever the value.
+        // RFC 9112 section 6.1: the framing is faulty, whatever the value is.
         if version < .http11 { throw WireError(.transferEncodingVersion) }
         if isChunked { throw WireError(.transferEncodingRepeated) }
         guard value.equals(lowercase: "chunked") else { throw refusal(of: value) }

@@ -4,8 +4,8 @@
 /// parser continues where it stopped. It does not scan bytes twice. The result does not depend on how the bytes were
 /// split into reads.
 ///
-/// Checks are in the order of the bytes, so the first error is reported. After an error the parser stays in it, so that
-/// later bytes cannot be taken for a request.
+/// Checks are in the order of the bytes, so the first error is reported. A parser that has failed fails at every later
+/// call, so that later bytes cannot be taken for a request.
 public struct RequestParser: Sendable {
     /// The state of the parser: the syntax element at `position`.
     enum Phase: Sendable {

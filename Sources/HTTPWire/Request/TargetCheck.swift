@@ -5,6 +5,7 @@ struct TargetCheck {
     /// The offset of the head's first byte in the buffer. The layout is relative to it.
     let origin: Int
 
+    /// Validates the target.
     /// - Parameters:
     ///   - isOptions: true if the method is OPTIONS, the only one that accepts `*`.
     ///   - isPreface: true if the method is that of HTTP/2's preface.

@@ -1,14 +1,14 @@
 /// The reason why a picture could not be turned into a tensor.
 public enum ImageError: Error, Sendable, Hashable {
-    /// Not a supported format; with the name of the format that the bytes look like, if it is known.
+    /// The format is not supported; with the name of the format that the bytes resemble, if known.
     case unsupportedFormat(looksLike: String?)
-    /// A supported format that cannot be decoded here; with what is missing.
+    /// The format is supported, but cannot be decoded on this machine; with the reason.
     case unavailable(ImageFormat, reason: String)
-    /// A supported format that the limits leave out.
+    /// The format is supported, but disabled in the limits.
     case turnedOff(ImageFormat)
     /// The process that decodes a picture cannot be started or has ended; with the reason.
     case noDecoder(String)
-    /// An empty picture.
+    /// The data is empty.
     case empty
     /// The data is truncated; with the position.
     case truncated(String)
@@ -16,15 +16,15 @@ public enum ImageError: Error, Sendable, Hashable {
     case corrupt(String)
     /// The header announces more pixels than the limit.
     case tooLarge(pixels: Int, limit: Int, width: Int, height: Int)
-    /// A side is longer than the format allows, although there are few pixels.
+    /// A side is longer than the limit, although the picture has few pixels.
     case sideTooLong(limit: Int, width: Int, height: Int)
-    /// Decoding would take more memory than the limit: interlaced or progressive pictures are held whole.
+    /// Decoding would take more memory than the limit: interlaced or progressive pictures are held as a whole.
     case tooMuchMemory(bytes: Int, limit: Int, reason: String)
     /// A JPEG with more scans than the limit.
     case tooManyScans(limit: Int)
-    /// The specification of the tensor is inconsistent: a defect of the caller, not of the picture.
+    /// The specification of the tensor is inconsistent: an error of the caller, not of the picture.
     case invalidSpec(String)
-    /// The destination, or the pixels to encode, have the wrong size: a defect of the caller.
+    /// The destination, or the pixels to encode, have the wrong size: an error of the caller.
     case wrongSize(expected: Int, got: Int)
     /// Out of memory.
     case outOfMemory
@@ -33,7 +33,7 @@ public enum ImageError: Error, Sendable, Hashable {
 }
 
 extension ImageError {
-    /// A message for the user.
+    /// The message for the user.
     public var message: String {
         switch self {
         case .unsupportedFormat(let looksLike):
@@ -70,7 +70,7 @@ extension ImageError {
         }
     }
 
-    /// A label for metrics.
+    /// The label for metrics.
     public var label: String {
         switch self {
         case .unsupportedFormat: "unsupported_format"

@@ -2,26 +2,26 @@
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     /// ISO/IEC 10918-1, baseline and progressive; 1, 3 or 4 components.
     case jpeg
-    /// ISO/IEC 15948, every colour type and depth, interlaced or not. Of an APNG, the still picture.
+    /// ISO/IEC 15948, every colour type and depth, interlaced or not. The still picture of an APNG.
     case png
-    /// RFC 9649, lossy and lossless, with or without alpha. Of an animation, the first frame.
+    /// RFC 9649, lossy and lossless, with or without alpha. The first frame of an animation.
     case webp
     /// ISO/IEC 23008-12 with HEVC: the primary item, with its own transforms. ICC profiles are ignored, as for all
     /// formats.
     case heic
-    /// The same with AV1.
+    /// ISO/IEC 23008-12 with AV1: the primary item, as for HEIC.
     case avif
     /// TIFF 6.0 and BigTIFF: one page.
     case tiff
-    /// Of an animation, the first frame.
+    /// GIF; the first frame of an animation.
     case gif
     /// BMP of Windows and OS/2.
     case bmp
-    /// ISO/IEC 18181. Of an animation, the first frame.
+    /// ISO/IEC 18181; the first frame of an animation.
     case jxl
 
-    /// True if it is decoded in a separate process (``PixelImage``), because its library is too large to be trusted
-    /// with hostile pictures.
+    /// True if pictures of this format are decoded in a separate process (``PixelImage``), because its library is too
+    /// large to be trusted with hostile pictures.
     public var isConfined: Bool {
         switch self {
         case .jpeg, .png, .webp: false
@@ -29,7 +29,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// The usual name.
+    /// The usual name of the format.
     public var title: String {
         switch self {
         case .jpeg: "JPEG"
@@ -44,7 +44,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// The endings of the names of such files, in lower case.
+    /// The usual file name extensions, in lower case.
     package var endings: [String] {
         switch self {
         case .jpeg: [".jpg", ".jpeg"]
@@ -59,16 +59,16 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// The endings of all formats.
+    /// The file name extensions of all formats.
     package static let allEndings = allCases.flatMap(\.endings)
 
-    /// True if a name ends as those of pictures do, in upper or lower case.
+    /// True if a name has an extension of a picture, in upper or lower case.
     package static func isPicture(named name: String) -> Bool {
         let lower = name.lowercased()
         return allEndings.contains { lower.hasSuffix($0) }
     }
 
-    /// Its media type, as registered with IANA.
+    /// The media type, as registered with IANA.
     public var mediaType: String { "image/" + rawValue }
 
     /// All formats as text: "JPEG, PNG or WebP".

@@ -12,12 +12,12 @@ public struct ImageSize: Sendable, Hashable, Codable {
     }
 }
 
-/// The side of an odd pixel when something is centred, and the rounding of a fitted side.
+/// Where the odd pixel goes when something is centred, and how a fitted side is rounded.
 public enum Centering: String, Sendable, Hashable, CaseIterable, Codable {
-    /// Half a pixel is rounded to the even number, as torchvision and Pillow's `ImageOps` do.
+    /// Half a pixel is rounded to even, as in torchvision and Pillow's `ImageOps`.
     case halfEven = "half_even"
-    /// A crop begins at the pixel before the middle, as in Hugging Face's processors; a picture that is fitted is
-    /// placed as in Ultralytics' `LetterBox`.
+    /// A crop begins at the pixel before the middle, as in Hugging Face's processors; a fitted picture is placed as by
+    /// Ultralytics' `LetterBox`.
     case floor
 }
 

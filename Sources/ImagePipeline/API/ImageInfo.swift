@@ -2,9 +2,9 @@
 public struct ImageInfo: Sendable, Hashable, Codable {
     /// The format.
     public let format: ImageFormat
-    /// Columns as stored: before orientation. Of HEIC and AVIF, columns after the file's own transforms.
+    /// Columns as stored, before orientation. For HEIC and AVIF: after the file's own transforms.
     public let width: Int
-    /// Rows, in the same way.
+    /// Rows as stored, like `width`.
     public let height: Int
     /// The EXIF orientation, 1 to 8; 1 if it is missing or invalid.
     public let orientation: Int

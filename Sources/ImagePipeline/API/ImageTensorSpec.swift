@@ -14,13 +14,13 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var layout: TensorLayout
     /// The type of elements.
     public var element: PixelElement
-    /// By channel: red, green, blue, in any order of the tensor; one value for gray.
+    /// The factor of each channel: red, green, blue, whatever the order in the tensor; one value for gray.
     public var scale: [Float]
-    /// By channel, like `scale`.
+    /// The summand of each channel, in the order of `scale`.
     public var bias: [Float]
     /// Mean and standard deviation instead of `scale` and `bias`, computed as in training code.
     public var normalization: PixelNormalization?
-    /// The way to fit a picture of another shape to the tensor.
+    /// How a picture of another shape is fitted to the tensor.
     public var cropAndScale: CropAndScale
     /// The resampling filter.
     public var resampler: Resampler
@@ -35,9 +35,9 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var resizeKeepingShape: ProportionalResize?
     /// With `centerCrop`: crop the tensor's size from the center without scaling.
     public var keepsSize: Bool
-    /// The side of an odd pixel when a crop or the picture of `scaleFit` is centred.
+    /// Where the odd pixel goes when a crop, or the picture of `scaleFit`, is centred.
     public var centering: Centering
-    /// The place of the picture with `scaleFit`.
+    /// The position of the picture with `scaleFit`.
     public var alignment: FitAlignment
     /// The colour behind transparent pixels.
     public var background: RGBColor
@@ -45,18 +45,18 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     /// tensor.
     public var fill: RGBColor
 
-    /// The minimum size of a JPEG that libjpeg decodes at reduced size, as a multiple of the needed pixels along each
-    /// axis. With 3, the default, results hardly differ from those of full decoding: no confidence in the test data
-    /// moves by more than 0.01. With 1.2 a large picture costs half as much and its pixels change by about a level, to
-    /// which sensitive models react (a SqueezeNet's confidence by 0.11). With infinity, JPEGs are always decoded in
-    /// full. From 2 on, a picture is also decoded in full if its first rows show that its colours would change (fine
+    /// The minimum size at which libjpeg may decode a JPEG reduced, as a multiple of the needed pixels along each axis.
+    /// With 3, the default, results hardly differ from full decoding: no confidence in the test data changes by more
+    /// than 0.01. With 1.2 a large picture costs half as much and its pixels change by about a level, to which
+    /// sensitive models react (a SqueezeNet's confidence by 0.11). With infinity, JPEGs are always decoded in full.
+    /// From 2 on, a picture is also decoded in full if its first rows show that its colours would change (fine
     /// saturated patterns).
     public var decodeMargin: Double
 
-    /// The sizes that the tensor may have, where it takes that of the picture; `width` and `height` are then the
-    /// greatest.
+    /// The possible sizes of the tensor, for a model that takes pictures of their own size; `width` and `height` are
+    /// then the maximum.
     public var openSize: OpenSize?
-    /// True if it was made for one picture, whose request has chosen how it is fitted.
+    /// True if it is the specification for one picture, with the mode of that picture's request.
     var isSettled = false
 
     /// Creates a specification.
@@ -91,22 +91,22 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
         openSize = nil
     }
 
-    /// The way to fit a picture, where a request may ask for another.
+    /// The crop and scale mode for a request that may ask for another.
     func mode(_ requested: CropAndScale?) -> CropAndScale { isSettled ? cropAndScale : requested ?? cropAndScale }
 
-    /// Values per pixel: 3 or 1.
+    /// The number of values per pixel: 3 or 1.
     public var channels: Int { channelOrder.channels }
 
-    /// Elements of the tensor; meaningful for a specification that a pipeline has accepted.
+    /// The number of elements of the tensor. Meaningful only for a specification that a pipeline has accepted.
     public var elementCount: Int { width &* height &* channels }
 
-    /// Bytes of the tensor; meaningful for a specification that a pipeline has accepted.
+    /// The number of bytes of the tensor. Meaningful only for a specification that a pipeline has accepted.
     public var byteCount: Int { elementCount &* element.byteCount }
 
-    /// The largest side of a tensor.
+    /// The maximum side of a tensor.
     package static let maximumSide = 16_384
 
-    /// Throws `invalidSpec` unless a tensor can be made by this.
+    /// Throws `invalidSpec` if the specification is inconsistent.
     func validate() throws(ImageError) {
         for (name, side) in [("width", width), ("height", height)] where !(1...Self.maximumSide).contains(side) {
             throw .invalidSpec("\(name) is \(side), expected 1 to \(Self.maximumSide)")
@@ -143,14 +143,14 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     }
 }
 
-/// A resize that keeps the aspect ratio, like timm's `ResizeKeepRatio`: both sides are rounded half to even.
+/// A resize that keeps the aspect ratio, like timm's `ResizeKeepRatio`. Both sides are rounded half to even.
 public struct ProportionalResize: Sendable, Hashable, Codable {
     /// The target size.
     public var size: ImageSize
-    /// True if the picture covers the size; otherwise it fits into it.
+    /// True if the picture covers `size`; false if it fits into it.
     public var covers: Bool
 
-    /// A resize to a size.
+    /// A resize to `size`.
     public init(_ size: ImageSize, covers: Bool) {
         self.size = size
         self.covers = covers

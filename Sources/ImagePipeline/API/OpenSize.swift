@@ -1,17 +1,16 @@
-/// The sizes of the tensor of a model that takes pictures of their own size.
+/// The possible sizes of the tensor of a model that takes pictures of their own size.
 ///
 /// A picture keeps its size if that is within the limits; otherwise both sides are scaled by the factor nearest to 1
-/// that brings them there. Then each side becomes a multiple of a number: with `scaleFit` the next one, and the rest is
-/// margin; with `scaleFill` the nearest, and the picture is stretched; with `centerCrop` the one below, and the
-/// picture's edges are cut.
+/// that brings them within the limits. Then each side is changed to a multiple of a number: with `scaleFit` to the next
+/// one, and the rest is margin; with `scaleFill` to the nearest, and the picture is stretched; with `centerCrop` to the
+/// one below, and the edges are cut.
 public struct OpenSize: Sendable, Hashable, Codable {
-    /// The least and the greatest sides of the tensor; equal for a side that is not open.
+    /// The minimum and maximum sides of the tensor; equal for a fixed side.
     public var minimum: ImageSize, maximum: ImageSize
-    /// The number that each side of the tensor is a multiple of.
+    /// The number of which each side of the tensor is a multiple.
     public var multiple: ImageSize
 
-    /// Sizes within limits. Sides of 0 or less, and limits that have no multiple between them, are refused by
-    /// `validate`.
+    /// Creates sizes within limits. `validate` refuses sides of 0 or less, and limits with no multiple between them.
     public init(
         minimum: ImageSize = ImageSize(width: 1, height: 1), maximum: ImageSize,
         multiple: ImageSize = ImageSize(width: 1, height: 1)
@@ -21,11 +20,11 @@ public struct OpenSize: Sendable, Hashable, Codable {
         self.multiple = multiple
     }
 
-    /// One side of the tensor.
+    /// The limits of one side of the tensor.
     private struct Side {
         let least: Int, most: Int, multiple: Int
 
-        /// Nil if no multiple is within the limits.
+        /// Fails if no multiple is within the limits.
         init?(_ least: Int, _ most: Int, _ multiple: Int) {
             guard multiple >= 1, least >= 1, most <= ImageTensorSpec.maximumSide, least <= most else { return nil }
             self.multiple = multiple
@@ -34,7 +33,7 @@ public struct OpenSize: Sendable, Hashable, Codable {
             guard self.least <= self.most else { return nil }
         }
 
-        /// The side for a picture that is scaled to a length.
+        /// The tensor's side for a picture that is scaled to `length`.
         func tensor(_ length: Int, _ mode: CropAndScale) -> Int {
             let rounded =
                 switch mode {
@@ -53,7 +52,7 @@ public struct OpenSize: Sendable, Hashable, Codable {
         return (x, y)
     }
 
-    /// The reason why there are no such sizes; nil if there are some.
+    /// The reason why no size is possible; nil if some are.
     public var problem: String? {
         guard sides == nil else { return nil }
         func text(_ size: ImageSize) -> String { "[\(size.height), \(size.width)]" }
@@ -61,25 +60,25 @@ public struct OpenSize: Sendable, Hashable, Codable {
             + "\(ImageTensorSpec.maximumSide)"
     }
 
-    /// The limits in words, height first: `1 x 1 to 1024 x 1024, multiples of 8 x 8`.
+    /// The limits as text, height first: `1 x 1 to 1024 x 1024, multiples of 8 x 8`.
     public var description: String {
         func text(_ size: ImageSize) -> String { "\(size.height) x \(size.width)" }
         let steps = multiple.width > 1 || multiple.height > 1 ? ", multiples of \(text(multiple))" : ""
         return "\(text(minimum)) to \(text(maximum))\(steps)"
     }
 
-    /// The size of the tensor for a displayed picture that is stretched to it; nil for a picture without pixels.
+    /// The size of the tensor for a displayed picture that is stretched to it; nil for an empty picture.
     public func tensor(width: Int, height: Int) -> ImageSize? {
         sizes(width: width, height: height, mode: .scaleFill)?.tensor
     }
 
-    /// The sizes of the tensor, and of the picture in it, for a displayed picture.
+    /// The sizes of the tensor and of the scaled picture, for a displayed picture.
     func sizes(width: Int, height: Int, mode: CropAndScale) -> (tensor: ImageSize, picture: ImageSize)? {
         guard width > 0, height > 0, let (x, y) = sides else { return nil }
         let (across, down) = (Double(width), Double(height))
         let most = min(Double(x.most) / across, Double(y.most) / down)
         let least = max(Double(x.least) / across, Double(y.least) / down)
-        // A picture too thin for both limits keeps within the greatest.
+        // A picture too thin for both limits stays below the maximum.
         let factor = min(max(1, least), most)
         func scaled(_ length: Double, _ side: Side) -> Int {
             max(1, min(side.most, Int((length * factor).rounded(.toNearestOrEven))))

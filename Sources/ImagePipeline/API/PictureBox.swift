@@ -1,13 +1,13 @@
-/// A part of a displayed picture, in its pixels. The origin is the outer corner of the first pixel; sides need not fall
-/// between pixels, and may lie outside the picture.
+/// A rectangle in a displayed picture, in pixels. The origin is the outer corner of the first pixel. Sides may lie
+/// within pixels, and outside the picture.
 public struct PictureBox: Sendable, Hashable {
-    /// The left side.
+    /// The position of the left side.
     public var x: Double
-    /// The upper side.
+    /// The position of the upper side.
     public var y: Double
-    /// Pixels from the left side to the right one.
+    /// The distance from the left side to the right one.
     public var width: Double
-    /// Pixels from the upper side to the lower one.
+    /// The distance from the upper side to the lower one.
     public var height: Double
 
     /// Creates a box from its upper left corner and its size.
@@ -18,8 +18,8 @@ public struct PictureBox: Sendable, Hashable {
         self.height = height
     }
 
-    /// The box with each side moved outwards by `margin` times the box's width or height, and the shorter side then
-    /// widened about its middle if it is to be a square.
+    /// The box with each side moved outwards by `margin` times the box's width or height. If `isSquare`, the shorter
+    /// side is then widened around its middle.
     public func grown(by margin: Double, isSquare: Bool = false) -> PictureBox {
         var box = PictureBox(
             x: x - width * margin, y: y - height * margin, width: width * (1 + 2 * margin),
@@ -33,7 +33,7 @@ public struct PictureBox: Sendable, Hashable {
         return box
     }
 
-    /// The part of it that lies within a picture of this size; nil if none does, or if a number is not finite.
+    /// The intersection with a picture of this size; nil if it is empty, or if a number is not finite.
     func within(width: Int, height: Int) -> PictureBox? {
         let left = max(0, x), top = max(0, y)
         let right = min(Double(width), x + self.width), bottom = min(Double(height), y + self.height)

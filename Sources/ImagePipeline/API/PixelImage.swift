@@ -1,19 +1,19 @@
-/// A picture that was decoded elsewhere: its pixels as stored, before orientation.
+/// A decoded picture: its pixels as stored, before orientation.
 ///
-/// `@unchecked Sendable`: no member changes, the memory is only read and belongs to this object, and `deinit`, which
-/// has the last reference, gives it back once.
+/// `@unchecked Sendable`: no member changes, the memory is only read and belongs to this object, and `deinit` releases
+/// it once, after the last reference is gone.
 public final class PixelImage: @unchecked Sendable {
-    /// The facts in its header.
+    /// The data of its header.
     public let info: ImageInfo
-    /// True if the fourth byte of a pixel is opacity.
+    /// True if the fourth byte of a pixel is its opacity.
     let hasAlpha: Bool
     let pixels: UnsafeRawPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
     private let memory: UnsafeRawBufferPointer
 
-    /// Takes over pixels of 4 bytes each, row by row from the top left corner: red, green, blue, opacity.
-    /// - Parameter release: gives the memory back; called once.
-    /// - Throws: `wrongSize` if there are fewer bytes than the size takes; the memory is given back then, too.
+    /// Takes ownership of pixels of 4 bytes each (red, green, blue, opacity), row by row from the top left corner.
+    /// - Parameter release: frees the memory; called once.
+    /// - Throws: `wrongSize` if there are fewer bytes than the size needs; `release` is called then too.
     public init(
         info: ImageInfo, hasAlpha: Bool, memory: UnsafeRawBufferPointer,
         release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void

@@ -1,15 +1,15 @@
 /// Normalization as in training code: `(pixel * rescale + offset - mean) / std`.
 ///
-/// Computed like NumPy for 8-bit pixels: the product in double precision, the rest in single precision. Therefore the
-/// values are equal bit for bit to those of Hugging Face's image processors.
+/// Computed like NumPy for 8-bit pixels: the product in double precision, the rest in single precision. So the values
+/// equal those of Hugging Face's image processors bit for bit.
 public struct PixelNormalization: Sendable, Hashable, Codable {
     /// The factor of each level; usually 1/255.
     public var rescale: Double
-    /// Added after that; usually 0.
+    /// The summand after `rescale`; usually 0.
     public var offset: Double
-    /// By channel: red, green, blue, in any order of the tensor; one value for gray.
+    /// The mean of each channel: red, green, blue, whatever the order in the tensor; one value for gray.
     public var mean: [Double]
-    /// By channel, like `mean`; not 0.
+    /// The standard deviation of each channel, in the order of `mean`; not 0.
     public var std: [Double]
     /// Divide by `std` a second time, like EfficientNet's processor (`include_top`).
     public var dividesTwice: Bool
@@ -33,7 +33,7 @@ public struct PixelNormalization: Sendable, Hashable, Codable {
         return dividesTwice ? value / Float(std[channel]) : value
     }
 
-    /// The nearest `scale` and `bias`, by channel.
+    /// The nearest equivalent `scale` and `bias`, by channel.
     public var linear: (scale: [Float], bias: [Float]) {
         let divisors = std.map { dividesTwice ? $0 * $0 : $0 }
         return (

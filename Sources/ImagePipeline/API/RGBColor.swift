@@ -1,10 +1,10 @@
-/// A colour of 8 bits per channel, without a colour space: the numbers that the model sees.
+/// A colour with 8 bits per channel, without a colour space: the numbers are passed to the model as they are.
 public struct RGBColor: Sendable, Hashable, Codable {
-    /// 0 to 255.
+    /// The red level.
     public var red: UInt8
-    /// 0 to 255.
+    /// The green level.
     public var green: UInt8
-    /// 0 to 255.
+    /// The blue level.
     public var blue: UInt8
 
     /// Creates a colour.

@@ -7,7 +7,7 @@ public enum ChannelOrder: String, Sendable, Hashable, CaseIterable, Codable {
     /// One value: luma (ITU-R BT.601).
     case gray = "GRAY"
 
-    /// Values per pixel: 3 or 1.
+    /// The number of values per pixel: 3 or 1.
     public var channels: Int { self == .gray ? 1 : 3 }
 }
 
@@ -30,7 +30,7 @@ public enum PixelElement: String, Sendable, Hashable, CaseIterable, Codable {
     /// IEEE 754 binary32.
     case float32
 
-    /// Bytes of one element.
+    /// The number of bytes of one element.
     public var byteCount: Int {
         switch self {
         case .uint8, .int8: 1

@@ -4,14 +4,14 @@
     import Musl
 #endif
 
-/// Memory for the pixels of a picture that is being made: red, green, blue, opacity. Contents are undefined at first.
+/// Memory for the pixels of a new picture: red, green, blue, opacity. The contents are undefined at first.
 final class Canvas {
     let width: Int
     let height: Int
     let pixels: UnsafeMutablePointer<SIMD4<UInt8>>
     private var isTaken = false
 
-    /// - Throws: `outOfMemory`, also where the size has no meaning.
+    /// - Throws: `outOfMemory`, also for an invalid size.
     init(width: Int, height: Int) throws(ImageError) {
         let (count, isLarge) = width.multipliedReportingOverflow(by: height)
         guard width > 0, height > 0, !isLarge, count <= .max / 4 else { throw .outOfMemory }
@@ -24,7 +24,7 @@ final class Canvas {
         if !isTaken { free(pixels) }
     }
 
-    /// The picture, which the memory goes to; displayed as it is. Call it once, last.
+    /// The finished picture, upright, which takes ownership of the memory. Call it once, last.
     func image(format: ImageFormat, hasAlpha: Bool) throws(ImageError) -> PixelImage {
         isTaken = true
         return try PixelImage(

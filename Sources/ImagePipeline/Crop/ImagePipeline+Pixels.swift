@@ -1,13 +1,13 @@
 extension ImagePipeline {
-    /// Decodes all pixels of a picture as it is displayed: upright, at its full size, with their opacity.
+    /// Decodes all pixels of a picture as it is displayed: upright, at its full size, with opacity.
     ///
-    /// For those who make several tensors of one picture. Takes 4 bytes a pixel in addition to ``demand(_:)``.
+    /// For callers that make several tensors of one picture. Takes 4 bytes per pixel in addition to ``demand(_:)``.
     /// Synchronous.
     ///
     /// - Parameters:
     ///   - bytes: the whole picture; only read, and not kept.
     ///   - isCancelled: called between batches of rows; if it returns true, the call throws `cancelled`.
-    /// - Returns: the pixels; their header's orientation is 1.
+    /// - Returns: the pixels; the orientation in their header is 1.
     public func pixels(
         _ bytes: UnsafeRawBufferPointer, ignoreOrientation: Bool = false, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> PixelImage {
@@ -24,7 +24,7 @@ extension ImagePipeline {
             rows, info: info, orientation: ignoreOrientation ? 1 : info.orientation, isCancelled: isCancelled)
     }
 
-    /// The same for a picture whose pixels are there: it is returned itself where it is upright.
+    /// The pixels of a decoded picture as it is displayed: the picture itself if it is upright, otherwise a copy.
     public func pixels(
         _ image: PixelImage, ignoreOrientation: Bool = false, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> PixelImage {

@@ -1,12 +1,12 @@
 extension PixelImage {
-    /// Brings a picture that is upright to another by a transform. Points are pixels' centres, as in OpenCV's
-    /// `warpAffine`; each pixel is interpolated between the four around its source, and what lies outside the picture
-    /// is black.
+    /// A new picture made from this upright one by a transform. Coordinates refer to the centres of pixels, as in
+    /// OpenCV's `warpAffine`. Each pixel is interpolated between the four around its source; pixels outside the picture
+    /// are black.
     ///
     /// - Parameters:
-    ///   - transform: from this picture to the new one.
-    ///   - width, height: the size of the new one.
-    ///   - maxPixels: the limit of its pixels.
+    ///   - transform: maps points of this picture to the new one.
+    ///   - width, height: the size of the new picture.
+    ///   - maxPixels: the maximum number of its pixels.
     public func aligned(
         by transform: SimilarityTransform, width: Int, height: Int, maxPixels: Int
     ) throws(ImageError) -> PixelImage {
@@ -24,9 +24,9 @@ extension PixelImage {
         return try canvas.image(format: info.format, hasAlpha: hasAlpha)
     }
 
-    /// The value between four pixels' centres, rounded to the nearest level.
+    /// The value at a point between four pixels' centres, rounded to the nearest level.
     private func sample(_ point: PicturePoint) -> SIMD4<UInt8> {
-        // Also false where a number is not finite.
+        // Also false if a number is not finite.
         guard point.x > -1, point.y > -1, point.x < Double(info.width), point.y < Double(info.height) else {
             return Self.black
         }

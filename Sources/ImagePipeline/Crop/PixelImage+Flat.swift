@@ -1,6 +1,6 @@
 extension PixelImage {
-    /// Red, green and blue of each pixel, row by row, of a picture that is upright; what is transparent is composed
-    /// with a colour.
+    /// Red, green and blue of each pixel of an upright picture, row by row; transparent pixels are composed with a
+    /// colour.
     ///
     /// - Parameter isCancelled: called between batches of rows; if it returns true, the call throws `cancelled`.
     public func flattened(over background: RGBColor, isCancelled: () -> Bool = { false }) throws(ImageError) -> [UInt8]

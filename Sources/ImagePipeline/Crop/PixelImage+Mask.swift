@@ -1,5 +1,6 @@
 extension PixelImage {
-    /// The pixels of a rectangle that lie in a mask; the others are black. The picture is upright.
+    /// A new picture with the pixels of a rectangle that lie in a mask; the others are black. This picture must be
+    /// upright.
     ///
     /// - Parameters:
     ///   - x, y: the rectangle, within the picture.
@@ -25,7 +26,7 @@ extension PixelImage {
 
     static let black = SIMD4<UInt8>(0, 0, 0, 255)
 
-    /// The pixels of a row.
+    /// The pixels of row `y`.
     func row(_ y: Int) -> UnsafePointer<SIMD4<UInt8>> {
         (pixels + y * info.width * 4).assumingMemoryBound(to: SIMD4<UInt8>.self)
     }

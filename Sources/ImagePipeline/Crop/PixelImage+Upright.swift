@@ -1,5 +1,5 @@
 extension PixelImage {
-    /// Puts the rows of a whole picture where they are displayed.
+    /// A picture with the rows of a whole picture as they are displayed.
     static func upright(
         _ rows: any RowSource, info: ImageInfo, orientation exif: Int, isCancelled: () -> Bool
     ) throws(ImageError) -> PixelImage {
@@ -22,7 +22,7 @@ extension PixelImage {
         return try canvas.image(format: info.format, hasAlpha: rows.hasOpacity)
     }
 
-    /// Writes one row of pixels, each `step` pixels after the one before.
+    /// Writes one row of pixels; successive pixels are `step` apart.
     private static func place(
         _ row: UnsafePointer<UInt8>, channels: Int, hasOpacity: Bool, count: Int,
         at first: UnsafeMutablePointer<SIMD4<UInt8>>, step: Int
@@ -39,8 +39,8 @@ extension PixelImage {
         }
     }
 
-    /// The same for pixels of 4 bytes, in words: most pictures are upright colours, of which the compiler makes
-    /// vectors.
+    /// Writes one row of pixels of 4 bytes as 32-bit words. Most pictures are upright colour pictures, for which the
+    /// compiler vectorizes the loop.
     private static func place(
         _ row: UnsafePointer<UInt8>, hasOpacity: Bool, count: Int, at first: UnsafeMutableRawPointer, step: Int
     ) {
@@ -61,8 +61,8 @@ extension PixelImage {
 }
 
 extension Orientation {
-    /// The way through a displayed picture when its stored rows are read, in displayed pixels: the first, the way to
-    /// the next of a row, and to the next row.
+    /// The order in which stored pixels appear in the displayed picture, as offsets in displayed pixels: of the first
+    /// pixel, from one pixel of a row to the next, and from one row to the next.
     fileprivate func steps(width: Int, height: Int) -> (first: Int, across: Int, down: Int) {
         let displayedWidth = transposes ? height : width
         let across = transposes ? displayedWidth : 1, down = transposes ? 1 : displayedWidth

@@ -1,8 +1,8 @@
 /// A point of a picture, in pixels.
 public struct PicturePoint: Sendable, Hashable {
-    /// From the left.
+    /// The distance from the left.
     public var x: Double
-    /// From the top.
+    /// The distance from the top.
     public var y: Double
 
     /// Creates a point.
@@ -18,15 +18,15 @@ public struct SimilarityTransform: Sendable, Hashable {
     public let a: Double
     /// The scale times the sine of the angle.
     public let b: Double
-    /// The translation across.
+    /// The horizontal translation.
     public let tx: Double
-    /// The translation down.
+    /// The vertical translation.
     public let ty: Double
 
-    /// The transform that brings points closest to others, by the sum of squared distances: Umeyama's without
-    /// reflection, which `skimage.transform.SimilarityTransform` and InsightFace estimate.
+    /// The transform that maps points closest to others, by the sum of squared distances: Umeyama's without reflection,
+    /// as `skimage.transform.SimilarityTransform` and InsightFace estimate it.
     ///
-    /// nil if the numbers of points differ, if there are fewer than two different ones, or if a result is not finite.
+    /// Fails if the numbers of points differ, if fewer than two points are distinct, or if a result is not finite.
     public init?(from points: [PicturePoint], to others: [PicturePoint]) {
         guard points.count == others.count, points.count > 1 else { return nil }
         let count = Double(points.count)
@@ -50,14 +50,14 @@ public struct SimilarityTransform: Sendable, Hashable {
         guard a.isFinite, b.isFinite, tx.isFinite, ty.isFinite, a != 0 || b != 0 else { return nil }
     }
 
-    /// The point that comes to lie at `point`.
+    /// The point that the transform maps to `point`.
     public func source(_ point: PicturePoint) -> PicturePoint {
         let (x, y) = (point.x - tx, point.y - ty), scale = a * a + b * b
         return PicturePoint(x: (a * x + b * y) / scale, y: (a * y - b * x) / scale)
     }
 
     /// The eyes, the nose and the corners of the mouth in an aligned face of 112 by 112 pixels: the points of
-    /// InsightFace's `face_align.py`, in the order in which detectors give them (left and right as seen).
+    /// InsightFace's `face_align.py`, in the order in which detectors return them (left and right as seen).
     public static let fivePoints = [
         PicturePoint(x: 38.2946, y: 51.6963), PicturePoint(x: 73.5318, y: 51.5014),
         PicturePoint(x: 56.0252, y: 71.7366),

@@ -1,6 +1,5 @@
-/// A colour JPEG's rows in gray: luma of the pixels as they are shown. What the file itself stores as luma is another
-/// number where its colours are out of the range that can be shown (as JPEG's rounding makes of saturated patterns), by
-/// up to 50 levels.
+/// The rows of a colour JPEG in gray: luma of the displayed colours. The luma stored in the file differs by up to 50
+/// levels if colours are outside the displayable range (as JPEG's rounding produces in saturated patterns).
 final class GrayRows: RowSource {
     let channels = 1
     private let source: JPEGRows
@@ -8,12 +7,12 @@ final class GrayRows: RowSource {
     private let room: UnsafeMutablePointer<UInt8>
     private let stride: Int
 
-    /// The largest number of rows of `source` that are decoded together.
+    /// The maximum number of rows of `source` decoded together.
     private static let batch = 16
 
     /// - Parameters:
-    ///   - source: rows of 4 bytes a pixel.
-    ///   - width: the pixels of a row of the region.
+    ///   - source: rows with 4 bytes per pixel.
+    ///   - width: the number of pixels in a row of the region.
     init(_ source: JPEGRows, width: Int, memory: Memory) throws(ImageError) {
         self.source = source
         self.width = width

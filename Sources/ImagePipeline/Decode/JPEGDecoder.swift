@@ -1,6 +1,6 @@
 import CJPEG
 
-/// libjpeg's decoder, for one picture after the other.
+/// libjpeg's decoder, reused for one picture after another.
 final class JPEGDecoder {
     private var handle: OpaquePointer?
 
@@ -20,17 +20,17 @@ final class JPEGDecoder {
         return header
     }
 
-    /// Begins to decode; gives the size that comes out.
+    /// Begins to decode. Returns the size of the scaled picture.
     ///
-    /// - Parameter columns: the columns from the left that are asked for; with fewer than there are, ``crop(_:)`` must
-    ///   follow.
+    /// - Parameter columns: the number of columns from the left that are needed; if it is less than the width,
+    ///   ``crop(_:)`` must follow.
     func start(
         scale: Int, output: cjpeg_output, columns: Int = .max, maxScans: Int, isCancelled: () -> Bool
     ) throws(ImageError) -> (width: Int, height: Int) {
         guard let handle else { throw .outOfMemory }
         var width: UInt32 = 0
         var height: UInt32 = 0
-        // The C function calls back only while it runs: the pointer to the closure does not outlive this scope.
+        // The C function calls back only while it runs, so the pointer to the closure does not outlive this scope.
         let status = withoutActuallyEscaping(isCancelled) { escapable in
             var poll = Poll(isCancelled: escapable)
             return withUnsafeMutablePointer(to: &poll) { context in
@@ -46,7 +46,7 @@ final class JPEGDecoder {
         return (Int(width), Int(height))
     }
 
-    /// Narrows the columns; gives those that will be decoded, at least the ones asked for.
+    /// Narrows the columns. Returns the columns that will be decoded, which include the requested ones.
     func crop(_ columns: Range<Int>) throws(ImageError) -> Range<Int> {
         var x = UInt32(clamping: columns.lowerBound)
         var width = UInt32(clamping: columns.count)
@@ -62,7 +62,7 @@ final class JPEGDecoder {
         try check(cjpeg_read(handle, destination, stride, UInt32(clamping: rows)))
     }
 
-    /// Releases the picture's bytes.
+    /// Releases the reference to the picture's bytes.
     func close() {
         if let handle { cjpeg_close(handle) }
     }

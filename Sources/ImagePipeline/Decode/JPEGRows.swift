@@ -1,6 +1,6 @@
 import CJPEG
 
-/// A JPEG's rows: only the MCUs that the region touches are reconstructed.
+/// The rows of a JPEG. Only the MCUs that the region touches are reconstructed.
 final class JPEGRows: RowSource {
     let channels: Int
     private let decoder: JPEGDecoder
@@ -12,26 +12,26 @@ final class JPEGRows: RowSource {
     private let stride: Int
     private var y: Int
 
-    /// Rows decoded together: enough to make calls cheap, few enough to stay in the cache.
+    /// The number of rows decoded together: enough to make calls cheap, few enough to stay in the cache.
     private static let batch = 8
 
-    /// Rows passed over together: whole rows of MCUs, whatever the sampling and the scale.
+    /// The number of rows skipped together: whole rows of MCUs for any sampling and scale.
     ///
-    /// libjpeg reconstructs the last row of MCUs of each batch, and the one behind it, for nothing. So they are as many
-    /// as have the pixels of 64 rows of the widest picture, but no fewer than 64.
+    /// libjpeg reconstructs the last row of MCUs of each batch, and the one after it, unnecessarily. So a batch has the
+    /// pixels of 64 rows of the widest picture, and at least 64 rows.
     static func skippedBatch(width: Int, scale: Int) -> Int {
         max(64, (65_536 * scale * scale / max(1, width)) & ~63)
     }
 
-    /// Columns beside the region that are decoded too: smooth chroma upsampling looks one chroma sample further, and
-    /// takes the edge of what is decoded for the edge of the picture.
+    /// The number of columns next to the region that are decoded too: smooth chroma upsampling uses one more chroma
+    /// sample, and treats the edge of the decoded columns like the edge of the picture.
     private static let margin = 4
 
-    /// libjpeg-turbo writes rows that are aligned to its vectors past the caches; the very next thing here is to read
-    /// them.
+    /// The misalignment of the buffer. libjpeg-turbo writes rows that are aligned to its vectors past the caches, but
+    /// they are read next.
     private static let misalignment = 4
 
-    /// For a picture that the decoder has opened.
+    /// Rows of a picture that the decoder has opened.
     init(
         decoder: JPEGDecoder, header: cjpeg_header, scale: Int, _ request: RowRequest, rows: Memory,
         isCancelled: () -> Bool

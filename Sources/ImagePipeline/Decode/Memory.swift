@@ -4,7 +4,7 @@
     import Musl
 #endif
 
-/// Memory that grows, and never traps: the size comes from pictures.
+/// A growable buffer that never traps, because its size depends on pictures.
 final class Memory {
     private(set) var base: UnsafeMutablePointer<UInt8>?
     private(set) var capacity = 0
@@ -15,8 +15,8 @@ final class Memory {
         free(base)
     }
 
-    /// At least `count` bytes (contents undefined), with `slack` behind them that may be read and written by passes
-    /// that work in whole vectors. Valid until the next call.
+    /// At least `count` bytes (contents undefined), followed by `slack` bytes that whole vectors may read and write.
+    /// Valid until the next call.
     func reserve(_ count: Int) throws(ImageError) -> UnsafeMutablePointer<UInt8> {
         let wanted = max(count, 1) + Self.slack
         if wanted > capacity || base == nil {
@@ -31,17 +31,17 @@ final class Memory {
         return base
     }
 
-    /// Uninitialised memory that `free` gives back; large memory begins at a huge page.
+    /// Uninitialised memory, to be released with `free`. Large memory begins at a huge page.
     static func allocate(_ count: Int) throws(ImageError) -> UnsafeMutableRawPointer {
         let isHuge = count >= huge
         var pointer: UnsafeMutableRawPointer?
         guard posix_memalign(&pointer, isHuge ? hugePage : 64, count) == 0, let pointer else { throw .outOfMemory }
-        // Advice only: where the kernel has none, they are usual ones.
+        // Advice only: without it, or huge pages, the memory has ordinary pages.
         if isHuge { madvise(pointer, count / hugePage * hugePage, MADV_HUGEPAGE) }
         return pointer
     }
 
-    /// Gives large memory back: what one picture in thousands needs is not kept.
+    /// Frees a buffer larger than `limit`, which is needed for one picture in thousands.
     func trim(to limit: Int) {
         guard capacity > limit else { return }
         free(base)
@@ -50,10 +50,10 @@ final class Memory {
     }
 
     static let slack = 64
-    /// A huge page. A picture of 250 MB in pages of 4 KiB costs 60,000 page faults, and as many pages to be given back,
-    /// each in the kernel and for some of it with all processors interrupted: requests of others wait for that.
+    /// The size of a huge page. A picture of 250 MB in pages of 4 KiB costs 60,000 page faults, and as many pages to
+    /// free, each in the kernel and partly with all processors interrupted, which delays other requests.
     private static let hugePage = 2 << 20
-    /// Memory of this size has huge pages. It is not kept from one picture to the next, and malloc maps it by itself:
-    /// its largest M_MMAP_THRESHOLD is this.
+    /// The size from which memory has huge pages. Such memory is not kept between pictures. malloc would map it anyway:
+    /// this is the largest M_MMAP_THRESHOLD.
     private static let huge = 32 << 20
 }

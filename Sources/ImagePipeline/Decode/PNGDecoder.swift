@@ -4,7 +4,7 @@ import CPNG
 final class PNGDecoder {
     private let handle: OpaquePointer
     let header: cpng_header
-    /// True if rows that are missing at the end are left as they were, instead of refused.
+    /// True if missing rows at the end stay as they were instead of causing an error.
     let toleratesTruncation: Bool
     private var isTruncated = false
 
@@ -36,7 +36,7 @@ final class PNGDecoder {
         cpng_destroy(handle)
     }
 
-    /// The next rows of the current pass.
+    /// Reads the next rows of the current pass.
     func read(_ destination: UnsafeMutablePointer<UInt8>, stride: Int, rows: Int) throws(ImageError) {
         if isTruncated { return }
         let status = cpng_read(handle, destination, stride, UInt32(clamping: rows))

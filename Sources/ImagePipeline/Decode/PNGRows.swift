@@ -1,6 +1,6 @@
 import CPNG
 
-/// A PNG's rows. An interlaced picture is held whole: its first pass spans it already.
+/// The rows of a PNG. An interlaced picture is held as a whole, because its first pass already covers all of it.
 final class PNGRows: RowSource {
     let channels: Int
     var hasOpacity: Bool { conversion.keepsOpacity }
@@ -74,7 +74,7 @@ final class PNGRows: RowSource {
         }
         let count = min(Self.batch, region.y.upperBound - y)
         guard count > 0 else { return nil }
-        // Rows that turn out to be missing are black, as those of the other formats are, or transparent.
+        // Missing rows are black, as for the other formats, or transparent.
         if decoder.toleratesTruncation { buffer.update(repeating: 0, count: stride * count) }
         try decoder.read(buffer, stride: stride, rows: count)
         y += count

@@ -1,14 +1,14 @@
-/// Converts the rows of a decoder with alpha to rows for resampling.
+/// Converts decoded rows, with or without alpha, to rows for resampling.
 struct PixelConversion {
-    /// The bytes of an output pixel: 1 or 4, and 2 for gray with its opacity.
+    /// The bytes of an output pixel: 1 or 4, or 2 for gray with opacity.
     let channels: Int
-    /// The result is larger than what came in, and needs its own memory: 4 bytes a pixel.
+    /// True if output pixels are larger than input pixels and need memory of their own, 4 bytes per pixel.
     let needsRoom: Bool
 
-    /// True if the last byte of an output pixel is opacity.
+    /// True if the last byte of an output pixel is its opacity.
     var keepsOpacity: Bool { background == nil && (hasAlpha || channels == 2) }
 
-    /// True if ``apply(_:count:room:)`` changes the pixels that it is given.
+    /// True if ``apply(_:count:room:)`` changes the input pixels.
     var changes: Bool { background != nil && (hasAlpha || toGray || source == 2) }
 
     private let source: Int
@@ -17,9 +17,9 @@ struct PixelConversion {
     private let background: RGBColor?
 
     /// - Parameters:
-    ///   - channels: bytes of a pixel that come in: 1 (gray), 2 (gray, alpha) or 4 (RGB and alpha or nothing).
+    ///   - channels: bytes of an input pixel: 1 (gray), 2 (gray, alpha) or 4 (RGB and alpha, or unused).
     ///   - gray: whether the tensor is gray.
-    ///   - background: the colour behind transparent pixels; with nil, pixels keep their opacity, and stay as they are.
+    ///   - background: the colour behind transparent pixels; nil to leave pixels unchanged, with their opacity.
     init(channels: Int, hasAlpha: Bool, gray: Bool, background: RGBColor?) {
         source = channels
         self.hasAlpha = hasAlpha
@@ -29,7 +29,7 @@ struct PixelConversion {
         needsRoom = channels == 2 && background != nil
     }
 
-    /// Converts a row, in place or into `room`; says where the result is.
+    /// Converts a row, in place or into `room`. Returns the result's address.
     func apply(
         _ row: UnsafeMutablePointer<UInt8>, count: Int, room: UnsafeMutablePointer<UInt8>
     ) -> UnsafePointer<UInt8> {

@@ -1,5 +1,5 @@
-/// The rows of a picture whose pixels are there, or of a part of it. They are copied where composing with the
-/// background, or turning to gray, changes them.
+/// The rows of a decoded picture, or of a part of it. They are copied if composition with the background or conversion
+/// to gray changes them.
 final class PixelRows: RowSource {
     let channels: Int
     var hasOpacity: Bool { conversion.keepsOpacity }
@@ -12,7 +12,7 @@ final class PixelRows: RowSource {
 
     /// - Parameters:
     ///   - window: the part; nil for the whole picture.
-    ///   - region: the wanted pixels of the part.
+    ///   - region: the needed pixels of the part.
     init(
         _ image: PixelImage, window: PictureWindow? = nil, gray: Bool, background: RGBColor?, region: Region,
         memory: Memory
@@ -41,8 +41,8 @@ final class PixelRows: RowSource {
         return RowBatch(base: conversion.apply(row, count: region.x.count, room: row), stride: 0, count: 1)
     }
 
-    /// The region's pixels of a row where they are: if all of them are in the picture, stay as they are, and are
-    /// followed by as much memory as passes that work in whole vectors read.
+    /// The region's pixels of a row in place; nil if some are outside the picture, would change, or are followed by
+    /// less memory than whole vectors read.
     private func lentRow(_ line: Int) -> UnsafePointer<UInt8>? {
         let first = window.x + region.x.lowerBound, end = first + region.x.count
         guard !conversion.changes, first >= 0, end <= image.info.width, (0..<image.info.height).contains(line),
@@ -51,7 +51,7 @@ final class PixelRows: RowSource {
         return (image.pixels + (line * image.info.width + first) * 4).assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Copies the region's pixels of a row of the picture; black beside it.
+    /// Copies the region's pixels of a row; pixels outside the picture are black.
     private func copyRow(_ line: Int) {
         let target = UnsafeMutableRawPointer(row), count = region.x.count
         let first = window.x + region.x.lowerBound, end = first + count

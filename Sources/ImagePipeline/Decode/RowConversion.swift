@@ -1,28 +1,28 @@
 /// Conversions of decoded rows to rows for resampling: 1 byte (gray) or 4 bytes (red, green, blue, unused) per pixel.
 ///
-/// The caller must ensure the size of the rows.
+/// The caller must ensure the sizes of the rows.
 enum RowConversion {
-    /// Luma as Pillow's `convert("L")`: ITU-R BT.601 in 16-bit fixed point.
+    /// Luma as in Pillow's `convert("L")`: ITU-R BT.601 in 16-bit fixed point.
     @inline(__always)
     static func luma(_ red: UInt32, _ green: UInt32, _ blue: UInt32) -> UInt8 {
         UInt8(truncatingIfNeeded: (red &* 19595 &+ green &* 38470 &+ blue &* 7471 &+ 0x8000) >> 16)
     }
 
-    /// a * b / 255, rounded to the nearest.
+    /// The product a * b / 255, rounded to nearest.
     @inline(__always)
     static func multiply(_ a: UInt32, _ b: UInt32) -> UInt32 {
         let product = a &* b &+ 128
         return ((product >> 8) &+ product) >> 8
     }
 
-    /// value * alpha + background * (1 - alpha), as Pillow's `paste` with a mask.
+    /// The blend value * alpha + background * (1 - alpha), as in Pillow's `paste` with a mask.
     @inline(__always)
     static func blend(_ value: UInt32, _ background: UInt32, _ alpha: UInt32) -> UInt8 {
         let sum = value &* alpha &+ background &* (255 &- alpha) &+ 128
         return UInt8(truncatingIfNeeded: ((sum >> 8) &+ sum) >> 8)
     }
 
-    /// RGBA over a colour, in place.
+    /// Composes RGBA with a colour, in place.
     static func compositeRGBA(_ row: UnsafeMutablePointer<UInt8>, count: Int, over background: RGBColor) {
         let red = UInt32(background.red)
         let green = UInt32(background.green)
@@ -37,8 +37,8 @@ enum RowConversion {
         }
     }
 
-    /// Gray and alpha over a colour, to RGBX. The source stands at the end of the destination's memory or elsewhere:
-    /// pixel by pixel, what is read lies ahead of what is written.
+    /// Composes gray and alpha with a colour, to RGBX. The source is at the end of the destination's memory or
+    /// elsewhere, so each pixel is read before it is overwritten.
     static func compositeGrayAlpha(
         _ source: UnsafePointer<UInt8>, to row: UnsafeMutablePointer<UInt8>, count: Int, over background: RGBColor
     ) {
@@ -53,7 +53,7 @@ enum RowConversion {
         }
     }
 
-    /// RGBX to gray, in place: what is written lies behind what is read.
+    /// Converts RGBX to gray, in place; writes never pass reads.
     static func grayFromRGBX(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
         for index in 0..<count {
             let pixel = row + index &* 4
@@ -61,7 +61,7 @@ enum RowConversion {
         }
     }
 
-    /// RGBX to gray, elsewhere, sixteen pixels at a time.
+    /// Converts RGBX to gray in another buffer, sixteen pixels at a time.
     static func gray(_ source: UnsafePointer<UInt8>, to row: UnsafeMutablePointer<UInt8>, count: Int) {
         let from = UnsafeRawPointer(source)
         var index = 0
@@ -81,8 +81,8 @@ enum RowConversion {
         }
     }
 
-    /// Adobe's CMYK, which stores 255 minus the ink, to RGBX, in place. All CMYK is taken to be of that kind, as Pillow
-    /// does: files that are not are hardly met, and cannot be recognised with certainty.
+    /// Converts Adobe's CMYK, which stores 255 minus the ink, to RGBX, in place. All CMYK is assumed to be of that
+    /// kind, as in Pillow: other files are rare and cannot be recognised with certainty.
     static func rgbxFromInvertedCMYK(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
         for index in 0..<count {
             let pixel = row + index &* 4
@@ -97,6 +97,6 @@ enum RowConversion {
 }
 
 extension RGBColor {
-    /// The colour in gray, as pixels are converted.
+    /// The colour in gray, converted like pixels.
     package var luma: UInt8 { RowConversion.luma(UInt32(red), UInt32(green), UInt32(blue)) }
 }

@@ -1,8 +1,8 @@
-/// A picture that is being decoded, a few rows at a time, from top to bottom as stored.
+/// A picture that is decoded a few rows at a time, from top to bottom as stored.
 protocol RowSource {
-    /// Bytes a pixel: 1 or 4, and 2 for gray with its opacity, where rows keep it.
+    /// The number of bytes per pixel: 1 or 4, or 2 for gray with opacity, if rows keep it.
     var channels: Int { get }
-    /// True if the last byte of a pixel is opacity.
+    /// True if the last byte of a pixel is its opacity.
     var hasOpacity: Bool { get }
 
     /// The next rows of the region, at least one; nil after the last.
@@ -13,29 +13,29 @@ extension RowSource {
     var hasOpacity: Bool { false }
 }
 
-/// Some rows of the region. Valid until the source is asked for more.
+/// Some rows of the region. Valid until the next call of `next()`.
 struct RowBatch {
     /// The region's first pixel in the first row.
     let base: UnsafePointer<UInt8>
-    /// Bytes from row to row.
+    /// The number of bytes from one row to the next.
     let stride: Int
     let count: Int
 }
 
-/// The pixels of the decoded picture that are wanted.
+/// The needed pixels of the decoded picture.
 struct Region: Hashable {
     let x: Range<Int>
     let y: Range<Int>
 }
 
-/// The rows that are wanted of a picture.
+/// The parameters of a row source.
 struct RowRequest {
-    /// In pixels of the decoded picture.
+    /// The needed pixels, in pixels of the decoded picture.
     let region: Region
     var gray: Bool
-    /// Behind transparent pixels; with nil, rows keep their opacity.
+    /// The colour behind transparent pixels; nil if rows keep their opacity.
     let background: RGBColor?
-    /// Nothing is skipped: for pictures whose parts are cut out later.
+    /// True if nothing is skipped: for pictures from which parts are cut out later.
     let decodesAllPixels: Bool
     let limits: ImageLimits
 }

@@ -1,13 +1,13 @@
-/// The memory that decoding one picture needs besides the picture: kept from one to the next.
+/// The memory that decoding one picture needs in addition to the picture. It is reused for later pictures.
 ///
-/// `@unchecked Sendable`: it goes from thread to thread, but only through the pool's lock, and belongs to exactly one
-/// call between `ScratchPool.take` and `give`; nothing else refers to it.
+/// `@unchecked Sendable`: threads pass it on only through the pool's lock, and it belongs to exactly one call between
+/// `ScratchPool.take` and `give`; nothing else refers to it.
 final class Scratch: @unchecked Sendable {
-    /// Rows as decoded.
+    /// Decoded rows.
     let rows = Memory()
-    /// A whole picture, for those that do not come row by row.
+    /// A whole picture, for formats that cannot be decoded by rows.
     let whole = Memory()
-    /// Rows that outputs are still to be made of.
+    /// Source rows that are still needed for outputs.
     let ring = Memory()
     /// One row between the two passes.
     let between = Memory()
@@ -16,7 +16,7 @@ final class Scratch: @unchecked Sendable {
     /// libjpeg's state.
     let jpeg = JPEGDecoder()
 
-    /// Bytes of each memory that are kept.
+    /// The maximum number of bytes of each buffer that are kept.
     private static let keep = 4 << 20
 
     func trim() {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Scratch memory of calls that are over.
+/// The scratch memory of finished calls.
 final class ScratchPool: Sendable {
     private let free = Mutex<[Scratch]>([])
     private let limit: Int

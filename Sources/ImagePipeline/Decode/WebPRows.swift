@@ -1,7 +1,7 @@
 import CWebP
 
-/// A WebP's rows. libwebp decodes into memory of its caller's: the part of the picture that the region touches is held
-/// whole.
+/// The rows of a WebP. libwebp decodes into the caller's memory: the part of the picture that the region touches is
+/// held as a whole.
 final class WebPRows: RowSource {
     let channels: Int
     var hasOpacity: Bool { conversion.keepsOpacity }
@@ -11,16 +11,17 @@ final class WebPRows: RowSource {
     private let stride: Int
     private var y = 0
 
-    /// Bytes offered to the decoder between two looks at the cancellation: those of some 2 megapixels, were all alike.
+    /// The number of bytes given to the decoder between two checks for cancellation: about 2 megapixels if the bytes
+    /// are spread evenly.
     private static func slice(of count: Int, pixels: Int) -> Int {
         let (share, overflow) = count.multipliedReportingOverflow(by: 2 << 20)
         return max(256, min(64 << 10, overflow ? .max : share / max(1, pixels)))
     }
 
     /// - Parameters:
-    ///   - bytes: the picture's; of an animation, those of its first frame.
-    ///   - said: the size of the canvas, the frame's place on it, and where the pixels begin in `bytes`: the decoder
-    ///     looks through all that is before them whenever it is offered more.
+    ///   - bytes: those of the picture; for an animation, those of its first frame.
+    ///   - said: the size of the canvas, the frame's place on it, and the offset of the pixels in `bytes`: the decoder
+    ///     searches all bytes before them each time it gets more.
     init(
         _ bytes: UnsafeRawBufferPointer, header said: PictureHeader, _ request: RowRequest, whole: Memory,
         isCancelled: () -> Bool
@@ -39,8 +40,8 @@ final class WebPRows: RowSource {
         else { throw .corrupt("the WebP headers contradict each other") }
 
         let fillsCanvas = place.width == canvas.width && place.height == canvas.height
-        // What is held: of a frame that leaves some of the canvas free, the canvas; otherwise what the region touches,
-        // from an even pixel, as chroma is stored for two by two, and with a margin, since chroma is smoothed.
+        // The held area. If a frame leaves some of the canvas free: the canvas. Otherwise: the pixels that the region
+        // touches, from an even pixel (chroma is stored per 2 x 2 pixels) and with a margin (chroma is smoothed).
         let held =
             fillsCanvas
             ? Area(around: region, within: canvas) : Area(x: 0, y: 0, width: canvas.width, height: canvas.height)
@@ -50,7 +51,7 @@ final class WebPRows: RowSource {
             throw .tooMuchMemory(bytes: size, limit: limits.maxBytes, reason: "a WebP is decoded whole")
         }
         let memory = try whole.reserve(size)
-        // What is not decoded is transparent.
+        // Pixels that are not decoded are transparent.
         if limits.tolerateTruncation || !fillsCanvas { memory.update(repeating: 0, count: size) }
         let decoder =
             fillsCanvas

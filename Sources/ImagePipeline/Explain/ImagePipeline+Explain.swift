@@ -1,7 +1,7 @@
 extension ImagePipeline {
-    /// The plan that `prepare` follows for a picture. Decodes only its header, and the first rows of a JPEG.
+    /// The steps that `prepare` would apply to a picture. Decodes only its header, and the first rows of a JPEG.
     ///
-    /// - Throws: what `prepare` throws for a header.
+    /// - Throws: the errors of `prepare` for a header.
     public func explain(
         _ bytes: UnsafeRawBufferPointer, options: ImageDecodeOptions = ImageDecodeOptions()
     ) throws(ImageError) -> PreprocessingReport {
@@ -10,7 +10,7 @@ extension ImagePipeline {
         return explain(header, plan: plan(bytes, header: header, options: options), options: options)
     }
 
-    /// The same for a picture whose pixels are there, or for a part of it.
+    /// The steps that `prepare` would apply to a decoded picture, or to a part of it.
     public func explain(
         _ image: PixelImage, window: PictureWindow? = nil, options: ImageDecodeOptions = ImageDecodeOptions()
     ) throws(ImageError) -> PreprocessingReport {
@@ -79,7 +79,7 @@ extension ImagePipeline {
         ]
     }
 
-    /// Crop, resize, cut and pad; coordinates are those of the oriented picture at its full size.
+    /// The steps crop, resize, cut and pad; coordinates are those of the oriented picture at its full size.
     private func geometry(_ framing: Framing) -> [PreprocessingStep] {
         let x = framing.x
         let y = framing.y

@@ -1,4 +1,4 @@
-/// The preprocessing of a picture, in order, for comparison with a training pipeline.
+/// The preprocessing steps of a picture, in order, for comparison with a training pipeline.
 public struct PreprocessingReport: Sendable, Hashable, Codable {
     /// The data of the picture's header.
     public let image: ImageInfo
@@ -10,13 +10,13 @@ public struct PreprocessingReport: Sendable, Hashable, Codable {
 public struct PreprocessingStep: Sendable, Hashable, Codable {
     /// `decode`, `orient`, `composite`, `convert`, `crop`, `resize`, `cut`, `pad`, `normalize` or `tensor`.
     public let operation: String
-    /// Its numbers and names.
+    /// The numbers and names of the step.
     public let parameters: [String: PreprocessingValue]
 }
 
 /// A number, a word or a list of numbers; encoded as such, without a wrapper.
 public enum PreprocessingValue: Sendable, Hashable, Codable {
-    /// Pixels, or what the name of the parameter says.
+    /// A number of pixels, or of the unit that the parameter's name states.
     case number(Double)
     /// A name.
     case text(String)
@@ -35,7 +35,7 @@ public enum PreprocessingValue: Sendable, Hashable, Codable {
         }
     }
 
-    /// Encodes the value alone.
+    /// Encodes only the value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -47,6 +47,6 @@ public enum PreprocessingValue: Sendable, Hashable, Codable {
 }
 
 extension PreprocessingValue: ExpressibleByStringLiteral {
-    /// A word.
+    /// Creates a text.
     public init(stringLiteral value: String) { self = .text(value) }
 }

@@ -1,23 +1,24 @@
-/// The mapping of one axis of the oriented picture: a part of it is scaled to `scaledLength` pixels, some of which are
+/// The mapping of one axis of the oriented picture: a part of it is scaled to `scaledLength` pixels, of which some are
 /// computed and placed on the tensor's axis.
 struct AxisFraming: Hashable {
-    /// Pixels of the whole picture along this axis.
+    /// The number of pixels of the whole picture along this axis.
     var wholeLength: Int
-    /// The part of the source, in pixels of the full picture; the crop's middle is the picture's, so its ends need not
-    /// fall between two pixels.
+    /// The scaled part of the source, in pixels of the full picture. The middle of a crop is that of the picture, so
+    /// its ends may lie within pixels.
     var source: Range<Double>
-    /// The size the whole part is scaled to.
+    /// The size to which the whole part is scaled.
     var scaledLength: Int
-    /// The pixels of that which are computed.
+    /// The pixels of the scaled part that are computed.
     var outputs: Range<Int>
-    /// The place of the first of them in the tensor.
+    /// The position of the first computed pixel in the tensor.
     var destination: Int
-    /// True if the part is cut out before it is scaled: no pixel outside it counts. Its ends fall between two pixels.
+    /// True if the part is cut out before it is scaled: no pixel outside it counts. Its ends lie between two pixels.
     var isCutFirst = false
 
-    /// Takes a part of a longer axis for the whole that this was made for, whose length is the part's, rounded.
+    /// Adapts the mapping to a part of a longer axis. The mapping was made for a whole axis with the rounded length of
+    /// that part.
     mutating func place(on part: Range<Double>, of length: Int) {
-        // Of a part of the picture; its ends may fall within a pixel.
+        // The ends of a part may lie within a pixel.
         isCutFirst = false
         let scale = (part.upperBound - part.lowerBound) / Double(wholeLength)
         source =
@@ -31,12 +32,12 @@ struct AxisFraming: Hashable {
     var length: Double { source.upperBound - source.lowerBound }
 }
 
-/// Both axes.
+/// The mapping of both axes.
 struct Framing: Hashable {
     var x: AxisFraming
     var y: AxisFraming
 
-    /// For an oriented picture of this size.
+    /// The mapping for an oriented picture of this size.
     init(width: Int, height: Int, spec: ImageTensorSpec, cropAndScale: CropAndScale) {
         switch cropAndScale {
         case .scaleFill:
@@ -58,7 +59,7 @@ struct Framing: Hashable {
         }
     }
 
-    /// For an oriented picture of this size, of which a part may stand for the whole.
+    /// The mapping for an oriented picture of this size, or for the part of it in the options.
     init(width: Int, height: Int, spec: ImageTensorSpec, options: ImageDecodeOptions) {
         let cropAndScale = spec.mode(options.cropAndScale)
         guard let part = options.part?.within(width: width, height: height) else {
@@ -72,8 +73,8 @@ struct Framing: Hashable {
         y.place(on: part.y..<part.y + part.height, of: height)
     }
 
-    /// The size that the picture is scaled to before the tensor's is cut from its middle; nil if as much of the picture
-    /// as the shape allows is cut first.
+    /// The size to which the picture is scaled before the tensor's size is cut from its middle; nil if the largest part
+    /// of the tensor's shape is cut first.
     private static func scaledSize(width: Int, height: Int, spec: ImageTensorSpec) -> ImageSize? {
         if spec.keepsSize { return ImageSize(width: width, height: height) }
         if let size = spec.resizeExactly { return size }
@@ -90,14 +91,13 @@ struct Framing: Hashable {
             height: height <= width ? side : max(1, side * height / width))
     }
 
-    /// True if some of the tensor is not covered by the picture.
+    /// True if the picture does not cover the whole tensor.
     func leavesRoom(in spec: ImageTensorSpec) -> Bool {
         x.outputs.count < spec.width || y.outputs.count < spec.height
     }
 
-    /// The middle part of an axis. Its start is not rounded, as in Pillow's ImageOps.fit: half a pixel to one side is
-    /// what a model can tell. With `floor`, whole pixels are cut out, as in Model API's crop_resize_ocv and YOLOv5's
-    /// CenterCrop.
+    /// The middle part of an axis. Its start is not rounded, as in Pillow's ImageOps.fit: a model can notice a shift by
+    /// half a pixel. With `floor`, whole pixels are cut out, as in Model API's crop_resize_ocv and YOLOv5's CenterCrop.
     private static func middle(
         _ part: Double, of length: Int, to target: Int, _ centering: Centering
     ) -> AxisFraming {
@@ -124,9 +124,9 @@ struct Framing: Hashable {
         let start: Int
         switch (spec.alignment, spec.centering) {
         case (.topLeft, _): start = 0
-        // Halves to even, as Python's round() in Pillow's ImageOps.pad.
+        // Half to even, as Python's round() in Pillow's ImageOps.pad.
         case (.center, .halfEven): start = Int((Double(target - scaled) / 2).rounded(.toNearestOrEven))
-        // Ultralytics' round(free / 2 - 0.1).
+        // As Ultralytics' round(free / 2 - 0.1).
         case (.center, .floor): start = (target - scaled) / 2
         }
         return AxisFraming(
@@ -140,7 +140,7 @@ struct Framing: Hashable {
         let whole = 0..<Double(length)
         guard scaled > target else {
             let free = target - scaled
-            // torchvision pads by the half that is rounded down, Hugging Face by the other.
+            // torchvision pads the start by the half that is rounded down, Hugging Face by the other half.
             return AxisFraming(
                 wholeLength: length, source: whole, scaledLength: scaled, outputs: 0..<scaled,
                 destination: spec.alignment == .topLeft ? 0 : spec.centering == .floor ? (free + 1) / 2 : free / 2)
@@ -152,8 +152,9 @@ struct Framing: Hashable {
             wholeLength: length, source: whole, scaledLength: scaled, outputs: start..<start + target, destination: 0)
     }
 
-    /// As Pillow's ImageOps.contain, or as Ultralytics' LetterBox: the side that decides is exact, the other rounded;
-    /// but a line of pixels is left of a picture so thin that Pillow leaves nothing.
+    /// The size of a fitted picture, as in Pillow's ImageOps.contain or Ultralytics' LetterBox: the limiting side is
+    /// exact, the other one is rounded. It is at least one pixel, even for thin pictures of which Pillow leaves
+    /// nothing.
     private static func fittingSize(width: Int, height: Int, into spec: ImageTensorSpec) -> (width: Int, height: Int) {
         func side(_ scaled: Double, _ most: Int) -> Int { max(1, min(most, Int(scaled.rounded(.toNearestOrEven)))) }
         if spec.centering == .floor {
@@ -173,7 +174,7 @@ struct Framing: Hashable {
         width: Int, height: Int, ofShapeOf spec: ImageTensorSpec
     ) -> (width: Double, height: Double) {
         let (width, height) = (Double(width), Double(height))
-        // In the order of ImageOps.fit, so that the last bits are the same.
+        // In the order of ImageOps.fit, so that the last bits are equal.
         let shape = Double(spec.width) / Double(spec.height)
         return width / height >= shape ? (shape * height, height) : (width, width / shape)
     }

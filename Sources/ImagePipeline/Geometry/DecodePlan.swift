@@ -1,11 +1,12 @@
-/// The plan that is made before a pixel is decoded: which part of the picture is needed, at which size, and how it is
-/// placed.
+/// The decisions made before a pixel is decoded: the needed part of the picture, its size, and its position in the
+/// tensor.
 struct DecodePlan {
     let orientation: Orientation
     let framing: Framing
-    /// Eighths of the stored size that a JPEG is decoded at; 8 for everything else.
+    /// The scale at which a JPEG is decoded, in eighths; 8 for other formats.
     let scale: Int
-    /// The error of a JPEG that would otherwise be decoded smaller, in levels of 255: why it is decoded in full.
+    /// The error, in levels of 255, because of which a JPEG is decoded in full instead of reduced; nil if there was no
+    /// such reason.
     var distortion: Double?
     /// The size of the whole decoded picture.
     let decodedWidth: Int
@@ -14,7 +15,7 @@ struct DecodePlan {
     let region: Region
     /// True if the stored y axis is scaled before the stored x axis.
     let verticalFirst: Bool
-    /// Weights of the stored axes; source pixels are those of the region.
+    /// The weights of the stored axes; source pixels count from the region's start.
     let x: ResampleWeights
     let y: ResampleWeights
 
@@ -39,7 +40,7 @@ struct DecodePlan {
         let enlarges = [across, down].contains { Double($0.scaledLength) > $0.length }
         var x = Self.weights(
             across, scale: scale, flips: orientation.flipsX, resampler: spec.resampler, enlarges: enlarges)
-        // Those of a square picture are the same both ways, and take longer to compute than many a row.
+        // The weights of a square picture are equal along both axes, and take longer to compute than many a row.
         var y =
             down == across && orientation.flipsX == orientation.flipsY
             ? x
@@ -52,17 +53,17 @@ struct DecodePlan {
         self.y = y
     }
 
-    /// The length that libjpeg gives a side.
+    /// The length that libjpeg gives a side at a scale.
     private static func scaled(_ length: Int, _ scale: Int) -> Int { (length * scale + 7) / 8 }
 
-    /// Pictures with fewer pixels are decoded at their full size: there is little to save, and the result is exact.
+    /// The number of pixels below which a picture is decoded at full size: there is little to save, and the result is
+    /// exact.
     static let smallestScaled = 500_000
 
-    /// The smallest scale at which the needed part still has at least `margin` times the pixels, each way, that are
-    /// made of it.
+    /// The smallest scale at which the needed part still has at least `margin` times the output pixels along each axis.
     ///
-    /// More for chroma that libjpeg scales down together with luma although it has fewer samples one way already.
-    /// Only the scales for which libjpeg-turbo has vector code: at 3/8 it takes longer than at 4/8.
+    /// The margin is larger for chroma that libjpeg scales down together with luma although it already has fewer
+    /// samples along one axis. Only scales with vector code in libjpeg-turbo are used: 3/8 takes longer than 4/8.
     private static func scale(across: AxisFraming, down: AxisFraming, margin: Double) -> Int {
         for scale in [1, 2, 4]
         where across.length * Double(scale) >= Double(across.scaledLength * 8) * margin
@@ -73,30 +74,30 @@ struct DecodePlan {
         return 8
     }
 
-    /// The pass that Pillow does first: a matter of the whole picture, not of the part that is kept. Both orders give
-    /// the same but for the rounding between them, by one level at most.
+    /// True if Pillow scales the y axis first, which depends on the whole picture, not on the part that is kept. Both
+    /// orders give the same result except for the rounding between the passes, at most one level.
     private static func isVerticalFirst(_ framing: Framing) -> Bool {
         let across = framing.x.wholeLength - framing.x.scaledLength
         let down = framing.y.wholeLength - framing.y.scaledLength
         return down > 0 && down > 2 * across
     }
 
-    /// Weights in pixels of the whole decoded axis, as stored. Pixels beside the part that is scaled count at its
-    /// edges, as far as the filter reaches: so do Pillow's `resize` with a box and `ImageOps.fit`.
+    /// The weights in pixels of the whole decoded axis, as stored. Pixels next to the scaled part count at its edges,
+    /// as far as the filter reaches, as in Pillow's `resize` with a box and `ImageOps.fit`.
     ///
-    /// They are computed along the oriented axis and mirrored, so that all orientations of a picture have the very same
-    /// ones.
+    /// They are computed along the oriented axis and mirrored, so that they are identical for all orientations of a
+    /// picture.
     private static func weights(
         _ axis: AxisFraming, scale: Int, flips: Bool, resampler: Resampler, enlarges: Bool
     ) -> ResampleWeights {
         let decoded = scaled(axis.wholeLength, scale)
         let factor = Double(scale) / 8
-        // libjpeg rounds the size up: seen from the other side, the picture begins a part of a pixel later.
+        // libjpeg rounds the size up, so seen from the other side the picture begins a part of a pixel later.
         let offset = flips ? Double(decoded) - Double(axis.wholeLength) * factor : 0
-        // Pillow's boxes are of single precision.
+        // Pillow's boxes have single precision.
         let start = Float(axis.source.lowerBound)
         let length = Double(Float(axis.source.upperBound) - start)
-        // At a smaller scale the part's ends fall anywhere.
+        // At a reduced scale the ends of the part may lie within pixels.
         let isCut = axis.isCutFirst && scale == 8
         var weights = ResampleWeights(
             box: (isCut ? 0 : Double(start) * factor + offset, length * factor),

@@ -1,31 +1,30 @@
-/// Maps points of the displayed picture to points of the tensor, and back: it converts a model's boxes to the
-/// picture's.
+/// Maps points of the displayed picture to points of the tensor, and back, to convert a model's boxes to the picture's.
 ///
-/// Points lie between pixels: 0 is the first pixel's outer edge, the width is the last one's. The picture is the one
-/// that is displayed, after orientation, at its full size.
+/// Coordinates are those of borders between pixels: 0 is the first pixel's outer edge, the width is the last one's. The
+/// picture is the displayed one, after orientation, at its full size.
 public struct PictureMapping: Sendable, Hashable {
     /// One axis: `tensor = picture * scale + offset`.
     public struct Axis: Sendable, Hashable {
         /// Tensor pixels per picture pixel; greater than 0.
         public let scale: Double
-        /// The position of the picture's edge in the tensor, in tensor pixels; negative if it is cropped.
+        /// The position of the picture's edge in the tensor, in tensor pixels; negative if the picture is cropped.
         public let offset: Double
-        /// Pixels of the displayed picture.
+        /// The number of pixels of the displayed picture.
         public let length: Int
 
-        /// From the picture to the tensor.
+        /// Maps a position in the picture to the tensor.
         public func forward(_ position: Double) -> Double { position * scale + offset }
 
-        /// From the tensor to the picture. Not clamped: what lies in the letterbox's margin is outside the picture.
+        /// Maps a position in the tensor to the picture. Not clamped: the letterbox's margin is outside the picture.
         public func inverse(_ position: Double) -> Double { (position - offset) / scale }
     }
 
-    /// Columns.
+    /// The mapping of columns.
     public let x: Axis
-    /// Rows.
+    /// The mapping of rows.
     public let y: Axis
 
-    /// For a displayed picture of this size; each side is at least 1.
+    /// The mapping for a displayed picture of this size; a side of less than 1 counts as 1.
     public init(width: Int, height: Int, spec: ImageTensorSpec, cropAndScale: CropAndScale? = nil) {
         self.init(
             Framing(
@@ -38,7 +37,7 @@ public struct PictureMapping: Sendable, Hashable {
         y = Self.axis(framing.y)
     }
 
-    /// For a picture by its header.
+    /// The mapping for a picture with this header.
     public init(_ info: ImageInfo, spec: ImageTensorSpec, options: ImageDecodeOptions = ImageDecodeOptions()) {
         let transposes = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation).transposes
         self.init(

@@ -1,18 +1,18 @@
-/// Weights that are not antialiased filters: those of OpenCV's `resize`.
+/// Weights that are not those of antialiased filters: those of OpenCV's `resize`.
 extension ResampleWeights {
     enum PlainRule {
-        /// Between the two nearest pixels.
+        /// Interpolates between the two nearest pixels.
         case linear
-        /// The share of each pixel in the area that an output covers.
+        /// Weighs each pixel by its share in the area that an output covers.
         case area
-        /// `INTER_AREA` where a side gets longer: a pixel is kept sharp, and two are mixed only where an output lies
-        /// across both.
+        /// `INTER_AREA` when a side gets longer: pixels stay sharp, and two are mixed only if an output covers parts of
+        /// both.
         case areaEnlarged
     }
 
     /// - Parameters:
-    ///   - scale: source pixels per output.
-    ///   - sourceLength: source pixels there are, at least 1.
+    ///   - scale: the number of source pixels per output.
+    ///   - sourceLength: the number of source pixels, at least 1.
     static func plain(
         _ rule: PlainRule, boxStart: Double, scale: Double, sourceLength: Int, outputs: Range<Int>
     ) -> ResampleWeights {
@@ -44,7 +44,7 @@ extension ResampleWeights {
                     max(0, min(Double(first + tap + 1), high) - max(Double(first + tap), low))
                 }
             }
-            // The pixel at an edge stands for those that are missing.
+            // The edge pixel replaces missing pixels.
             if first < 0 { (first, shares) = (0, [1, 0]) }
             if first >= sourceLength - 1 { (first, shares) = (sourceLength - 1, [1, 0]) }
             while shares.count > 1, shares.last == 0 { shares.removeLast() }

@@ -4,10 +4,10 @@
     import Musl
 #endif
 
-/// The functions that weigh source pixels by their distance from an output's centre: those of Pillow's Resample.c, in
+/// Functions that weigh source pixels by their distance from an output's centre: those of Pillow's Resample.c, in
 /// double precision and in its order of operations, so that the last bits agree.
 extension Resampler {
-    /// The reach of the filter, in source pixels when the picture is not made smaller.
+    /// The radius of the filter, in source pixels when the picture is not reduced.
     var support: Double {
         switch self {
         case .nearest, .box, .area: 0.5
@@ -17,7 +17,7 @@ extension Resampler {
         }
     }
 
-    /// The weight of a pixel whose centre is this far from the output's, with its sign.
+    /// The weight of a pixel at this signed distance between its centre and the output's.
     func weight(_ distance: Double) -> Double {
         let x = abs(distance)
         switch self {
@@ -32,7 +32,7 @@ extension Resampler {
             if x == 0 { return 1 }
             if x >= 1 { return 0 }
             let angle = x * Double.pi
-            // Pillow's constants are of single precision.
+            // Pillow's constants have single precision.
             return sin(angle) / angle * (Double(0.54 as Float) + Double(0.46 as Float) * cos(angle))
         case .bicubic:
             let a = -0.5

@@ -1,25 +1,25 @@
-/// For each output pixel of an axis, which source pixels it is made of, and how much of each.
+/// For each output pixel of an axis: the source pixels from which it is computed, and their weights.
 ///
-/// The numbers are those of Pillow's resampler: weights in double precision, normalized to a sum of 1, then fixed point
-/// of 22 bits. So that the same additions give the same pixels, bit for bit.
+/// The numbers are those of Pillow's resampler: weights in double precision, normalized to a sum of 1, then converted
+/// to fixed point with 22 fraction bits. So the sums give the same pixels bit for bit.
 struct ResampleWeights: Hashable {
-    /// Fraction bits of a coefficient: 8 bits of value and 2 of headroom for the sum fit beside them into 32.
+    /// The number of fraction bits of a coefficient: 32 bits less 8 bits of value and 2 bits of headroom for the sum.
     static let precision: Int32 = 22
-    /// The integer that stands for 1.0.
+    /// The coefficient for 1.0.
     static let one: Int32 = 1 << precision
 
     /// By output: the first source pixel.
     private(set) var starts: [Int32]
-    /// By output: how many source pixels follow each other; at least 1.
+    /// By output: the number of successive source pixels; at least 1.
     private(set) var counts: [Int32]
-    /// `stride` of them for each output, an even number, of which those beyond `counts[output]` are 0.
+    /// For each output `stride` coefficients; those from `counts[output]` on are 0.
     private(set) var coefficients: [Int32]
-    /// Coefficients from one output to the next.
+    /// The number of coefficients per output; even.
     let stride: Int
 
     var outputCount: Int { starts.count }
 
-    /// The source pixels that any output needs.
+    /// The source pixels that the outputs need.
     var sourceRange: Range<Int> {
         var low = Int32.max
         var high: Int32 = 0
@@ -30,17 +30,17 @@ struct ResampleWeights: Hashable {
         return low < high ? Int(low)..<Int(high) : 0..<0
     }
 
-    /// Every output is a copy of one source pixel.
+    /// True if every output is a copy of one source pixel.
     var isSelection: Bool { counts.allSatisfy { $0 == 1 } && coefficients.allSatisfy { $0 == Self.one || $0 == 0 } }
 
-    /// Every output is a copy of the source pixel at its place.
+    /// True if every output is a copy of the source pixel with the same index.
     var isIdentity: Bool { isSelection && starts.indices.allSatisfy { Int(starts[$0]) == $0 } }
 
     /// - Parameters:
-    ///   - box: where the part that is scaled begins, in source pixels, which need not be whole, and its length.
-    ///   - sourceLength: source pixels there are: none from outside is used.
-    ///   - scaledLength: pixels that the box is scaled to.
-    ///   - outputs: which of those are wanted.
+    ///   - box: the start of the scaled part, in source pixels (may be fractional), and its length.
+    ///   - sourceLength: the number of source pixels; none outside is used.
+    ///   - scaledLength: the number of pixels to which the box is scaled.
+    ///   - outputs: the pixels of those that are needed.
     ///   - enlarges: whether either axis of the picture gets longer.
     init(
         box: (start: Double, length: Double), sourceLength: Int, scaledLength: Int, outputs: Range<Int>,
@@ -48,7 +48,7 @@ struct ResampleWeights: Hashable {
     ) {
         let (boxStart, scale) = (box.start, box.length / Double(scaledLength))
         if scale == 1, boxStart == boxStart.rounded(), outputs.upperBound <= sourceLength - Int(boxStart) {
-            // All filters are 1 in the middle and 0 a pixel further.
+            // All filters are 1 in the middle and 0 one pixel further.
             self = Self(copying: outputs, from: Int32(boxStart))
             return
         }
@@ -63,9 +63,9 @@ struct ResampleWeights: Hashable {
         }
     }
 
-    /// Every output is the source pixel that is nearest to it.
+    /// Each output is the nearest source pixel.
     private init(nearest outputs: Range<Int>, from boxStart: Double, scale: Double, sourceLength: Int) {
-        // Pillow's nearest pixel is found by adding up: where it falls between two, the last bit decides.
+        // Pillow finds the nearest pixel by repeated addition; between two pixels the last bit decides.
         var position = boxStart + scale * 0.5
         if outputs.lowerBound > 0 {
             if outputs.lowerBound < 100_000 {
@@ -85,7 +85,7 @@ struct ResampleWeights: Hashable {
         stride = 2
     }
 
-    /// Every output is made of the source pixels that the filter reaches.
+    /// Each output is computed from the source pixels that the filter reaches.
     private init(
         filter: Resampler, _ outputs: Range<Int>, from boxStart: Double, scale: Double, sourceLength: Int
     ) {
@@ -110,7 +110,7 @@ struct ResampleWeights: Hashable {
                 weights[tap] = weight
                 sum += weight
             }
-            // Zeros at either end are left out.
+            // Leave out zeros at both ends.
             var used = count
             while used > 1, weights[used - 1] == 0 { used -= 1 }
             var skipped = 0
@@ -132,7 +132,7 @@ struct ResampleWeights: Hashable {
         self.stride = stride
     }
 
-    /// Every output is the source pixel at its place, counted from `start` on.
+    /// Each output is the source pixel with its index plus `start`.
     private init(copying outputs: Range<Int>, from start: Int32) {
         starts = outputs.map { start + Int32($0) }
         counts = [Int32](repeating: 1, count: outputs.count)
@@ -140,7 +140,7 @@ struct ResampleWeights: Hashable {
         stride = 2
     }
 
-    /// The same for an axis that runs the other way: outputs and source pixels in reverse order.
+    /// Reverses the axis: the order of outputs and of source pixels.
     mutating func mirror(sourceLength: Int) {
         for output in starts.indices {
             let base = output * stride
@@ -156,7 +156,7 @@ struct ResampleWeights: Hashable {
         }
     }
 
-    /// Moves the origin of source pixels.
+    /// Adds `offset` to the indices of source pixels.
     mutating func rebase(by offset: Int) {
         for output in starts.indices {
             starts[output] += Int32(offset)

@@ -1,6 +1,7 @@
 extension ImageTensorSpec {
-    /// The specification for one picture: where the tensor takes its size, with that size.
-    /// - Parameter options: those of the request.
+    /// The specification for one picture: if the tensor's size depends on the picture, with that size; otherwise
+    /// itself.
+    /// - Parameter options: the options of the request.
     public func settled(for info: ImageInfo, options: ImageDecodeOptions = ImageDecodeOptions()) -> ImageTensorSpec {
         guard let openSize else { return self }
         let transposes = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation).transposes

@@ -4,7 +4,7 @@
     import Musl
 #endif
 
-/// Reads numbers from untrusted bytes: every access is checked, none traps.
+/// Reads numbers from untrusted bytes. Every access is checked; none traps.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
 
@@ -43,7 +43,7 @@ struct ByteReader {
         return high << 16 | low
     }
 
-    /// True if these bytes stand at the offset.
+    /// True if the bytes at the offset equal `text`.
     func has(_ text: StaticString, at offset: Int) -> Bool {
         guard holds(text.utf8CodeUnitCount, at: offset) else { return false }
         for index in 0..<text.utf8CodeUnitCount where text.utf8Start[index] != bytes[offset + index] {
@@ -52,7 +52,7 @@ struct ByteReader {
         return true
     }
 
-    /// The next place of a byte, from the offset on.
+    /// The offset of the next such byte, at or after `offset`.
     func next(_ byte: UInt8, from offset: Int) -> Int? {
         guard offset >= 0, offset < bytes.count, let base = bytes.baseAddress,
             let found = memchr(base + offset, Int32(byte), bytes.count - offset)
@@ -60,7 +60,7 @@ struct ByteReader {
         return UnsafeRawPointer(found) - base
     }
 
-    /// A part, cut off at the end of the bytes.
+    /// A part of the bytes, clipped at their end.
     func slice(_ start: Int, _ length: Int) -> ByteReader {
         guard start >= 0, length > 0, start < bytes.count else {
             return ByteReader(UnsafeRawBufferPointer(rebasing: bytes[0..<0]))

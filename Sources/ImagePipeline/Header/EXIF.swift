@@ -1,8 +1,8 @@
-/// The one thing that is needed of EXIF: tag 0x0112 of the first directory of a TIFF structure.
+/// Reads the orientation from EXIF data: tag 0x0112 of the first directory of a TIFF structure.
 enum EXIF {
-    /// The orientation that EXIF data state, with or without the prefix that JPEG has.
+    /// The orientation in EXIF data, with or without the prefix that JPEG has.
     ///
-    /// 1 to 8; 1 where the tag has another value; nil if there is no tag, or none that can be read, so that XMP counts.
+    /// 1 to 8; 1 if the tag has another value; nil if the tag is missing or unreadable, and XMP decides.
     static func orientation(_ data: ByteReader) -> Int? {
         var tiff = data
         // Some writers keep the prefix in the other formats, and some write it twice.
@@ -20,7 +20,7 @@ enum EXIF {
 
         guard let directory = number32(4), let entries = number16(directory) else { return nil }
         for index in 0..<entries {
-            // Offsets are of 32 bits and entries of 16: no sum overflows.
+            // Offsets have 32 bits and counts 16 bits, so no sum overflows.
             let entry = directory + 2 + index * 12
             guard let tag = number16(entry) else { return nil }
             guard tag == 0x0112, let type = number16(entry + 2), let size = Self.size(type: type),
@@ -30,7 +30,7 @@ enum EXIF {
             guard let place = bytes <= 4 ? entry + 8 : number32(entry + 8), place <= tiff.count - bytes else {
                 continue
             }
-            // There should be one, a SHORT. Of several, which some writers leave, the first counts, as for Pillow.
+            // There should be one, a SHORT. If a writer leaves several, the first one counts, as in Pillow.
             let value: Int? =
                 switch type {
                 case 1: tiff.byte(place).map(Int.init)
@@ -43,7 +43,8 @@ enum EXIF {
         return nil
     }
 
-    /// The bytes of a value of a type of TIFF 6.0, section 2; nil of an unknown type, whose entries do not count.
+    /// The number of bytes of a value of a TIFF type (TIFF 6.0, section 2); nil for an unknown type: its entries are
+    /// ignored.
     private static func size(type: Int) -> Int? {
         switch type {
         case 1, 2, 6, 7: 1

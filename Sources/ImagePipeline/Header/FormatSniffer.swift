@@ -1,4 +1,4 @@
-/// Tells formats by their first bytes.
+/// Detects formats by their first bytes.
 enum FormatSniffer {
     static func format(_ reader: ByteReader) -> ImageFormat? {
         if reader.byte(0) == 0xFF, reader.byte(1) == 0xD8, reader.byte(2) == 0xFF { return .jpeg }
@@ -7,7 +7,7 @@ enum FormatSniffer {
         return confined(reader)
     }
 
-    /// The formats that are decoded in a separate process.
+    /// The format, if it is one that is decoded in a separate process.
     private static func confined(_ reader: ByteReader) -> ImageFormat? {
         if reader.has("ftyp", at: 4) { return heif(reader) }
         if reader.has("GIF87a", at: 0) || reader.has("GIF89a", at: 0) { return .gif }
@@ -25,7 +25,7 @@ enum FormatSniffer {
         return nil
     }
 
-    /// Pictures in ISO base media files, by the first brand that says of which kind.
+    /// The format of a picture in an ISO base media file: the first brand that identifies one decides.
     private static func heif(_ reader: ByteReader) -> ImageFormat? {
         let found = brand(reader) { offset in
             if ["avif", "avis"].contains(where: { reader.has($0, at: offset) }) { return ImageFormat.avif }
@@ -35,7 +35,7 @@ enum FormatSniffer {
         return found ?? (reader.has("mif1", at: 8) || reader.has("msf1", at: 8) ? .heic : nil)
     }
 
-    /// The first answer for the brand, and the brands that it is compatible with, up to the box's end.
+    /// The first result for the major brand or the compatible brands, up to the end of the box.
     private static func brand<Answer>(_ reader: ByteReader, _ answer: (Int) -> Answer?) -> Answer? {
         let end = min(reader.big32(0) ?? 0, 256)
         for offset in [8] + Array(stride(from: 16, to: max(16, end - 3), by: 4)) {
@@ -49,7 +49,7 @@ enum FormatSniffer {
         container(reader) ?? picture(reader) ?? document(reader) ?? text(reader)
     }
 
-    /// ISO base media files, by brand.
+    /// The name of an ISO base media file's format, by brand.
     private static func container(_ reader: ByteReader) -> String? {
         let isMovie = reader.has("moov", at: 4) || reader.has("mdat", at: 4) || reader.has("wide", at: 4)
         guard reader.has("ftyp", at: 4) else { return isMovie ? "an MP4 or QuickTime file" : nil }
@@ -96,7 +96,7 @@ enum FormatSniffer {
         return nil
     }
 
-    /// True if this is a picture's name instead of the picture: `curl --data-binary cat.jpg`, `-F image=cat.jpg`.
+    /// True if the bytes are a picture's name instead of the picture: `curl --data-binary cat.jpg`, `-F image=cat.jpg`.
     private static func isFileName(_ reader: ByteReader) -> Bool {
         guard reader.count <= 1024 else { return false }
         let text = String(decoding: reader.bytes, as: UTF8.self)
@@ -104,11 +104,11 @@ enum FormatSniffer {
         return ImageFormat.isPicture(named: text)
     }
 
-    /// Text, past a byte order mark and white space, whatever the case.
+    /// The kind of a text, after a byte order mark and white space, ignoring case.
     private static func text(_ reader: ByteReader) -> String? {
         var offset = 0
         if reader.byte(0) == 0xEF, reader.byte(1) == 0xBB, reader.byte(2) == 0xBF { offset = 3 }
-        // What stands in text for bytes that are no text (U+FFFD): the first byte of a JPEG or PNG.
+        // U+FFFD, which replaces bytes that are not text: here the first byte of a JPEG or PNG.
         if reader.byte(0) == 0xEF, reader.byte(1) == 0xBF, reader.byte(2) == 0xBD {
             return "binary data that was converted to text: send the bytes unchanged"
         }

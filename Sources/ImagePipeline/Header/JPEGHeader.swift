@@ -1,9 +1,9 @@
-/// Walks a JPEG's marker segments up to the first scan.
+/// Reads the marker segments of a JPEG up to the first scan.
 enum JPEGHeader {
     /// - Parameters:
-    ///   - countsScans: false if the header is enough: scans are not counted, for which the whole file is read, and the
-    ///     end marker is not looked for.
-    ///   - isCancelled: asked between batches of segments, and of bytes between them.
+    ///   - countsScans: false if only the header is needed. Otherwise scans are counted and the end marker is searched,
+    ///     for which the whole file is read.
+    ///   - isCancelled: called between batches of segments, and of bytes between segments.
     static func read(
         _ reader: ByteReader, countsScans: Bool = true, isCancelled: () -> Bool
     ) throws(ImageError) -> PictureHeader {
@@ -82,8 +82,8 @@ enum JPEGHeader {
         }
     }
 
-    /// The reason why a frame cannot be decoded: processes of ITU-T T.81 that libjpeg-turbo lacks. It has arithmetic
-    /// coding.
+    /// The reason why a frame cannot be decoded: it uses a process of ITU-T T.81 that libjpeg-turbo lacks. (Arithmetic
+    /// coding is supported.)
     private static func unsupported(_ marker: UInt8, precision: UInt8?) -> String? {
         switch marker {
         case 0xC3, 0xCB: return "the JPEG is lossless (ITU-T T.81, process 14): convert it to PNG or an ordinary JPEG"
@@ -96,21 +96,21 @@ enum JPEGHeader {
     }
 
     private static let xmpName: StaticString = "http://ns.adobe.com/xap/1.0/\0"
-    /// Segments of EXIF data that are looked at: 1 MiB of it.
+    /// The maximum number of EXIF segments that are read: 1 MiB.
     private static let mostEXIF = 16
 
-    /// Data that fill more than a segment continue in the next, each with the prefix.
+    /// The orientation in EXIF data. Data larger than a segment continues in the next, each with the prefix.
     private static func orientation(_ exif: [ByteReader]) -> Int? {
         guard exif.count > 1 else { return exif.first.flatMap(EXIF.orientation) }
         let joined = exif.flatMap { Array($0.bytes) }
         return joined.withUnsafeBytes { EXIF.orientation(ByteReader($0)) }
     }
 
-    /// The code after the next 0xFF; leaves the offset behind it.
+    /// The code after the next 0xFF. Moves the offset past it.
     private static func nextMarker(
         _ reader: ByteReader, _ offset: inout Int, isCancelled: () -> Bool
     ) throws(ImageError) -> UInt8 {
-        // Bytes between segments are passed over, as libjpeg does; fill bytes are legal.
+        // Skip bytes between segments, as libjpeg does; fill bytes are legal.
         for isFill in [false, true] {
             while let byte = reader.byte(offset), (byte == 0xFF) == isFill {
                 offset += 1
@@ -122,28 +122,28 @@ enum JPEGHeader {
         return marker
     }
 
-    /// The ratio of chroma samples one way to those the other way: 1 of 4:4:4 and 4:2:0, 2 of 4:2:2 and 4:4:0, 4 of
-    /// 4:1:1.
+    /// The ratio of the chroma subsampling of one axis to that of the other: 1 for 4:4:4 and 4:2:0, 2 for 4:2:2 and
+    /// 4:4:0, 4 for 4:1:1.
     private static func chromaUnevenness(_ reader: ByteReader, components: Int) -> Double {
         guard let count = reader.byte(components), count > 1, let first = reader.byte(components + 2) else { return 1 }
         var unevenness = 1.0
         for index in 1..<Int(count) {
             guard let other = reader.byte(components + 2 + index * 3) else { return unevenness }
-            // The ratios of the sampling factors, luma's to chroma's, across and down, by each other.
+            // Compare the ratios of luma's to chroma's sampling factors across and down.
             let across = Double(first >> 4) * Double(other & 15)
             let down = Double(first & 15) * Double(other >> 4)
-            // A factor of 0 is libjpeg's to refuse.
+            // libjpeg refuses a factor of 0.
             guard across > 0, down > 0 else { continue }
             unevenness = max(unevenness, across / down, down / across)
         }
         return unevenness
     }
 
-    /// The bytes that libjpeg allocates for the coefficients of a whole picture: blocks of 64, 2 bytes each, in whole
-    /// MCUs.
+    /// The number of bytes that libjpeg allocates for the coefficients of a whole picture: blocks of 64, 2 bytes each,
+    /// in whole MCUs.
     private static func coefficientBytes(_ reader: ByteReader, width: Int, height: Int, components: Int) -> Int {
         let count = reader.byte(components).map(Int.init) ?? 0
-        // A factor of 0 is libjpeg's to refuse.
+        // libjpeg refuses a factor of 0.
         let factors = (0..<count).map { Int(reader.byte(components + 2 + $0 * 3) ?? 0) }
         let across = max(1, factors.map { $0 >> 4 }.max() ?? 1), down = max(1, factors.map { $0 & 15 }.max() ?? 1)
         return factors.reduce(0) { sum, factor in
@@ -153,8 +153,8 @@ enum JPEGHeader {
         }
     }
 
-    /// The number of scans, this one included, whose length stands at `start`: up to the end marker, as many cameras
-    /// write a video or another picture behind it. Counting them takes a fraction of what decoding one would.
+    /// The number of scans up to the end marker, including the one with its length at `start`. Many cameras write a
+    /// video or another picture after that marker. Counting takes a fraction of the time of decoding one scan.
     private static func scans(
         _ reader: ByteReader, from start: Int, isCancelled: () -> Bool
     ) throws(ImageError) -> Int {
@@ -164,7 +164,7 @@ enum JPEGHeader {
         while let length = reader.big16(offset), length >= 2 {
             segments += 1
             if segments.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
-            // Within a scan 0xFF is followed by a byte that makes it harmless, or is a marker.
+            // Within a scan 0xFF begins a marker or is followed by a byte that escapes it.
             offset += length
             var marker: UInt8 = 0
             while [0x00, 0x01, 0xFF].contains(marker) || (0xD0...0xD7).contains(marker) {
@@ -184,8 +184,9 @@ enum JPEGHeader {
         .truncated("the JPEG ends at byte \(reader.count), \(place)")
     }
 
-    /// Within scans 0xFF is always followed by a byte that makes it harmless: an EOI marker there is one. Looked for
-    /// from the end, where it nearly always is; decoding may stop at the last row it needs, and would not notice.
+    /// The error for a missing end marker. Within scans 0xFF is always escaped, so an EOI marker found there is one.
+    /// The search starts at the end, where the marker nearly always is. Decoding may stop at the last needed row and
+    /// would not notice that it is missing.
     private static func missingEnd(_ reader: ByteReader, scan: Int) -> String? {
         var position = reader.count - 1
         while position > scan {

@@ -1,6 +1,6 @@
-/// Walks a PNG's chunks.
+/// Reads the chunks of a PNG.
 enum PNGHeader {
-    /// - Parameter isCancelled: asked between batches of chunks.
+    /// - Parameter isCancelled: called between batches of chunks.
     static func read(_ reader: ByteReader, isCancelled: () -> Bool) throws(ImageError) -> PictureHeader {
         guard let length = reader.big32(8), let width = reader.big32(16), let height = reader.big32(20),
             reader.byte(32) != nil
@@ -17,7 +17,7 @@ enum PNGHeader {
         var chunks = 0
         var truncation: String?
         var offset = 33
-        // What states the orientation may stand after the pixels too.
+        // A chunk with the orientation may also follow the pixels.
         while true {
             chunks += 1
             if chunks.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }

@@ -1,10 +1,10 @@
 import CPNG
 
-/// The orientation that a PNG's chunks state: eXIf, EXIF in hexadecimal text (as ImageMagick and ExifTool write it), or
+/// Finds the orientation in a PNG's chunks: eXIf, EXIF in hexadecimal text (as ImageMagick and ExifTool write it), or
 /// XMP.
 ///
-/// Of several chunks of a kind the last counts, as for Pillow. Chunks are only noted while the file is walked: at the
-/// end at most one of each kind is decompressed, and at most `mostText` bytes of it.
+/// Of several chunks of a kind the last one counts, as in Pillow. Chunks are only recorded while the file is read: at
+/// the end at most one of each kind is decompressed, and at most `mostText` bytes of it.
 struct PNGOrientation {
     /// The text of a chunk.
     private struct Text {
@@ -12,7 +12,7 @@ struct PNGOrientation {
         let isCompressed: Bool
     }
 
-    /// Pillow refuses pictures with longer texts.
+    /// The maximum length of a text; Pillow refuses pictures with longer ones.
     private static let mostText = 1 << 20
     private static let rawProfile: StaticString = "Raw profile type exif\0"
     private static let packet: StaticString = "XML:com.adobe.xmp\0"
@@ -20,10 +20,10 @@ struct PNGOrientation {
     private var exif: ByteReader?
     private var raw: Text?
     private var xmp: Text?
-    /// XMP of an iTXt chunk, which counts if there is no other, even if it is not UTF-8.
+    /// The XMP of the last iTXt chunk, even if it is not UTF-8; used only if there is no other XMP.
     private var xmpBytes: Text?
 
-    /// Notes a chunk.
+    /// Records a chunk.
     ///
     /// - Parameter type: the offset of the chunk's type.
     mutating func note(_ reader: ByteReader, type: Int, data: ByteReader) {
@@ -38,7 +38,7 @@ struct PNGOrientation {
         }
     }
 
-    /// 1 to 8; nil if no chunk states one.
+    /// The orientation, 1 to 8; nil if no chunk has one.
     func orientation() -> Int? {
         if let exif {
             if let orientation = EXIF.orientation(exif) { return orientation }
@@ -49,7 +49,8 @@ struct PNGOrientation {
         return xmpBytes.flatMap { Self.read($0, XMP.orientation) }
     }
 
-    /// PNG, 11.3.3.2 and 11.3.3.3: a keyword, a zero, a compression method where it is compressed, and the text.
+    /// Records a tEXt or zTXt chunk (PNG, 11.3.3.2 and 11.3.3.3): a keyword, a zero, in zTXt a compression method, and
+    /// the text.
     private mutating func noteText(_ data: ByteReader, isCompressed: Bool) {
         func text(after keyword: StaticString) -> Text? {
             guard data.has(keyword, at: 0) else { return nil }
@@ -59,12 +60,12 @@ struct PNGOrientation {
         }
         if let text = text(after: Self.rawProfile) { raw = text }
         if let text = text(after: Self.packet) { xmp = text }
-        // Some writers name a text as the chunk that they mean.
+        // Some writers use the name of the intended chunk as a keyword.
         if !isCompressed, data.has("exif\0", at: 0) { exif = data.slice(5, data.count - 5) }
     }
 
-    /// PNG, 11.3.3.4: a keyword, a zero, whether it is compressed and how, a language and a translated keyword, each
-    /// with a zero, and the text.
+    /// Records an iTXt chunk (PNG, 11.3.3.4): a keyword, a zero, a compression flag and method, a language and a
+    /// translated keyword, each with a zero, and the text.
     private mutating func noteInternational(_ data: ByteReader) {
         let isProfile = data.has(Self.rawProfile, at: 0)
         guard isProfile || data.has(Self.packet, at: 0) else { return }
@@ -90,7 +91,7 @@ struct PNGOrientation {
         read(text) { $0.count == 0 } ?? true
     }
 
-    /// Reads a text, decompressed; nil if it is damaged.
+    /// Calls `body` with the decompressed text; nil if it is damaged.
     private static func read<Result>(_ text: Text, _ body: (ByteReader) -> Result?) -> Result? {
         guard text.isCompressed else { return body(text.bytes.slice(0, mostText)) }
         guard let start = text.bytes.bytes.baseAddress else { return nil }
@@ -101,8 +102,8 @@ struct PNGOrientation {
         }
     }
 
-    /// A profile in text: three lines (the first empty, a name, a length), and then bytes in hexadecimal, on any number
-    /// of lines.
+    /// The orientation in a profile as text: three lines (an empty one, a name, a length), then bytes in hexadecimal,
+    /// on any number of lines.
     private static func hexadecimal(_ text: ByteReader) -> Int? {
         var offset = 0
         for _ in 0..<3 {
@@ -115,7 +116,7 @@ struct PNGOrientation {
             while let byte = text.byte(offset) {
                 offset += 1
                 if byte == 0x20 || (0x09...0x0D).contains(byte) {
-                    // Spaces may stand between two bytes, not within one.
+                    // Spaces are allowed between two bytes, not within one.
                     if high != nil { return nil }
                     continue
                 }

@@ -1,17 +1,18 @@
-/// The facts of a picture that are known before any of it is decoded.
+/// The data of a picture that is known before any of it is decoded.
 struct PictureHeader {
     let info: ImageInfo
-    /// The place where the data ends too early, as far as its structure shows it.
+    /// The error text for data that ends too early, as far as the structure shows it; nil if the data is complete.
     let truncation: String?
-    /// The ratio of a JPEG's chroma samples one way to those the other way: 2 of 4:2:2, 4 of 4:1:1, else 1.
+    /// The ratio of the chroma subsampling of a JPEG's axes: 2 for 4:2:2, 4 for 4:1:1, otherwise 1.
     var chromaUnevenness = 1.0
-    /// Scans of a JPEG, where there may be many: progressive, or components apart. 1 for everything else.
+    /// The number of scans of a JPEG that may have many (progressive, or one per component); 1 for all others.
     var scans = 1
-    /// The bytes that a JPEG in several scans keeps until the last one: 2 for each coefficient. 0 for everything else.
+    /// The number of bytes that a JPEG with several scans needs until the last one: 2 for each coefficient. 0 for all
+    /// others.
     var coefficientBytes = 0
-    /// The offset of the pixels: a JPEG's first scan, the image data of a WebP that is not an animation.
+    /// The offset of the pixels: a JPEG's first scan, or the image data of a WebP that is not an animation.
     var pixels = 0
-    /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
+    /// The first frame of a WebP animation: its bytes, place and size.
     var frame: Frame?
 
     struct Frame {
@@ -28,14 +29,15 @@ struct PictureHeader {
         self.frame = frame
     }
 
-    /// Segments or chunks that are read between two looks at the cancellation: some microseconds' worth.
+    /// The number of segments or chunks that are read between two checks for cancellation, which takes some
+    /// microseconds.
     static let batch = 4096
-    /// Bytes between segments that are read between two looks at the cancellation.
+    /// The number of bytes between segments that are read between two checks for cancellation.
     static let batchOfBytes = 1 << 16
 
-    /// Sniffs and reads.
+    /// Detects the format and reads the header.
     ///
-    /// - Parameter isCancelled: asked between batches of segments or chunks, of which 20 MB hold millions.
+    /// - Parameter isCancelled: called between batches of segments or chunks, of which 20 MB can hold millions.
     static func read(
         _ bytes: UnsafeRawBufferPointer, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> PictureHeader {

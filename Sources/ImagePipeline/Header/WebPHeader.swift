@@ -1,6 +1,7 @@
-/// Walks a WebP file's chunks (RFC 9649, section 2). Metadata count where the header announces them, as for libwebp.
+/// Reads the chunks of a WebP file (RFC 9649, section 2). Metadata is used only if the header announces it, as in
+/// libwebp.
 enum WebPHeader {
-    /// - Parameter isCancelled: asked between batches of chunks.
+    /// - Parameter isCancelled: called between batches of chunks.
     static func read(_ reader: ByteReader, isCancelled: () -> Bool) throws(ImageError) -> PictureHeader {
         guard let announced = reader.little32(4) else {
             throw .truncated("the WebP ends at byte \(reader.count), in its header")
@@ -58,7 +59,7 @@ enum WebPHeader {
         return header
     }
 
-    /// Both sides, which are nil if they would stand beyond the end.
+    /// Checks both sides. `nil` means that a side lies beyond the end of the file.
     private static func size(
         _ reader: ByteReader, _ width: Int?, _ height: Int?
     ) throws(ImageError) -> (width: Int, height: Int) {
@@ -67,14 +68,14 @@ enum WebPHeader {
         return (width, height)
     }
 
-    /// RFC 6386, section 9.1.
+    /// The size in a lossy bitstream (RFC 6386, section 9.1).
     private static func lossySize(_ reader: ByteReader, _ payload: Int) throws(ImageError) -> (width: Int, height: Int)
     {
         try size(
             reader, reader.little16(payload + 6).map { $0 & 0x3FFF }, reader.little16(payload + 8).map { $0 & 0x3FFF })
     }
 
-    /// RFC 9649, section 3.4.
+    /// The size in a lossless bitstream (RFC 9649, section 3.4).
     private static func losslessSize(
         _ reader: ByteReader, _ payload: Int
     ) throws(ImageError) -> (width: Int, height: Int) {

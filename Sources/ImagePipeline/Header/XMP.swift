@@ -1,8 +1,8 @@
-/// The one property that is needed of XMP: `tiff:Orientation`, as an attribute or an element.
+/// Reads one property from XMP: `tiff:Orientation`, as an attribute or an element.
 enum XMP {
-    /// Of the first `tiff:Orientation="N"` or `<tiff:Orientation>N`, where N is a digit, 1 to 8; 1 where it is another
-    /// digit; nil if there is none. A search, as Pillow does it: packets are often cut or damaged by programs that do
-    /// not know XMP.
+    /// The value of the first `tiff:Orientation="N"` or `<tiff:Orientation>N` with a digit N: 1 to 8; 1 for another
+    /// digit; nil if it is missing. This is a text search, as in Pillow, because programs that do not know XMP often
+    /// cut or damage packets.
     static func orientation(_ packet: ByteReader) -> Int? {
         let name: StaticString = "tiff:Orientation"
         var offset = 0

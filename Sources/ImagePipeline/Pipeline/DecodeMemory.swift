@@ -1,26 +1,26 @@
-/// The memory and the time that decoding a picture takes, by its header.
+/// The memory and the time that decoding a picture takes, estimated from its header.
 public struct DecodeDemand: Sendable, Hashable {
-    /// Bytes of memory.
+    /// The memory in bytes.
     public var memory = 0
-    /// Nanoseconds of a processor, roughly: for deciding what goes first.
+    /// The processor time in nanoseconds: a rough estimate for scheduling.
     public var time: UInt64 = 0
 
-    /// Nothing: the picture is refused because of its header.
+    /// No demand: the picture is refused because of its header.
     public static let none = DecodeDemand()
 }
 
 extension ImagePipeline {
-    /// The same as ``demand(_:)``, of memory only.
+    /// The memory of ``demand(_:)``.
     public func memoryToDecode(_ bytes: UnsafeRawBufferPointer) -> Int { demand(bytes).memory }
 
-    /// The demand of `prepare`: an estimate of the time, and an upper bound of the memory, in addition to the picture
-    /// and the tensor. Both may be too high, by the part of the picture that is not needed.
+    /// The demand of `prepare`: an estimate of the time, and an upper bound of the memory in addition to the picture
+    /// and the tensor. Both may be too high by the part of the picture that is not needed.
     ///
     /// Rows are streamed, so most pictures take a few hundred KiB. Held as a whole are the coefficients of JPEGs with
-    /// several scans (2 bytes each), interlaced PNGs (up to 4 bytes a pixel) and WebPs (4 bytes a pixel, 8 where they
-    /// are lossless or have transparency). 0 for pictures that `prepare` refuses because of their header. The most
-    /// that the limits allow for a header of more than 16,384 segments or chunks, or of 256 KiB between segments: it is
-    /// read no further, so that this takes about 0.2 ms at most.
+    /// several scans (2 bytes each), interlaced PNGs (up to 4 bytes per pixel) and WebPs (4 bytes per pixel, 8 if they
+    /// are lossless or have transparency). The demand is zero for pictures that `prepare` refuses because of their
+    /// header. It is the maximum that the limits allow for a header of more than 16,384 segments or chunks, or of 256
+    /// KiB between segments: reading stops there, so that this takes at most about 0.2 ms.
     public func demand(_ bytes: UnsafeRawBufferPointer) -> DecodeDemand {
         let reader = ByteReader(bytes)
         guard let format = FormatSniffer.format(reader) else { return .none }
@@ -55,21 +55,22 @@ extension ImagePipeline {
                 return error == .cancelled ? largestDemand(bytesOfPixel: 8, time: Self.timeOfWebP) : .none
             }
             let (width, height) = (header.info.width, header.info.height)
-            // "VP8 " alone has no transparency, which lossless pictures and those with features may have.
+            // A file that begins with "VP8 " has no transparency; lossless and extended files may have it.
             let isPlain = reader.has("VP8 ", at: 12)
             return demand(
                 width, height, held: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
         case .heic, .avif, .tiff, .gif, .bmp, .jxl:
-            // The process that decodes it states its size later, and its memory is taken then.
+            // The decoding process reports the size later; its memory is reserved then.
             guard limits.formats.contains(format) else { return .none }
             return DecodeDemand(memory: 0, time: Self.leastConfined + UInt64(bytes.count) * Self.timeOfByte(format))
         }
     }
 
-    /// Nanoseconds of a decoding in a separate process: enough to be long, since a thread waits for it.
+    /// The minimum time of decoding in a separate process, in nanoseconds. It counts as long, because a thread waits
+    /// for it.
     private static let leastConfined: UInt64 = 10_000_000
 
-    /// Nanoseconds for a byte of the file, roughly.
+    /// The approximate time for one byte of the file, in nanoseconds.
     private static func timeOfByte(_ format: ImageFormat) -> UInt64 {
         switch format {
         case .jpeg, .png, .webp, .bmp: 3
@@ -79,7 +80,8 @@ extension ImagePipeline {
         }
     }
 
-    /// Batches of segments, of chunks or of bytes between segments that are read for an estimate.
+    /// The maximum number of batches (of segments, of chunks, or of bytes between segments) that are read for an
+    /// estimate.
     private static let batchesOfHeader = 4
 
     /// The demand of the largest picture within the limits.
@@ -92,16 +94,17 @@ extension ImagePipeline {
     private func demand(_ width: Int, _ height: Int, held: Int, time: Int) -> DecodeDemand {
         let pixels = Self.product(width, height, 1)
         guard width > 0, height > 0, pixels <= limits.maxPixels, max(width, height) <= 65_535 else { return .none }
-        // Rows as decoded, rows between the two passes of scaling, and what the codecs keep of both.
+        // Decoded rows, rows between the two scaling passes, and the codecs' memory for both.
         let rows = (width + height) * Self.rowBytes
         return DecodeDemand(
             memory: held > .max - rows ? .max : rows + held, time: UInt64(Self.product(width, height, time)))
     }
 
-    /// Nanoseconds for a pixel, as measured (Benchmarks/results/2026-11-23-fairness.md).
+    /// The time per pixel in nanoseconds, as measured (Benchmarks/results/2026-11-23-fairness.md).
     private static let timeOfJPEG = 4, timeOfScans = 18, timeOfPNG = 8, timeOfInterlacedPNG = 17, timeOfWebP = 8
 
-    /// For each pixel of the sides' lengths. Most is kept for a filter that makes one row of hundreds.
+    /// The memory in bytes for each pixel of width plus height. The largest use is a filter that computes one row from
+    /// hundreds.
     private static let rowBytes = 512
 
     private static func product(_ first: Int, _ second: Int, _ third: Int) -> Int {

@@ -1,15 +1,15 @@
-/// The part of a picture that a pipeline decodes: for benchmarks that measure the decoder alone.
+/// The part of a picture that a pipeline decodes, for benchmarks that measure only the decoder.
 package struct DecodeOutline: Sendable, Hashable {
-    /// Eighths of the stored size.
+    /// The scale in eighths of the stored size.
     package let scale: Int
-    /// Columns of the scaled picture, as stored.
+    /// The columns of the scaled picture, as stored.
     package let x: Range<Int>
-    /// Rows of the scaled picture, as stored.
+    /// The rows of the scaled picture, as stored.
     package let y: Range<Int>
 }
 
 extension ImagePipeline {
-    /// The plan for a picture that is within the limits.
+    /// The part for a picture that is within the limits.
     package func outline(
         _ bytes: UnsafeRawBufferPointer, options: ImageDecodeOptions
     ) throws(ImageError) -> DecodeOutline {

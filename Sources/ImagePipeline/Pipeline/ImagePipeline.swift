@@ -12,16 +12,16 @@ public final class ImagePipeline: Sendable {
 
     private let tables: ElementTables
     private let packing: RowPacking?
-    /// One for all pipelines: what is kept does not grow with their number.
+    /// One pool for all pipelines, so that its memory does not grow with their number.
     static let pool = ScratchPool(limit: 32)
 
-    /// The longest side of a picture: what libjpeg decodes at most, and what JPEG can have. It bounds the work that a
-    /// row can cause.
+    /// The longest side of a picture: libjpeg's limit for JPEG, and JPEG's own for the other formats. It limits the
+    /// work for one row.
     private static func maximumSide(_ format: ImageFormat) -> Int { format == .jpeg ? 65_500 : 65_535 }
 
     /// Creates a pipeline.
     ///
-    /// - Throws: `invalidSpec` if the specification is contradictory.
+    /// - Throws: `invalidSpec` if the specification is inconsistent.
     public init(spec: ImageTensorSpec, limits: ImageLimits = ImageLimits()) throws(ImageError) {
         try spec.validate()
         self.spec = spec
@@ -30,12 +30,12 @@ public final class ImagePipeline: Sendable {
         packing = RowPacking(spec)
     }
 
-    /// The pipeline for one picture: where the tensor takes its size, with that size.
+    /// The pipeline for one picture: if the tensor's size depends on the picture, with that size; otherwise itself.
     public func settled(for info: ImageInfo, options: ImageDecodeOptions = ImageDecodeOptions()) -> ImagePipeline {
         spec.openSize == nil ? self : ImagePipeline(self, spec: spec.settled(for: info, options: options))
     }
 
-    /// The same for a tensor of another size.
+    /// A copy of a pipeline for a tensor of another size.
     private init(_ other: ImagePipeline, spec: ImageTensorSpec) {
         self.spec = spec
         limits = other.limits
@@ -43,19 +43,19 @@ public final class ImagePipeline: Sendable {
         packing = other.packing
     }
 
-    /// The format of a picture by its first bytes; nil for one that is not supported.
+    /// The format of a picture by its first bytes; nil if it is not supported.
     public static func format(of bytes: UnsafeRawBufferPointer) -> ImageFormat? {
         FormatSniffer.format(ByteReader(bytes))
     }
 
-    /// Reads a picture's header. Allocates nothing for its pixels and applies no limit.
+    /// Reads a picture's header. Allocates no memory for pixels and applies no limit.
     ///
-    /// - Throws: `empty`, `unsupportedFormat`, `truncated` (the header is not whole) or `corrupt`.
+    /// - Throws: `empty`, `unsupportedFormat`, `truncated` (the header is incomplete) or `corrupt`.
     public static func probe(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         try PictureHeader.read(bytes).info
     }
 
-    /// Releases the memory that is kept for later calls of any pipeline. Call it when idle.
+    /// Releases the memory kept for later calls of any pipeline. Call it when idle.
     public static func releaseMemory() { pool.releaseAll() }
 
     /// Decodes, orients, crops and scales a picture, and writes the tensor.
@@ -67,7 +67,7 @@ public final class ImagePipeline: Sendable {
     ///   - destination: exactly `spec.byteCount` bytes, of any alignment. After an error, its contents are undefined.
     ///   - options: the options of this request.
     ///   - isCancelled: called between batches of rows; if it returns true, the call throws `cancelled`.
-    /// - Returns: what the header says.
+    /// - Returns: the data of the header.
     public func prepare(
         _ bytes: UnsafeRawBufferPointer, into destination: UnsafeMutableRawBufferPointer,
         options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
@@ -89,11 +89,12 @@ public final class ImagePipeline: Sendable {
         return header.info
     }
 
-    /// The same for a picture whose pixels are there, or for a part of it, which must be upright.
+    /// Orients, crops and scales a decoded picture, or a part of it (then the picture must be upright), and writes the
+    /// tensor.
     ///
-    /// - Parameter window: the part that is taken for the picture; nil for all of it. Its box is
+    /// - Parameter window: the part to use instead of the picture; nil for all of it. Its box replaces
     ///   ``ImageDecodeOptions/part``.
-    /// - Returns: what the header says; of a part, its size.
+    /// - Returns: the data of the header; for a part, with the part's size.
     public func prepare(
         _ image: PixelImage, window: PictureWindow? = nil, into destination: UnsafeMutableRawBufferPointer,
         options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
@@ -112,11 +113,11 @@ public final class ImagePipeline: Sendable {
         return info
     }
 
-    /// The plan for a picture whose pixels are there, or for a part of it.
+    /// The plan for a decoded picture, or for a part of it.
     static func plan(
         of image: PixelImage, window: PictureWindow?, spec: ImageTensorSpec, options: ImageDecodeOptions
     ) -> (info: ImageInfo, plan: DecodePlan) {
-        // There is nothing to decode at a part of its size, whatever the format was.
+        // Decoded pixels cannot be decoded at a reduced size, whatever the format was.
         var options = options
         options.fullDecode = true
         var info = image.info
@@ -127,12 +128,12 @@ public final class ImagePipeline: Sendable {
         return (info, DecodePlan(header: PictureHeader(info: info, truncation: nil), spec: spec, options: options))
     }
 
-    /// Checks what is known of a picture before it is decoded against the limits.
+    /// Checks the header of a picture against the limits.
     public func judge(_ info: ImageInfo) throws(ImageError) {
         try judge(PictureHeader(info: info, truncation: nil))
     }
 
-    /// Throws `turnedOff` for a picture of a format that the limits leave out, or with an item of such a format in it.
+    /// Throws `turnedOff` for a picture of a disabled format, or with an item of such a format.
     public func judge(_ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) throws(ImageError) {
         guard limits.formats.contains(format) else { throw .turnedOff(format) }
         guard format == .heic || format == .avif, !limits.formats.isSuperset(of: [.heic, .avif, .jpeg]) else { return }
@@ -141,8 +142,8 @@ public final class ImagePipeline: Sendable {
         }
     }
 
-    /// The plan for a picture. One that would be decoded at a part of its size is tried first, where the margin
-    /// promises that the difference is hardly visible, and decoded in full where it is visible.
+    /// The plan for a picture. A JPEG that would be decoded reduced with a margin for which the difference is hardly
+    /// visible is measured first, and decoded in full if the difference is visible.
     private func plan(
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch
     ) -> DecodePlan {
@@ -158,17 +159,17 @@ public final class ImagePipeline: Sendable {
         return full
     }
 
-    /// As `prepare` would, for those who only want to know.
+    /// The plan that `prepare` would use; nothing is decoded with it.
     func plan(_ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions) -> DecodePlan {
         let scratch = Self.pool.take()
         defer { Self.pool.give(scratch) }
         return plan(bytes, header: header, options: options, scratch: scratch)
     }
 
-    /// A smaller margin trades accuracy for speed.
+    /// The margin from which colours are measured. A smaller margin trades accuracy for speed.
     private static let triedMargin = 2.0
 
-    /// The limits that the header alone can break.
+    /// Checks a picture against all limits that its header can exceed.
     func judge(_ header: PictureHeader) throws(ImageError) {
         let info = header.info
         guard limits.formats.contains(info.format) else { throw .turnedOff(info.format) }
@@ -188,7 +189,7 @@ public final class ImagePipeline: Sendable {
 
     /// - Parameters:
     ///   - scale, region: as in a `DecodePlan`.
-    ///   - background: for transparent pixels; with nil, rows keep their opacity.
+    ///   - background: the colour behind transparent pixels; nil if rows keep their opacity.
     func open(
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, scale: Int, region: Region, gray: Bool,
         background: RGBColor?, decodesAllPixels: Bool = false, scratch: Scratch, isCancelled: () -> Bool
@@ -219,7 +220,7 @@ public final class ImagePipeline: Sendable {
                 toleratesTruncation: limits.tolerateTruncation)
             return try PNGRows(decoder: decoder, request, scratch: scratch, isCancelled: isCancelled)
         case .webp:
-            // The frame's range was cut to the bytes there are.
+            // The frame's range was clipped to the available bytes.
             let frame = header.frame.map { UnsafeRawBufferPointer(rebasing: bytes[$0.range]) }
             return try WebPRows(
                 frame ?? bytes, header: header, request, whole: scratch.whole, isCancelled: isCancelled)

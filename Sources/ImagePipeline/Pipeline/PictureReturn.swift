@@ -1,14 +1,14 @@
-/// Brings the picture that a model made back to the one that was sent: without the margin of the tensor, and at the
-/// size that was sent times the model's factor.
+/// Converts a picture that a model produced to the geometry of the client's picture: without the margin of the tensor,
+/// and at the size of the client's picture times the model's factor.
 public struct PictureReturn: Sendable {
     private let x: PictureMapping.Axis, y: PictureMapping.Axis
     private let tensor: ImageSize
-    /// The most pixels of an answer.
+    /// The maximum number of pixels of an answer.
     public let mostPixels: Int
 
     /// - Parameters:
-    ///   - info: the header of the picture that was sent.
-    ///   - pipeline: the one that it went through, whose limit of pixels is the answer's, too.
+    ///   - info: the header of the client's picture.
+    ///   - pipeline: the pipeline that prepared it; its limit of pixels also applies to the answer.
     public init(_ info: ImageInfo, _ pipeline: ImagePipeline, _ options: ImageDecodeOptions) {
         let spec = pipeline.spec.settled(for: info, options: options)
         let mapping = PictureMapping(info, spec: spec, options: options)
@@ -17,17 +17,17 @@ public struct PictureReturn: Sendable {
         mostPixels = pipeline.limits.maxPixels
     }
 
-    /// One side of the picture that a model made.
+    /// One axis of the model's picture.
     struct Side: Equatable {
-        /// The pixels that show the picture that was sent.
+        /// The pixels that show the client's picture.
         var part: Range<Int>
-        /// The pixels of the answer.
+        /// The number of pixels of the answer.
         var length: Int
 
         /// - Parameters:
-        ///   - axis: from the picture that was sent to the tensor.
-        ///   - tensor: pixels of the tensor.
-        ///   - made: pixels that the model made of them.
+        ///   - axis: maps the client's picture to the tensor.
+        ///   - tensor: the number of pixels of the tensor.
+        ///   - made: the number of pixels that the model produced.
         init(_ axis: PictureMapping.Axis, tensor: Int, made: Int) {
             let factor = Double(made) / Double(max(1, tensor)), most = Double(axis.length)
             let start = min(max(axis.inverse(0), 0), most), end = min(max(axis.inverse(Double(tensor)), start), most)
@@ -40,13 +40,13 @@ public struct PictureReturn: Sendable {
     }
 
     /// The size of the answer.
-    /// - Parameter made: the form of the model's picture.
+    /// - Parameter made: the format of the model's picture.
     public func size(of made: PixelReconstruction) -> ImageSize {
         let (x, y) = sides(made)
         return ImageSize(width: x.length, height: y.length)
     }
 
-    /// True if an answer may have this size.
+    /// True if the limits allow an answer of this size.
     public func isAllowed(_ size: ImageSize) -> Bool {
         let (count, overflow) = size.width.multipliedReportingOverflow(by: size.height)
         return !overflow && count <= mostPixels && max(size.width, size.height) <= 65_535
@@ -58,9 +58,9 @@ public struct PictureReturn: Sendable {
 
     /// The picture as PNG.
     /// - Parameters:
-    ///   - made: the form of the model's picture.
-    ///   - raw: the model's picture.
-    ///   - isCancelled: asked between the steps and rows; true ends the call with `cancelled`.
+    ///   - made: the format of the model's picture.
+    ///   - raw: the data of the model's picture.
+    ///   - isCancelled: called between the steps and rows; if it returns true, the call throws `cancelled`.
     public func png(
         _ made: PixelReconstruction, _ raw: UnsafeRawBufferPointer, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> [UInt8] {

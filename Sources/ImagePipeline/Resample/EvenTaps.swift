@@ -1,32 +1,32 @@
 import CResample
 
-/// Weights as the C functions take them: every output has the same number of coefficients, so many as fill whole
-/// groups.
+/// Weights in the form that the C functions take: every output has the same number of coefficients, a multiple of the
+/// group size.
 ///
-/// Outputs need one or two source pixels more or less than their neighbours. A loop that counts them is guessed wrongly
-/// by the processor at about every second output, which costs as much as the sums; factors of 0 cost next to nothing.
+/// Outputs need one or two source pixels more or less than their neighbours. The processor mispredicts the end of a
+/// loop over them at about every second output, which costs as much as the sums; factors of 0 cost almost nothing.
 struct EvenTaps {
     /// By output: the first source pixel.
     private let starts: [Int32]
-    /// `taps` for each output.
+    /// `taps` coefficients for each output, in halves.
     private let halves: [Int16]
     private let taps: Int
     private let channels: Int
 
     /// - Parameters:
-    ///   - weights: of at least one output.
-    ///   - channels: bytes of a pixel, 1 or 4.
+    ///   - weights: the weights of at least one output.
+    ///   - channels: bytes per pixel, 1 or 4.
     init(_ weights: ResampleWeights, channels: Int) {
         let group = channels == 1 ? Int(CRESAMPLE_GRAY_GROUP) : Int(CRESAMPLE_PIXEL_GROUP)
         let taps = (Int(weights.counts.max() ?? 1) + group - 1) & ~(group - 1)
         let pixels = weights.sourceRange.upperBound
-        // Four outputs are made at a time: what is one more than there are is made of nothing, at the start of the row.
+        // Four outputs are computed at a time. Extra ones at the end have factors of 0 and read the start of the row.
         let outputs = (weights.outputCount + 3) & ~3
         var starts = [Int32](repeating: 0, count: outputs)
         var factors = [Int32](repeating: 0, count: outputs * taps)
         for output in 0..<weights.outputCount {
-            // Zeros come behind, or before where the row would end: no pixel is read that the row does not have, but
-            // less than a group where it has fewer than `taps`.
+            // Zeros follow the factors, or precede them at the end of a row, so that no pixel outside the row is read,
+            // except fewer than a group if the row has fewer than `taps` pixels.
             let wanted = Int(weights.starts[output])
             let start = max(0, min(wanted, pixels - taps))
             starts[output] = Int32(start)
@@ -40,11 +40,11 @@ struct EvenTaps {
         self.channels = channels
     }
 
-    /// `source` has the pixels that the weights refer to and 15 readable bytes behind them, `destination` room for all
-    /// outputs, rounded up to four.
+    /// Computes a row. `source` has the pixels that the weights refer to and 15 readable bytes after them;
+    /// `destination` has room for all outputs, rounded up to a multiple of four.
     func apply(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>) {
-        // `starts` has an element for each output and `halves` twice `taps`; `starts[output] + taps` is less than a
-        // group more than the pixels of a row, which is at most 15 bytes, and not more where the row has `taps`.
+        // `starts` has an element for each output and `halves` twice `taps`. `starts[output] + taps` exceeds the pixels
+        // of a row by less than a group, at most 15 bytes, and only if the row has fewer than `taps` pixels.
         starts.withUnsafeBufferPointer { starts in
             halves.withUnsafeBufferPointer { halves in
                 var weights = cresample_weights(

@@ -1,12 +1,12 @@
-/// Makes a row of outputs of a row of source pixels.
+/// Computes a row of outputs from a row of source pixels.
 struct HorizontalPass {
     private let weights: ResampleWeights
     private let channels: Int
-    /// Every output is a copy: no sums.
+    /// True if every output is a copy, without sums.
     private let copies: Bool
-    /// And each of the pixel at the same place.
+    /// True if every output is a copy of the pixel at the same place.
     let isIdentity: Bool
-    /// The same number, where there are sums, of coefficients for each output.
+    /// The weights in even form; nil if outputs are copies.
     private let even: EvenTaps?
 
     init(weights: ResampleWeights, channels: Int) {
@@ -17,8 +17,8 @@ struct HorizontalPass {
         even = copies ? nil : EvenTaps(weights, channels: channels)
     }
 
-    /// `source` has the pixels that the weights refer to and 15 readable bytes behind them, `destination` room for all
-    /// outputs and for 15 bytes behind them.
+    /// Computes a row. `source` has the pixels that the weights refer to and 15 readable bytes after them;
+    /// `destination` has room for all outputs and 15 bytes after them.
     func apply(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>) {
         if let even {
             even.apply(source, to: destination)
@@ -29,8 +29,8 @@ struct HorizontalPass {
         }
     }
 
-    // The functions below use pointers of arrays: `starts` has an element for each output, which is a pixel of a row,
-    // for the row was chosen by it.
+    // The functions below use pointers of arrays. `starts` has an element for each output, which is the index of a
+    // pixel of the row, because the row's region was derived from it.
 
     private func copy(_ source: UnsafeRawPointer, _ destination: UnsafeMutableRawPointer) {
         weights.starts.withUnsafeBufferPointer { starts in

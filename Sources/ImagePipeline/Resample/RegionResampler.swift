@@ -1,7 +1,7 @@
 /// Converts rows of a region to rows of the scaled picture, as stored (orientation is applied when they are written).
 ///
-/// Values are rounded to whole levels between the two passes, as Pillow does: which one comes first matters, if only
-/// for a level.
+/// Values are rounded to whole levels between the two passes, as in Pillow, so the order of the passes changes results
+/// by up to one level.
 struct RegionResampler {
     private let horizontal: HorizontalPass
     private var vertical: VerticalPass
@@ -10,7 +10,7 @@ struct RegionResampler {
     private let between: UnsafeMutablePointer<UInt8>
 
     /// - Parameters:
-    ///   - x, y: weights of the stored axes, whose source pixels are those of the region.
+    ///   - x, y: the weights of the stored axes; source pixels count from the region's start.
     init(
         x: ResampleWeights, y: ResampleWeights, width: Int, channels: Int, verticalFirst: Bool, scratch: Scratch
     ) throws(ImageError) {
@@ -23,13 +23,13 @@ struct RegionResampler {
         between = try scratch.between.reserve(VerticalPass.stride(outputBytes))
     }
 
-    /// True when all outputs have come.
+    /// True when all outputs were returned.
     var isDone: Bool { vertical.isDone }
 
-    /// True if rows come out as they are: then they need not be pushed, only counted.
+    /// True if rows are not changed: then they need only be counted, not pushed.
     var isIdentity: Bool { horizontal.isIdentity && vertical.isIdentity }
 
-    /// Counts a row that was used as it is.
+    /// Counts a row that was used unchanged.
     mutating func passOne() { vertical.passOne() }
 
     /// Takes the next row of the region, of `width * channels` bytes.
@@ -42,7 +42,7 @@ struct RegionResampler {
         vertical.advance()
     }
 
-    /// The next row of outputs, of `x.outputCount * channels` bytes, if the rows so far make one. Valid until the next
+    /// The next row of outputs, of `x.outputCount * channels` bytes; nil if it needs more rows. Valid until the next
     /// call.
     mutating func next() -> UnsafePointer<UInt8>? {
         guard let row = vertical.next() else { return nil }

@@ -1,7 +1,7 @@
 import CResample
 
-/// The form of the inner loops that this processor runs.
+/// The variant of the inner loops for this processor.
 enum ResampleLevel {
-    /// Found out once.
+    /// Determined once per process.
     static let best = cresample_best()
 }

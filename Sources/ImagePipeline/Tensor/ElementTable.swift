@@ -1,6 +1,7 @@
-/// The tensor's value for each of the 256 levels of a channel: scale, bias, rounding and clamping are done once.
+/// The tensor's value for each of the 256 levels of a channel, so that scale, bias, rounding and clamping are computed
+/// only once.
 struct ElementTable<Bits: FixedWidthInteger & Sendable>: Sendable {
-    /// By channel in the tensor's order, 256 each.
+    /// 256 values for each channel, in the tensor's order of channels.
     let bits: [Bits]
 
     init(_ spec: ImageTensorSpec, _ convert: (Float) -> Bits) {

@@ -8,17 +8,17 @@ import CJPEG
 
 /// Writes JPEG files, without metadata.
 public enum JPEGEncoder {
-    /// The longest side that libjpeg writes.
+    /// The longest side that libjpeg supports.
     public static let longestSide = 65_500
 
-    /// Encodes RGB pixels, with chroma at half their resolution.
+    /// Encodes RGB pixels, with chroma at half resolution.
     ///
     /// - Parameters:
     ///   - width, height: the size, each side 1 to ``longestSide``.
     ///   - pixels: exactly `width * height * 3` bytes, row by row.
-    ///   - quality: libjpeg's, 1 to 100.
+    ///   - quality: libjpeg's quality, 1 to 100.
     ///   - isCancelled: called between batches of rows; if it returns true, the call throws `cancelled`.
-    /// - Returns: a whole file.
+    /// - Returns: a complete file.
     public static func encode(
         width: Int, height: Int, pixels: UnsafeRawBufferPointer, quality: Int = 90,
         isCancelled: () -> Bool = { false }
@@ -42,7 +42,7 @@ public enum JPEGEncoder {
     }
 }
 
-/// Lets the C code of an encoder ask whether it should stop.
+/// Lets the C code of an encoder poll for cancellation.
 enum EncoderPoll {
     typealias Poll = @convention(c) (UnsafeMutableRawPointer?) -> Int32
 
@@ -52,7 +52,7 @@ enum EncoderPoll {
         init(_ isCancelled: @escaping () -> Bool) { self.isCancelled = isCancelled }
     }
 
-    /// The encoded bytes, and whether the question ended it.
+    /// The encoded bytes, and whether the poll stopped the encoder.
     static func run(
         _ isCancelled: () -> Bool, _ encode: (Poll, UnsafeMutableRawPointer) -> UnsafeMutablePointer<UInt8>?
     ) -> (bytes: UnsafeMutablePointer<UInt8>?, wasStopped: Bool) {

@@ -1,4 +1,4 @@
-/// Writes NumPy's file format (NEP 1, version 1.0): what `numpy.load` reads.
+/// Writes NumPy's file format (NEP 1, version 1.0), which `numpy.load` reads.
 public enum NPYEncoder {
     /// Encodes a tensor.
     ///
@@ -6,7 +6,7 @@ public enum NPYEncoder {
     ///   - tensor: elements in row-major order, in this processor's byte order; their number matches the shape.
     ///   - shape: the axes, slowest first; each at least 0.
     ///   - element: the type of the elements.
-    /// - Returns: a whole file.
+    /// - Returns: a complete file.
     public static func encode(
         _ tensor: UnsafeRawBufferPointer, shape: [Int], element: PixelElement
     ) throws(ImageError) -> [UInt8] {
@@ -26,7 +26,8 @@ public enum NPYEncoder {
             }
         let axes = shape.map { "\($0)," }.joined(separator: " ")
         var header = "{'descr': '\(type)', 'fortran_order': False, 'shape': (\(axes)), }"
-        // Magic, version and length take 10 bytes; together with the header a multiple of 64, ending in a line feed.
+        // Magic, version and length take 10 bytes; with the header they are a multiple of 64 bytes and end with a line
+        // feed.
         let padding = 63 - (10 + header.utf8.count) % 64
         header += String(repeating: " ", count: padding) + "\n"
         var file: [UInt8] = [0x93] + Array("NUMPY".utf8) + [1, 0]

@@ -16,7 +16,7 @@ public enum PNGEncoder {
     ///   - channels: 1 (gray) or 3 (red, green, blue).
     ///   - pixels: exactly `width * height * channels` bytes, row by row.
     ///   - isCancelled: called between batches of rows; if it returns true, the call throws `cancelled`.
-    /// - Returns: a whole file.
+    /// - Returns: a complete file.
     public static func encode(
         width: Int, height: Int, channels: Int, pixels: UnsafeRawBufferPointer, isCancelled: () -> Bool = { false }
     ) throws(ImageError) -> [UInt8] {
@@ -30,7 +30,7 @@ public enum PNGEncoder {
         guard pixels.count == expected, let base = pixels.baseAddress else {
             throw .wrongSize(expected: expected, got: pixels.count)
         }
-        // zlib's 6, its usual one, takes nearly three times as long and saves 6 % of a photograph.
+        // zlib's default, 6, takes nearly three times as long and saves 6 % for a photograph.
         let compression: Int32 = 3
         var count = 0
         let (encoded, wasStopped) = EncoderPoll.run(isCancelled) { poll, context in
@@ -43,15 +43,16 @@ public enum PNGEncoder {
         return [UInt8](UnsafeBufferPointer(start: encoded, count: count))
     }
 
-    /// Encodes a picture of numbers (classes, for example) row by row: only one row of it is in memory.
+    /// Encodes an image of numbers (classes, for example) row by row, with only one row in memory.
     ///
     /// - Parameters:
     ///   - width: columns, 1 to 65535.
     ///   - height: rows, 1 to 65535.
     ///   - bits: 8, or 16 with the high byte first.
-    ///   - palette: the colours of the numbers, 256 times red, green, blue; nil for gray. For 8 bits.
-    ///   - row: writes a row's `width * bits / 8` bytes; the memory still holds the row before. False stops.
-    /// - Throws: `cancelled` where `row` stopped; `outOfMemory`.
+    ///   - palette: the colours of the numbers, 256 times red, green, blue; nil for gray. Only for 8 bits.
+    ///   - row: writes the `width * bits / 8` bytes of a row; the memory still holds the previous row. False stops the
+    ///     encoder.
+    /// - Throws: `cancelled` if `row` returned false; `outOfMemory`.
     package static func encode(
         width: Int, height: Int, bits: Int, palette: [UInt8]?,
         row: (Int, UnsafeMutableBufferPointer<UInt8>) -> Bool
@@ -69,7 +70,7 @@ public enum PNGEncoder {
         line.initialize(repeating: 0)
         let encoded = withoutActuallyEscaping(row) { row -> UnsafeMutablePointer<UInt8>? in
             let source = RowWriter(line: line, row: row)
-            // Runs of one number compress well at any level: the fastest is taken.
+            // Runs of one number compress well at any level, so use the fastest.
             let bytes = cpng_encode_rows(
                 UInt32(width), UInt32(height), Int32(bits), palette, 1,
                 { context, index in

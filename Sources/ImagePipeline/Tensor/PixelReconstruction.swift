@@ -1,7 +1,6 @@
 /// Converts a tensor back to pixels: for models that return a picture, and to show the input of a model.
 ///
-/// Each pixel value is `(value + bias) * scale`, rounded, halves away from zero, and clamped to 0...255. What is not a
-/// number becomes 0.
+/// Each pixel value is `(value + bias) * scale`, rounded, halves away from zero, and clamped to 0...255. NaN becomes 0.
 public struct PixelReconstruction: Sendable, Hashable {
     /// Columns, at least 1.
     public var width: Int
@@ -13,9 +12,9 @@ public struct PixelReconstruction: Sendable, Hashable {
     public var layout: TensorLayout
     /// The type of elements.
     public var element: PixelElement
-    /// By channel: red, green, blue, in any order of the tensor; one value for gray.
+    /// The factor of each channel: red, green, blue, whatever the order in the tensor; one value for gray.
     public var scale: [Float]
-    /// By channel, like `scale`.
+    /// The summand of each channel, in the order of `scale`.
     public var bias: [Float]
 
     /// Creates a description.
@@ -34,7 +33,7 @@ public struct PixelReconstruction: Sendable, Hashable {
         self.bias = bias.isEmpty ? Array(repeating: 0, count: channelOrder.channels) : bias
     }
 
-    /// Undoes what an input's specification does: the pixels that the model was shown.
+    /// The inverse of an input's specification, for the pixels that the model received.
     public init(undoing spec: ImageTensorSpec) {
         let (scale, bias) = spec.normalization?.linear ?? (spec.scale, spec.bias)
         self.init(
@@ -48,7 +47,7 @@ public struct PixelReconstruction: Sendable, Hashable {
     /// - Throws: `wrongSize` or `invalidSpec`.
     public func pixels(_ tensor: UnsafeRawBufferPointer) throws(ImageError) -> [UInt8] {
         let channels = channelOrder.channels
-        // The same judgement as for inputs; it bounds the products below.
+        // Apply the checks of inputs, which also bound the products below.
         try ImageTensorSpec(
             width: width, height: height, channelOrder: channelOrder, layout: layout, element: element, scale: scale,
             bias: bias
@@ -66,7 +65,7 @@ public struct PixelReconstruction: Sendable, Hashable {
             let bias = self.bias[channel]
             let scale = self.scale[channel]
             for index in 0..<count {
-                // Within the tensor: its size was compared with the sum of all steps.
+                // Within the tensor, because its size was compared with the sum of all steps.
                 let value = load(base + start + index &* step)
                 pixels[index &* channels &+ channel] = Self.level((value + bias) * scale)
             }
@@ -101,7 +100,7 @@ public struct PixelReconstruction: Sendable, Hashable {
     }
 
     private static func level(_ value: Float) -> UInt8 {
-        guard value > 0 else { return 0 }  // and what is not a number
+        guard value > 0 else { return 0 }  // also for NaN
         return value < 255 ? UInt8(value.rounded(.toNearestOrAwayFromZero)) : 255
     }
 }

@@ -1,11 +1,11 @@
 import CResample
 
-/// Faster ways to write a row of RGBX pixels for the layouts that models take most often. They give the very numbers of
-/// the tables; what they do not handle, `TensorWriter` does by table.
+/// Faster ways to write a row of RGBX pixels for the most frequent layouts. The results equal those of the tables;
+/// `TensorWriter` handles all other layouts with tables.
 struct RowPacking: Sendable {
     private let kind: Kind
     private let isBGR: Bool
-    /// By channel in the tensor's order; a fourth without meaning.
+    /// By channel in the tensor's order; the fourth value is unused.
     private let scale: SIMD4<Float>
     private let bias: SIMD4<Float>
 
@@ -15,7 +15,7 @@ struct RowPacking: Sendable {
         case planarFloats
     }
 
-    /// Nil if the tensor's form has no faster way.
+    /// Fails if the tensor's format has no faster way.
     init?(_ spec: ImageTensorSpec) {
         guard spec.channels == 3, spec.normalization == nil else { return nil }
         switch (spec.element, spec.layout) {
@@ -32,11 +32,11 @@ struct RowPacking: Sendable {
         bias = SIMD4(spec.bias[order[0]], spec.bias[order[1]], spec.bias[order[2]], 0)
     }
 
-    /// Writes all but the last few pixels; says how many it wrote.
+    /// Writes all pixels except the last few. Returns the number of written pixels.
     ///
-    /// `row` has `count` pixels of 4 bytes. The destination has room for `count` pixels that follow each other, and for
-    /// planar tensors the channels are `channelStep` bytes apart. Stores are wider than a pixel: each one's excess is
-    /// written over by the next pixel, and the last pixels are left to the caller.
+    /// `row` has `count` pixels of 4 bytes. The destination has room for `count` consecutive pixels; in planar tensors
+    /// the channels are `channelStep` bytes apart. Stores are wider than a pixel: the next pixel overwrites the excess,
+    /// and the last pixels are left to the caller.
     func write(
         _ row: UnsafeRawPointer, count: Int, to start: UnsafeMutableRawPointer, channelStep: Int
     ) -> Int {

@@ -1,14 +1,14 @@
-/// Writes rows of pixels, as stored, to their places in the tensor: orientation, layout, channel order and element type
-/// are implemented by addresses and a table.
+/// Writes rows of pixels, as stored, to their positions in the tensor. Addresses implement orientation, layout and
+/// channel order; a table implements the element type.
 struct TensorWriter {
     private let tables: ElementTables
-    /// For tensors in which pixels follow each other as they do in the row.
+    /// The faster way to write a row; nil if pixels are not consecutive, or if no faster way exists.
     private let packing: RowPacking?
     private let destination: UnsafeMutableRawPointer
-    /// Channels of the tensor, and of the rows.
+    /// The number of channels of the tensor.
     private let channels: Int
     private let elementBytes: Int
-    /// In bytes: the first stored pixel, and the way to the next stored pixel, row and the next channel.
+    /// Offsets in bytes: of the first stored pixel, and to the next stored pixel, row and channel.
     private let origin: Int
     private let pixelStep: Int
     private let rowStep: Int
@@ -16,8 +16,8 @@ struct TensorWriter {
     private let isBGR: Bool
     private let rowPixels: Int
 
-    /// `destination` has `spec.byteCount` bytes; the framing's outputs lie within the tensor: so do all addresses made
-    /// here.
+    /// `destination` has `spec.byteCount` bytes, and the framing's outputs lie within the tensor; so do all addresses
+    /// computed here.
     init(
         spec: ImageTensorSpec, tables: ElementTables, packing: RowPacking?, framing: Framing, orientation: Orientation,
         destination: UnsafeMutableRawPointer
@@ -46,7 +46,7 @@ struct TensorWriter {
         self.origin = origin
     }
 
-    /// Writes the stored row `index` of outputs, of 1 or 4 bytes a pixel.
+    /// Writes row `index` of outputs, as stored, with 1 or 4 bytes per pixel.
     func write(_ row: UnsafePointer<UInt8>, index: Int, sourceChannels: Int) {
         let start = destination + origin + index * rowStep
         var written = 0
@@ -97,7 +97,7 @@ struct TensorWriter {
         _ sourceChannels: Int, _ written: Int
     ) {
         table.bits.withUnsafeBufferPointer { bits in
-            // 256 entries for each channel of the tensor: any level has one.
+            // The table has 256 entries for each channel of the tensor, one for each level.
             guard let bits = bits.baseAddress else { return }
             if channels == 1 {
                 var address = start

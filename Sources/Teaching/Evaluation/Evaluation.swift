@@ -1,12 +1,12 @@
-/// The accuracy of a taught model, by examples that it was not trained with.
+/// The accuracy of a taught model, measured on examples that were left out of training.
 package struct Evaluation: Sendable, Equatable {
-    /// A class: how many of its examples were tested, and how many of those had the right answer.
+    /// The result of a class: the number of its examples that were tested, and of those that were answered correctly.
     package struct ClassResult: Sendable, Equatable {
         package let label: String
         package let examples: Int
         package let tested: Int
         package let correct: Int
-        /// nil for a class with one example: it can't be tested without it.
+        /// The accuracy; nil for a class with one example, which cannot be tested without it.
         package var accuracy: Double? { tested > 0 ? Double(correct) / Double(tested) : nil }
 
         package init(label: String, examples: Int, tested: Int, correct: Int) {
@@ -17,7 +17,7 @@ package struct Evaluation: Sendable, Equatable {
         }
     }
 
-    /// Examples of one class that were taken for another.
+    /// The number of examples of one class that were answered as another class.
     package struct Confusion: Sendable, Equatable {
         package let label: String
         package let answer: String
@@ -34,12 +34,12 @@ package struct Evaluation: Sendable, Equatable {
     package let kind: Folds.Kind
     package let folds: Int
     package let classes: [ClassResult]
-    /// The worst pairs first.
+    /// The most frequent pairs, in descending order.
     package let confusions: [Confusion]
-    /// The distance beyond which pictures count as strangers; nil until a class has two examples.
+    /// The distance above which a picture counts as unknown; nil until a class has two examples.
     package let threshold: Float?
 
-    /// The most pairs that are listed.
+    /// The maximum number of listed pairs.
     package static let mostConfusions = 10
 
     package init(
@@ -54,17 +54,17 @@ package struct Evaluation: Sendable, Equatable {
         self.threshold = threshold
     }
 
-    /// The examples that were tested.
+    /// The number of tested examples.
     package var examples: Int { classes.reduce(0) { $0 + $1.tested } }
     package var correct: Int { classes.reduce(0) { $0 + $1.correct } }
     package var accuracy: Double? { examples > 0 ? Double(correct) / Double(examples) : nil }
-    /// Wilson's interval of the accuracy, at 95 %.
+    /// Wilson's 95 % interval of the accuracy.
     package var interval: (low: Double, high: Double)? { WilsonInterval.of(correct, of: examples) }
 
-    /// The advice for a better model.
+    /// The advice on how to improve the model.
     package var advice: String? {
         guard classes.count > 1 else { return "teach a second class: with one there is nothing to confuse it with" }
-        // A class that was never tested may be the worst; then the one that is recognized least, then the smallest.
+        // The class that was never tested, otherwise the one with the lowest accuracy, then with the fewest examples.
         let neediest = classes.min { one, other in
             (one.accuracy ?? -1, one.examples) < (other.accuracy ?? -1, other.examples)
         }

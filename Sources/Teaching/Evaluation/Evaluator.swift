@@ -1,16 +1,16 @@
-/// Tests methods on examples that are left out.
+/// Tests methods on left-out examples.
 package enum Evaluator {
-    /// The distance up to which 95 % of the pictures of known classes lie, as far as the examples can tell.
+    /// The share of the pictures of known classes that lie within the threshold, as estimated from the examples.
     static let acceptedShare = 0.95
 
-    /// A method's answers for each example that was left out.
+    /// A method's answer to each left-out example.
     struct Outcome {
         let folds: Folds
-        /// The answer of each example; nil where it was not tested.
+        /// The answer to each example; nil for an untested one.
         let answers: [Int?]
         let evaluation: Evaluation
 
-        /// True if it is right for more examples than another, by more than two standard errors.
+        /// True if the method is right for more examples than the other, by more than two standard errors.
         func isBetter(than other: Outcome, _ set: ExampleSet) -> Bool {
             var gained = 0, lost = 0
             for (row, label) in set.classes.enumerated() {
@@ -22,22 +22,22 @@ package enum Evaluator {
         }
     }
 
-    /// Tests one method; nil if it was cancelled.
+    /// Tests one method; nil if cancelled.
     package static func evaluate(
         _ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }
     ) -> Evaluation? {
         outcome(of: method, set, isCancelled)?.evaluation
     }
 
-    /// The methods that were tried, and the one that the examples prefer.
+    /// The tested methods, and the preferred one.
     package struct Comparison: Sendable {
         package let preferred: TeachingMethod
         package let evaluations: [TeachingMethod: Evaluation]
-        /// The preferred method's answer to each example; nil where it was not tested.
+        /// The preferred method's answer to each example; nil for an untested one.
         package let answers: [Int?]
     }
 
-    /// Tries one method, as a comparison with nothing; nil if it was cancelled.
+    /// Tests one method, as a comparison without other methods; nil if cancelled.
     package static func test(
         _ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }
     ) -> Comparison? {
@@ -46,10 +46,10 @@ package enum Evaluator {
         }
     }
 
-    /// Tries the methods that are affordable, and the current one; nil if it was cancelled.
+    /// Tests the affordable methods and the current one; nil if cancelled.
     ///
-    /// The nearest mean stays unless another is right for so many more examples that it is not chance: more than two
-    /// standard errors of the difference. Without that, the best of three would look better than it is.
+    /// The nearest mean is preferred unless another method is right for significantly more examples: by more than two
+    /// standard errors of the difference. Without this rule, the best of three would look better than it is.
     package static func compare(
         _ set: ExampleSet, current: TeachingMethod, isCancelled: () -> Bool = { false }
     ) -> Comparison? {
@@ -66,8 +66,8 @@ package enum Evaluator {
         return Comparison(preferred: best.evaluation.method, evaluations: evaluations, answers: best.answers)
     }
 
-    /// True if a change, which trains, and its evaluation in the background take seconds and not minutes with this
-    /// method.
+    /// True if, with this method, a change (which trains) and its evaluation in the background take seconds, not
+    /// minutes.
     static func isAffordable(_ method: TeachingMethod, _ set: ExampleSet) -> Bool {
         let rows = Double(set.rows.count), dimension = Double(set.dimension)
         return switch method {
@@ -98,7 +98,7 @@ package enum Evaluator {
             }
             guard let head = TaughtHead(method, set, part: part, isCancelled: isCancelled) else { return nil }
             for row in rows {
-                // An answer of the nearest neighbours reads all examples: a fold of a hundred thousand takes minutes.
+                // Nearest neighbours read all examples for one answer: a fold of a hundred thousand takes minutes.
                 if isCancelled() { return nil }
                 guard let answer = head.answer(set.rows[row]) else { continue }
                 answers[row] = answer.first
@@ -140,8 +140,8 @@ package enum Evaluator {
         }
     }
 
-    /// The distance that one more picture of these classes exceeds with a probability of 5 %, between those of two
-    /// examples where none is; with few examples the greatest. (Weibull's quantile; Hyndman and Fan's sixth.)
+    /// The distance that the next picture of these classes exceeds with a probability of 5 %, interpolated between two
+    /// examples; with few examples the maximum. (Weibull's quantile; Hyndman and Fan's sixth.)
     static func threshold(_ distances: [Float]) -> Float? {
         guard let greatest = distances.max() else { return nil }
         let rank = Double(distances.count + 1) * acceptedShare

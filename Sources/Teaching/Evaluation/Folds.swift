@@ -1,6 +1,7 @@
-/// The division of the examples by which a method is tested: each is answered by what was trained without its fold.
+/// The partition of the examples for testing a method: each example is answered by a model that was trained without its
+/// fold.
 package struct Folds: Sendable, Equatable {
-    /// Each example alone, or ten parts.
+    /// One fold per example, or ten folds.
     package enum Kind: String, Sendable {
         case leaveOneOut = "leave_one_out"
         case tenFold = "10_fold"
@@ -9,13 +10,14 @@ package struct Folds: Sendable, Equatable {
     package let kind: Kind
     /// The number of folds.
     package let count: Int
-    /// The fold of each example; -1 for those that are always trained with: the only ones of their class.
+    /// The fold of each example; -1 for an example that is always used for training, because it is the only one of its
+    /// class.
     let ofRow: [Int]
 
-    /// The most examples that are left out one by one.
+    /// The maximum number of examples for leave-one-out.
     package static let mostLeftOutAlone = 2_000
 
-    /// The folds for a method.
+    /// Creates the folds for a method.
     init(_ set: ExampleSet, method: TeachingMethod) {
         let counts = set.counts
         let isTested = set.classes.map { counts[$0] >= 2 }
@@ -26,7 +28,7 @@ package struct Folds: Sendable, Equatable {
         ofRow = isTested.map { isTested in
             guard isTested else { return -1 }
             defer { next += 1 }
-            // The examples of a class follow each other: each fold gets its share of every class.
+            // Successive examples are of one class, so each fold gets its share of every class.
             return next % limit
         }
         count = min(next, limit)

@@ -1,13 +1,13 @@
 /// Leave-one-out for the nearest mean.
 ///
-/// The mean of few directions is longer than that of many, because less of what differs among them cancels out.
-/// Dividing by its length therefore costs a class that lacks an example more than the others, and a new picture, for
-/// which no class lacks one, would be answered right more often than the test says: with two examples of a class by ten
-/// points and more. So the means are made without the example, and divided by the lengths that they would have with one
-/// more. Not by those with the example itself: where it is unlike the others that one is short, and the example would
-/// look nearer than a new picture that is as unlike them.
+/// The mean of few directions is longer than the mean of many, because fewer of their differences cancel out. So
+/// dividing by the mean's length penalizes the class that lacks the left-out example more than the others. For a new
+/// picture no class lacks an example, so the test would underestimate the accuracy: by ten points and more with two
+/// examples per class. Therefore the means are computed without the example, and divided by the expected lengths with
+/// one more example. The length with the example itself is not used: if the example is unlike the others, that length
+/// is short, and the example would seem nearer than an equally unlike new picture.
 struct LeftOutMeans {
-    /// The length of the mean of each class with all its examples.
+    /// The length of each class's mean over all its examples.
     private let lengths: [Double]
     private let counts: [Int]
 
@@ -17,18 +17,18 @@ struct LeftOutMeans {
         lengths = ClassMeans(set, rows: rows, centering: Centering(set, rows: rows)).lengths
     }
 
-    /// The length to expect of the mean of `count` directions and one more of their class, by that of the mean of
-    /// `count`. Nil for one direction, which tells nothing about how much they differ.
+    /// The expected length of the mean of `count` + 1 directions of a class, computed from the length of the mean of
+    /// `count` of them. Nil for one direction, which shows nothing about their spread.
     ///
-    /// The square of a mean's length is that of the part that all share, and a share of the rest that falls with their
-    /// number. The shared part is taken to be no less than nothing.
+    /// The square of a mean's length is that of the part that all directions share, plus a part of the rest that
+    /// decreases with their number. The shared part is assumed to be at least 0.
     static func lengthWithOneMore(_ length: Double, of count: Int) -> Double? {
         guard count > 1 else { return nil }
         let square = Double(count * count)
         return max((square * length * length - 1) / (square - 1), 1 / Double(count + 1)).squareRoot()
     }
 
-    /// The class of an example that the part leaves out, and its distance.
+    /// The class of the example that the part leaves out, and its distance.
     func answer(to row: Int, of set: ExampleSet, _ part: ExampleSet.Part) -> (first: Int, distance: Float) {
         let rows = set.rows(of: part)
         let centering = Centering(set, rows: rows)

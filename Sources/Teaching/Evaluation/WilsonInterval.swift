@@ -1,7 +1,7 @@
-/// Wilson's interval of a proportion, at 95 %.
+/// Wilson's 95 % interval of a proportion.
 package enum WilsonInterval {
-    /// The bounds; nil for a count of 0. Without a failure the upper one is 1, and without a success the lower one 0:
-    /// computed, they are some bits away.
+    /// The bounds; nil for a count of 0. Without failures the upper bound is exactly 1, and without successes the lower
+    /// bound exactly 0; the formula would differ by some bits.
     package static func of(_ successes: Int, of count: Int) -> (low: Double, high: Double)? {
         guard count > 0 else { return nil }
         let z = 1.959963984540054, n = Double(count), p = Double(successes) / n

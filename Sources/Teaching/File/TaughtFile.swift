@@ -1,11 +1,11 @@
 package import FileFormats
 
-/// A taught head as a file in the safetensors format, `taught.safetensors`: 8 bytes with the header's length, a header
-/// in JSON, the numbers. It holds no ids of pictures.
+/// The file of a taught head, `taught.safetensors`, in the safetensors format: 8 bytes with the header's length, a
+/// header in JSON, the numbers. It contains no identifiers of pictures.
 package enum TaughtFile {
-    /// The file's name in a bundle.
+    /// The name of the file in a bundle.
     package static let name = "taught.safetensors"
-    /// The value of `format` in its metadata.
+    /// The value of `format` in the metadata.
     private static let format = "ocelli taught 1"
 
     // MARK: Writing
@@ -29,7 +29,7 @@ package enum TaughtFile {
 
     // MARK: Reading
 
-    /// The head of a file.
+    /// Reads the head from a file.
     package static func head(_ bytes: [UInt8]) throws(FormatError) -> TaughtHead {
         let file = try SafeTensorsFile(bytes)
         guard file.metadata["format"] == format else {
@@ -60,7 +60,7 @@ package enum TaughtFile {
         return head
     }
 
-    /// Refuses labels that cannot be taught.
+    /// Throws for labels that are not valid or repeated.
     private static func check(_ labels: [String]) throws(FormatError) {
         var seen: Set<String> = []
         for label in labels {
@@ -71,8 +71,8 @@ package enum TaughtFile {
         }
     }
 
-    /// The numbers of a tensor, as bits; none where it is missing.
-    /// - Parameter shape: nil for an axis of any extent.
+    /// The values of a tensor, as bits; empty if it is missing.
+    /// - Parameter shape: the expected shape; nil for an axis of any extent.
     private static func words(
         of name: String, type: String, shape: [Int?], in file: SafeTensorsFile, _ bytes: [UInt8]
     ) throws(FormatError) -> [UInt32] {

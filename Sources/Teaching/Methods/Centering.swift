@@ -1,19 +1,19 @@
-/// Centred and normalised embeddings: the mean of all examples is taken from each, and what is left is divided by its
-/// length. With one class nothing is taken: its mean is all that there is to compare with.
+/// Centres and normalises embeddings: subtracts the mean of all examples and divides the rest by its length. With one
+/// class nothing is subtracted, because its mean is all that embeddings are compared with.
 struct Centering {
-    /// The mean of the embeddings; zeros with one class.
+    /// The mean of the embeddings; zeros for one class.
     let center: [Float]
 
     init(center: [Float]) { self.center = center }
 
-    /// The centre of these rows, which are in the order of their classes.
+    /// The centre of these rows, which are sorted by class.
     init(_ set: ExampleSet, rows: [Int]) {
         self.init(
             sums: set.groups(of: rows).map { Self.sum(of: $0, set) }, count: rows.count, dimension: set.dimension)
     }
 
-    /// The centre of so many rows with these sums of their classes, which are added in their order: a sum that was kept
-    /// gives the same bits as one that is computed again.
+    /// The centre of `count` rows, from the sums of their classes. The sums are added in order, so a stored sum gives
+    /// the same bits as a new one.
     init(sums: [[Double]], count: Int, dimension: Int) {
         guard sums.count > 1 else {
             center = [Float](repeating: 0, count: dimension)
@@ -26,7 +26,7 @@ struct Centering {
         center = total.map { Float($0 / Double(count)) }
     }
 
-    /// The sum of some rows, added in their order.
+    /// The sum of some rows, added in order.
     static func sum(of rows: some Sequence<Int>, _ set: ExampleSet) -> [Double] {
         var sum = [Double](repeating: 0, count: set.dimension)
         sum.withUnsafeMutableBufferPointer { sum in
@@ -35,8 +35,8 @@ struct Centering {
         return sum
     }
 
-    /// Adds the direction of an embedding from a centre; nothing where it has none. Bit for bit as ``apply(_:_:)`` and
-    /// a sum.
+    /// Adds the direction of an embedding from a centre to `sum`; adds nothing if it has no direction. Equal bit for
+    /// bit to ``apply(_:_:)`` followed by an addition.
     static func add(
         directionOf embedding: UnsafeBufferPointer<Float>, from center: UnsafeBufferPointer<Double>,
         to sum: UnsafeMutableBufferPointer<Double>
@@ -46,10 +46,10 @@ struct Centering {
         Vectors.add(1 / square.squareRoot(), embedding, less: center, to: sum)
     }
 
-    /// The direction of an embedding from the centre, in `result`; zeros where it has none.
+    /// Writes the direction of an embedding from the centre to `result`; zeros if it has no direction.
     func apply(_ embedding: UnsafeBufferPointer<Float>, _ result: UnsafeMutableBufferPointer<Double>) {
         let square = center.withUnsafeBufferPointer { Vectors.center(embedding, $0, in: result) }
-        // What is left of the centre itself is the rounding of its numbers, and no direction.
+        // The rest of the centre itself is a rounding error, not a direction.
         guard square > 1e-24, square.isFinite else {
             result.update(repeating: 0)
             return
@@ -58,7 +58,7 @@ struct Centering {
         for index in result.indices { result[index] *= factor }
     }
 
-    /// The same as an array.
+    /// The direction of an embedding from the centre; zeros if it has no direction.
     func apply(_ embedding: [Float]) -> [Double] {
         [Double](unsafeUninitializedCapacity: center.count) { buffer, count in
             buffer.initialize(repeating: 0)

@@ -1,9 +1,9 @@
 /// The mean direction of each class.
 struct ClassMeans {
-    /// A row of length 1 for each class, one after the other; zeros for a class without examples here, or without a
-    /// direction.
+    /// A row of length 1 for each class, one after another; zeros for a class without examples in this part, or without
+    /// a direction.
     let rows: [Float]
-    /// The length of the mean of each class's directions: 1 where all are the same; 0 for a class without a direction.
+    /// The length of the mean of each class's directions: 1 if all are equal; 0 for a class without a direction.
     let lengths: [Double]
 
     init(_ set: ExampleSet, rows: [Int], centering: Centering) {
@@ -21,8 +21,8 @@ struct ClassMeans {
         self.lengths = lengths
     }
 
-    /// The direction of the mean of some rows' directions in `result`, and the mean's length; 0 and zeros where it has
-    /// none.
+    /// Writes the direction of the mean of some rows' directions to `result`, and returns the mean's length; zeros and
+    /// 0 if it has no direction.
     private static func mean(
         of rows: ArraySlice<Int>, _ set: ExampleSet, _ center: [Double], _ result: UnsafeMutableBufferPointer<Float>
     ) -> Double {

@@ -1,17 +1,17 @@
-/// Embeddings with their classes, in the one order in which everything is computed from them: it does not depend on the
-/// order in which they were taught.
+/// Embeddings with their classes, in the order used for all computations. The order does not depend on the order of
+/// teaching.
 package struct ExampleSet: Sendable {
-    /// Numbers of an embedding.
+    /// The number of elements of an embedding.
     package let dimension: Int
-    /// The names of the classes, sorted by their bytes; each has an example.
+    /// The names of the classes, sorted by their bytes; each class has an example.
     package private(set) var labels: [String]
-    /// The embeddings, class after class.
+    /// The embeddings, class by class.
     package private(set) var rows: [[Float]]
-    /// The class of each row: never less than that of the row before.
+    /// The class of each row, in ascending order.
     package private(set) var classes: [Int]
 
-    /// The examples in the given order, which sorts them by class; nil if a row has another dimension, or there is
-    /// none.
+    /// Creates a set from examples that are sorted by class. Fails without examples, or if a row has another dimension
+    /// or the order is wrong.
     package init?(dimension: Int, labels: [String], rows: [[Float]], classes: [Int]) {
         guard dimension > 0, !rows.isEmpty, rows.count == classes.count, rows.allSatisfy({ $0.count == dimension }),
             classes.first == 0, classes.last == labels.count - 1,
@@ -30,9 +30,9 @@ package struct ExampleSet: Sendable {
         return counts
     }
 
-    /// The part of the examples that is trained with.
+    /// The part of the examples used for training.
     struct Part {
-        /// The fold of each row; nil: there are no folds.
+        /// The fold of each row; nil without folds.
         let folds: [Int]?
         /// The fold that is left out.
         let leftOut: Int
@@ -40,7 +40,7 @@ package struct ExampleSet: Sendable {
         /// All examples.
         static let all = Part(folds: nil, leftOut: 0)
 
-        /// True if the row is trained with.
+        /// True if the row is used for training.
         @inline(__always)
         func contains(_ row: Int) -> Bool {
             guard let folds else { return true }
@@ -54,7 +54,7 @@ package struct ExampleSet: Sendable {
     /// The rows of a class.
     func rows(of label: Int) -> Range<Int> { classes.place { $0 < label }..<classes.place { $0 <= label } }
 
-    /// Rows that are in their order, class by class.
+    /// Splits sorted rows into one slice per class.
     func groups(of rows: [Int]) -> [ArraySlice<Int>] {
         var groups: [ArraySlice<Int>] = [], first = 0
         for next in rows.indices.dropFirst() where classes[rows[next]] != classes[rows[first]] {
@@ -67,19 +67,19 @@ package struct ExampleSet: Sendable {
 }
 
 extension ExampleSet {
-    /// Adds a class; an example of it has to follow.
+    /// Inserts a class; an example of it must be inserted next.
     mutating func insert(class name: String, at label: Int) {
         labels.insert(name, at: label)
         for row in classes.indices where classes[row] >= label { classes[row] += 1 }
     }
 
-    /// Adds an example of a class, at a place among those of the class.
+    /// Inserts an example of a class, at a place among those of the class.
     mutating func insert(_ row: [Float], of label: Int, at place: Int) {
         rows.insert(row, at: place)
         classes.insert(label, at: place)
     }
 
-    /// Removes an example, and with the last one its class.
+    /// Removes an example; removes its class too if it was the last one.
     mutating func remove(at place: Int) {
         let label = classes.remove(at: place)
         rows.remove(at: place)
@@ -90,7 +90,7 @@ extension ExampleSet {
 }
 
 extension RandomAccessCollection where Index == Int {
-    /// The place of the first element that is not before something, where all that are come first.
+    /// The index of the first element for which `isBefore` is false. All elements for which it is true must come first.
     func place(where isBefore: (Element) -> Bool) -> Int {
         var low = startIndex, high = endIndex
         while low < high {

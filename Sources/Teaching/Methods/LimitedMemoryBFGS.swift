@@ -1,23 +1,23 @@
-/// The minimum of a smooth convex function by limited-memory BFGS (J. Nocedal, 1980): two loops over the last ten
-/// steps, and a line search by halving. It draws nothing by chance: the same function gives the same bits.
+/// Minimizes a smooth convex function by limited-memory BFGS (J. Nocedal, 1980): two loops over the last ten steps, and
+/// a line search by halving. It uses no random numbers: the same function gives the same bits.
 struct LimitedMemoryBFGS {
-    /// The steps that are remembered.
+    /// The number of steps that are kept.
     var memory = 10
     var mostIterations = 2_000
-    /// The length of the gradient at which it is done.
+    /// The length of the gradient at which the search ends.
     var tolerance = 1e-6
 
-    /// A step that was made: the change of the place, that of the gradient, and 1 over their product.
+    /// A step: the change of the position, the change of the gradient, and 1 over their product.
     private struct Step {
         let place: [Double]
         let gradient: [Double]
         let factor: Double
     }
 
-    /// The place of the minimum, from zeros; nil if it was cancelled.
+    /// The position of the minimum, searched from zeros; nil if cancelled.
     /// - Parameters:
-    ///   - count: how many numbers a place has.
-    ///   - function: the value at a place; writes the gradient.
+    ///   - count: the number of elements of a position.
+    ///   - function: returns the value at a position and writes the gradient.
     func minimum(
         count: Int, isCancelled: () -> Bool = { false },
         _ function: (_ place: [Double], _ gradient: inout [Double]) -> Double
@@ -32,7 +32,7 @@ struct LimitedMemoryBFGS {
             if length <= tolerance { break }
             let direction = descent(gradient, steps)
             let slope = Self.dot(gradient, direction)
-            // Rounding alone can make the direction one that does not descend: at the minimum.
+            // At the minimum, rounding errors can make the direction one that does not descend.
             guard slope < 0 else { break }
             var size = steps.isEmpty ? min(1, 1 / length) : 1
             var newPlace = place, newGradient = gradient
@@ -41,7 +41,7 @@ struct LimitedMemoryBFGS {
             for _ in 0..<60 {
                 for index in 0..<count { newPlace[index] = place[index] + size * direction[index] }
                 newValue = function(newPlace, &newGradient)
-                // Close to the minimum the values differ by rounding only; then the slope decides.
+                // Close to the minimum the values differ only by rounding errors; then the slope decides.
                 isLower =
                     newValue <= value + 1e-4 * size * slope
                     || (abs(newValue - value) <= 1e-12 * abs(value)
@@ -62,7 +62,7 @@ struct LimitedMemoryBFGS {
         return place
     }
 
-    /// The gradient, turned and scaled by the steps before, downwards.
+    /// The descent direction: the gradient, transformed by the previous steps.
     private func descent(_ gradient: [Double], _ steps: [Step]) -> [Double] {
         var direction = gradient
         var alphas: [Double] = []

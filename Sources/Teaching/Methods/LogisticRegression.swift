@@ -4,22 +4,22 @@
     internal import Musl
 #endif
 
-/// Multinomial logistic regression on centred and normalised embeddings: with intercepts, squares of the weights as
-/// penalty, and examples weighted so that all classes count alike. The same as scikit-learn's
+/// Multinomial logistic regression on centred and normalised embeddings: with intercepts, the squares of the weights as
+/// penalty, and examples weighted so that all classes count equally. Equivalent to scikit-learn's
 /// `LogisticRegression(C=10, class_weight="balanced")`.
 struct LogisticRegression {
-    /// A row of weights for each class, one after the other.
+    /// A row of weights for each class, one after another.
     let weights: [Float]
-    /// A number for each class.
+    /// The intercept of each class.
     let intercepts: [Float]
 
     /// The inverse of the penalty's weight.
     static let c = 10.0
 
-    /// nil if it was cancelled.
+    /// Fails if cancelled.
     init?(_ set: ExampleSet, rows: [Int], centering: Centering, isCancelled: () -> Bool) {
         let classes = set.labels.count, dimension = set.dimension, stride = dimension + 1
-        // A constant 1 beside each embedding has the intercept as its weight.
+        // The intercept is the weight of a constant 1 after each embedding.
         var inputs = [Double](repeating: 1, count: rows.count * stride)
         inputs.withUnsafeMutableBufferPointer { inputs in
             for (place, row) in rows.enumerated() {
@@ -32,8 +32,8 @@ struct LogisticRegression {
         for target in targets { counts[target] += 1 }
         let present = counts.count { $0 > 0 }
         let shares = counts.map { $0 > 0 ? Double(rows.count) / Double(present * $0) : 0 }
-        // With two classes scikit-learn learns one row: the difference of these two, whose square is twice the sum of
-        // theirs.
+        // With two classes scikit-learn learns one row: the difference of these two. Its square is twice the sum of
+        // their squares.
         let penalty = (present == 2 ? 2 : 1) / Self.c
         let found = LimitedMemoryBFGS().minimum(count: classes * stride, isCancelled: isCancelled) { place, gradient in
             Self.loss(place, &gradient, inputs, targets, shares, penalty, stride)
@@ -45,7 +45,7 @@ struct LogisticRegression {
         intercepts = (0..<classes).map { Float(found[$0 * stride + dimension]) }
     }
 
-    /// The sum of the losses and the penalty, and its gradient.
+    /// The sum of the losses and the penalty. Writes the gradient.
     private static func loss(
         _ place: [Double], _ gradient: inout [Double], _ inputs: [Double], _ targets: [Int], _ shares: [Double],
         _ penalty: Double, _ stride: Int
@@ -65,7 +65,7 @@ struct LogisticRegression {
                         let input = UnsafeBufferPointer(rebasing: inputs[number * stride..<(number + 1) * stride])
                         for label in 0..<classes {
                             let row = UnsafeBufferPointer(rebasing: place[label * stride..<(label + 1) * stride])
-                            // A class that this part has no example of gets no probability.
+                            // A class without examples in this part gets no probability.
                             scores[label] = shares[label] > 0 ? Vectors.dot(row, input) : -.infinity
                         }
                         let own = scores[target]
@@ -85,9 +85,9 @@ struct LogisticRegression {
     }
 }
 
-/// Scores as probabilities.
+/// Converts scores to probabilities.
 enum Softmax {
-    /// Replaces the scores by probabilities; returns the logarithm of the sum of their exponentials.
+    /// Replaces the scores by probabilities. Returns the logarithm of the sum of their exponentials.
     @discardableResult
     static func apply(_ scores: inout [Double]) -> Double {
         let highest = scores.max() ?? 0

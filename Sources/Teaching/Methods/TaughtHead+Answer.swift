@@ -1,18 +1,18 @@
 /// The answer of a taught head to one embedding.
 package struct TaughtAnswer: Sendable, Equatable {
-    /// The confidence of each class; their sum is 1.
+    /// The confidence of each class; the sum is 1.
     package let confidences: [Float]
-    /// The class of the greatest confidence; of equal ones the first.
+    /// The class with the greatest confidence; the first of equal ones.
     package let first: Int
-    /// The cosine distance to the first class: to its nearest example with nearest neighbours, else to its mean. From 0
-    /// to 2.
+    /// The cosine distance, 0 to 2, to the first class: to its nearest example for nearest neighbours, otherwise to its
+    /// mean.
     package let distance: Float
-    /// True if the distance is at most the threshold; nil if that is not known.
+    /// True if the distance is at most the threshold; nil if the threshold is unknown.
     package let isKnown: Bool?
 }
 
 extension TaughtHead {
-    /// The answer for an embedding; nil if it has another dimension, or numbers that are not finite.
+    /// The answer for an embedding; nil if it has another dimension, or elements that are not finite.
     package func answer(_ embedding: UnsafeBufferPointer<Float>) -> TaughtAnswer? {
         guard embedding.count == dimension, embedding.allSatisfy(\.isFinite) else { return nil }
         var direction = [Double](repeating: 0, count: dimension)
@@ -20,12 +20,12 @@ extension TaughtHead {
         return direction.withUnsafeBufferPointer { method == .nearestNeighbors ? vote($0) : scores($0) }
     }
 
-    /// The same for an array.
+    /// The answer for an embedding in an array.
     package func answer(_ embedding: [Float]) -> TaughtAnswer? { embedding.withUnsafeBufferPointer { answer($0) } }
 
-    /// The class and the distance of an example that the means were made without, as a head with one more example would
+    /// The class and the distance of an example that was left out of the means, as a head with one more example would
     /// give them.
-    /// - Parameter factors: by which the cosine to each mean is multiplied.
+    /// - Parameter factors: the factor for the cosine to each mean.
     func answer(
         leftOut embedding: [Float], factors: [Double]
     ) -> (first: Int, distance: Float) {
@@ -35,7 +35,7 @@ extension TaughtHead {
         return (first, Float(min(max(1 - cosines[first], 0), 2)))
     }
 
-    /// By the means, or by the regression.
+    /// The answer by the means, or by the regression.
     private func scores(_ direction: UnsafeBufferPointer<Double>) -> TaughtAnswer {
         var scores =
             method == .logistic
@@ -48,7 +48,8 @@ extension TaughtHead {
         return answer(scores, first, cosine)
     }
 
-    /// By the nearest examples, each with the inverse of its distance; one at no distance decides alone.
+    /// The answer by the nearest examples, each weighted by the inverse of its distance; examples at distance 0 decide
+    /// without the others.
     private func vote(_ direction: UnsafeBufferPointer<Double>) -> TaughtAnswer {
         let cosines = products(direction, examples)
         var nearest: [Int] = []
@@ -62,7 +63,7 @@ extension TaughtHead {
         }
         var votes = [Double](repeating: 0, count: labels.count)
         let distances = nearest.map { max(0, 1 - cosines[$0]) }
-        // The directions have seven digits: nearer than that is no distance.
+        // The directions have seven significant digits, so smaller distances count as 0.
         let isExact = distances.contains { $0 < 1e-6 }
         for (index, distance) in zip(nearest, distances) where !isExact || distance < 1e-6 {
             votes[exampleClasses[index]] += isExact ? 1 : 1 / distance
@@ -74,7 +75,7 @@ extension TaughtHead {
         return answer(votes, first, own.map { cosines[$0] } ?? 0)
     }
 
-    /// The number of neighbours that vote: no more than the smallest class has examples.
+    /// The number of neighbours that vote: at most the number of examples of the smallest class.
     package var neighbors: Int {
         var counts = [Int](repeating: 0, count: labels.count)
         for label in exampleClasses { counts[label] += 1 }

@@ -1,31 +1,31 @@
-/// A classifier of embeddings that was made of examples: what serves, and what an export holds.
+/// A classifier of embeddings, made from examples: the part of a taught model that answers and that an export contains.
 package struct TaughtHead: Sendable, Equatable {
     package let method: TeachingMethod
     /// The names of the classes, in the order of their indices.
     package let labels: [String]
-    /// Numbers of an embedding.
+    /// The number of elements of an embedding.
     package let dimension: Int
     /// The vector that is subtracted from an embedding before it is normalised.
     package let center: [Float]
     /// The mean direction of each class; empty for nearest neighbours.
     package let means: [Float]
-    /// Logistic regression's rows; empty for other methods.
+    /// The weights of logistic regression, one row per class; empty for other methods.
     package let weights: [Float]
-    /// Logistic regression's numbers, one for each class; empty for other methods.
+    /// The intercepts of logistic regression, one per class; empty for other methods.
     package let intercepts: [Float]
-    /// The directions of the examples; empty for other methods than nearest neighbours.
+    /// The directions of the examples; empty except for nearest neighbours.
     package let examples: [Float]
-    /// The class of each example there.
+    /// The class of each of these examples.
     package let exampleClasses: [Int]
-    /// The distance up to which an answer counts as known; nil where it is not known yet.
+    /// The distance up to which an answer counts as known; nil if unknown.
     package var threshold: Float?
 
     /// The factor of cosines before softmax, for the nearest mean.
     package static let scale = 10.0
-    /// The most neighbours that vote; fewer where a class has fewer examples.
+    /// The maximum number of neighbours that vote; fewer if a class has fewer examples.
     package static let mostNeighbors = 5
 
-    /// A head from its numbers, as a file has them; nil if they do not fit each other.
+    /// Creates a head from the numbers of a file. Fails if their sizes do not match.
     ///
     /// Wide: a record, in the order of its fields.
     package init?(
@@ -54,8 +54,8 @@ package struct TaughtHead: Sendable, Equatable {
         self.threshold = threshold
     }
 
-    /// Learns from a part of the examples; nil if it was cancelled.
-    /// - Parameter centering: that of the part, where it is known.
+    /// Learns from a part of the examples. Fails if cancelled.
+    /// - Parameter centering: the centering of the part, if it is known.
     init?(
         _ method: TeachingMethod, _ set: ExampleSet, part: ExampleSet.Part, centering: Centering? = nil,
         isCancelled: () -> Bool
@@ -84,7 +84,7 @@ package struct TaughtHead: Sendable, Equatable {
         exampleClasses = rows.map { set.classes[$0] }
     }
 
-    /// The nearest of means.
+    /// Creates a head for the nearest mean.
     init(_ set: ExampleSet, centering: Centering, means: ClassMeans) {
         method = .nearestMean
         labels = set.labels
@@ -95,7 +95,7 @@ package struct TaughtHead: Sendable, Equatable {
         threshold = nil
     }
 
-    /// Learns from all examples.
+    /// Learns from all examples. Fails if cancelled.
     package init?(_ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }) {
         self.init(method, set, part: .all, isCancelled: isCancelled)
     }

@@ -1,4 +1,4 @@
-/// A way from examples to a classifier.
+/// An algorithm that makes a classifier from examples.
 package enum TeachingMethod: String, Sendable, CaseIterable {
     /// The class whose mean direction is nearest.
     case nearestMean = "nearest_mean"
@@ -8,12 +8,12 @@ package enum TeachingMethod: String, Sendable, CaseIterable {
     case nearestNeighbors = "nearest_neighbors"
 }
 
-/// The method that somebody asked for: one of them, or the one that leave-one-out prefers.
+/// The requested method: a fixed one, or the one that the evaluation prefers.
 package enum MethodChoice: Sendable, Equatable {
     case auto
     case fixed(TeachingMethod)
 
-    /// `auto` or the name of a method; nil for other words.
+    /// Parses `auto` or the name of a method; fails for other text.
     package init?(_ name: String) {
         if name == "auto" {
             self = .auto
@@ -24,7 +24,7 @@ package enum MethodChoice: Sendable, Equatable {
         }
     }
 
-    /// As requests and answers write it.
+    /// The name in requests and answers.
     package var name: String {
         switch self {
         case .auto: "auto"
@@ -32,10 +32,10 @@ package enum MethodChoice: Sendable, Equatable {
         }
     }
 
-    /// The names that there are, for messages.
+    /// All names, for messages.
     package static let names = ["auto"] + TeachingMethod.allCases.map(\.rawValue)
 
-    /// The method that serves before anything was evaluated.
+    /// The method used before an evaluation.
     package var first: TeachingMethod {
         switch self {
         case .auto: .nearestMean

@@ -1,7 +1,6 @@
-/// The inner loops over embeddings. Sums are of 64-bit numbers, in one fixed order: the same numbers give the same
-/// bits.
+/// The inner loops over embeddings. Sums use 64-bit numbers in a fixed order, so equal inputs give equal bits.
 enum Vectors {
-    /// The sum of the products, in eight lanes that are added at the end.
+    /// The dot product, in eight lanes that are added at the end.
     @inline(__always)
     static func dot(_ a: UnsafeBufferPointer<Double>, _ b: UnsafeBufferPointer<Double>) -> Double {
         let count = min(a.count, b.count)
@@ -19,7 +18,7 @@ enum Vectors {
         return sum
     }
 
-    /// The same, where the second are 32-bit numbers.
+    /// The dot product with 32-bit numbers as the second factor.
     @inline(__always)
     static func dot(_ a: UnsafeBufferPointer<Double>, _ b: UnsafeBufferPointer<Float>) -> Double {
         let count = min(a.count, b.count)
@@ -37,7 +36,7 @@ enum Vectors {
         return sum
     }
 
-    /// `sum += factor * values`.
+    /// Computes `sum += factor * values`.
     @inline(__always)
     static func add(_ factor: Double, _ values: UnsafeBufferPointer<Double>, to sum: UnsafeMutableBufferPointer<Double>)
     {
@@ -53,7 +52,7 @@ enum Vectors {
         }
     }
 
-    /// `sum += values`, of 32-bit numbers.
+    /// Computes `sum += values` for 32-bit numbers.
     @inline(__always)
     static func add(_ values: UnsafeBufferPointer<Float>, to sum: UnsafeMutableBufferPointer<Double>) {
         let count = min(values.count, sum.count)
@@ -68,7 +67,7 @@ enum Vectors {
         }
     }
 
-    /// The values less the centre, in `result`, and the square of their length.
+    /// Writes the values less the centre to `result`. Returns the square of its length.
     @inline(__always)
     static func center(
         _ values: UnsafeBufferPointer<Float>, _ center: UnsafeBufferPointer<Float>,
@@ -113,7 +112,7 @@ enum Vectors {
         return square
     }
 
-    /// `sum += factor * (values - center)`.
+    /// Computes `sum += factor * (values - center)`.
     @inline(__always)
     static func add(
         _ factor: Double, _ values: UnsafeBufferPointer<Float>, less center: UnsafeBufferPointer<Double>,

@@ -1,16 +1,16 @@
-/// The reason why something was not taught, in a sentence.
+/// The reason why a request to teach failed, as a sentence.
 package enum TeachingError: Error, Equatable {
-    /// A name, label or number that is not allowed.
+    /// A name, label or number is not allowed.
     case invalid(String)
-    /// It is there already with other properties, or it is stale.
+    /// The object exists already with other properties, or the request is stale.
     case conflict(String)
-    /// There is no such taught model, label or example.
+    /// The taught model, label or example does not exist.
     case unknown(String)
-    /// There is no such version.
+    /// The version does not exist.
     case unknownVersion(String)
-    /// A limit, or the disk: the setting that says so is in the sentence.
+    /// A limit is reached, or the disk is full. The sentence names the setting.
     case full(String)
-    /// The files cannot be read or written.
+    /// Files cannot be read or written.
     case storage(String)
 
     package var message: String {

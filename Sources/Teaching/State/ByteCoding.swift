@@ -1,4 +1,4 @@
-/// Numbers and texts as bytes, little-endian.
+/// Writes numbers and texts as bytes, little-endian.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -22,7 +22,7 @@ struct ByteWriter {
     }
 }
 
-/// Reads what ``ByteWriter`` wrote; every mistake is nil, and nothing is read beyond the end.
+/// Reads the output of ``ByteWriter``. Every error is nil, and nothing is read beyond the end.
 struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -55,7 +55,7 @@ struct ByteReader {
         return values.allSatisfy(\.isFinite) ? values : nil
     }
 
-    /// Reads `count` things; nil if one is missing.
+    /// Reads a list with its count; nil if an element is missing.
     mutating func list<T>(_ element: (inout ByteReader) -> T?) -> [T]? {
         guard let count = integer(UInt32.self) else { return nil }
         var list: [T] = []

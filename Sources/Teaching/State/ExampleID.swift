@@ -9,7 +9,7 @@ package struct ExampleID: Hashable, Comparable, Sendable, CustomStringConvertibl
         self.init(words: Self.words(of: SHA256.digest(picture)))
     }
 
-    /// nil if there are not 32 bytes.
+    /// Creates an identifier from 32 bytes; fails for other counts.
     package init?(digest: [UInt8]) {
         guard digest.count == 32 else { return nil }
         self.init(words: Self.words(of: digest))
@@ -23,7 +23,7 @@ package struct ExampleID: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     private init(words: SIMD4<UInt64>) { self.words = words }
 
-    /// From 64 hexadecimal digits; nil for other text.
+    /// Parses 64 hexadecimal digits; fails for other text.
     package init?(_ text: some StringProtocol) {
         let digits = Array(text.utf8)
         guard digits.count == 64 else { return nil }

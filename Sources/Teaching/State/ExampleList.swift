@@ -1,5 +1,5 @@
-/// Examples, sorted by their digests. They lie in 256 parts by the first byte of these: a version with one example more
-/// copies one part, and not a hundred thousand examples.
+/// The examples, sorted by digest and divided into 256 parts by the digest's first byte: a version with one more
+/// example copies one part instead of a hundred thousand examples.
 package struct ExampleList: Sequence, Sendable, Equatable {
     private var parts = [[Example]](repeating: [], count: 256)
     /// The number of examples of each class.
@@ -15,17 +15,17 @@ package struct ExampleList: Sequence, Sendable, Equatable {
 
     package func makeIterator() -> FlattenSequence<[[Example]]>.Iterator { parts.joined().makeIterator() }
 
-    /// Some examples in their order.
+    /// Some examples in order.
     package struct Page: Sendable {
         package let examples: [Example]
-        /// The last of them, where others follow: the next page comes after it. Nil at the end.
+        /// The last of them, if more follow: the next page begins after it. Nil at the end.
         package let next: ExampleID?
     }
 
-    /// The examples that follow one, which need not be there any more.
+    /// The examples after a digest, which need not exist any more.
     /// - Parameters:
     ///   - after: nil for the first page.
-    ///   - limit: the most examples, 1 or more.
+    ///   - limit: the maximum number of examples, at least 1.
     ///   - label: the class of the examples; nil for all.
     package func page(after: ExampleID?, limit: Int, label: String? = nil) -> Page {
         let first = after?.first ?? 0

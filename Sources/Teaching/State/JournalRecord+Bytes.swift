@@ -1,4 +1,4 @@
-/// The form of records in the file: a byte for the kind, then its parts in order.
+/// The format of records in the file: a byte for the kind, then the fields in order.
 extension JournalRecord {
     var bytes: [UInt8] {
         var writer = ByteWriter()
@@ -40,7 +40,7 @@ extension JournalRecord {
         return writer.bytes
     }
 
-    /// nil if the bytes are not those of a record.
+    /// Reads a record; fails if the bytes are not a record.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let record = Self.read(&reader), reader.isAtEnd else { return nil }
@@ -145,7 +145,7 @@ extension ByteReader {
         return floats().map { TaughtChange.Item(id: id, label: label, embedding: $0) }
     }
 
-    /// The outer nil is a mistake, the inner one an evaluation that there is not.
+    /// Reads an optional evaluation. The outer nil means an error, the inner nil that there is no evaluation.
     fileprivate mutating func evaluation() -> Evaluation?? {
         guard let isThere = byte() else { return nil }
         guard isThere == 1 else { return .some(nil) }

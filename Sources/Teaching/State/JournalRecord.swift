@@ -1,19 +1,19 @@
-/// An entry of a taught model's journal. Read in order, they give its state.
+/// An entry of a taught model's journal. The entries, read in order, give the state of the model.
 enum JournalRecord: Equatable {
-    /// The first one.
+    /// The first record.
     case created(Embedder, dimension: Int, MethodChoice)
-    /// Examples with what was before: a journal that was written again begins with them.
+    /// Examples with their history. A journal that was rewritten begins with these records.
     case examples([Example])
-    /// The versions of such a journal; the one that serves, and the number of the next.
+    /// The versions of such a journal, the served version, and the number of the next version.
     case versions([TaughtVersion], serving: Int, next: Int)
     /// A new version.
     case change(TaughtChange)
     /// The evaluation of a version.
     case evaluated(Int, Evaluation)
-    /// Another version serves.
+    /// Another version is served.
     case served(Int)
 
-    /// The state as records that begin a new journal.
+    /// The state as the first records of a new journal.
     static func all(of state: TaughtState) -> [JournalRecord] {
         let examples = Array(state.examples)
         let pieces = stride(from: 0, to: examples.count, by: 256).map {
@@ -23,8 +23,8 @@ enum JournalRecord: Equatable {
             + [.versions(state.versions, serving: state.serving, next: state.next)]
     }
 
-    /// Brings a state up to date; false if the record does not fit it. No version is dropped: a later record may name
-    /// one that was kept when it was written (``TaughtState/keepVersions(_:)``).
+    /// Applies the record to a state. Returns false if the record does not fit. Keeps all versions: a later record may
+    /// refer to one that was kept when it was written (``TaughtState/keepVersions(_:)``).
     func apply(to state: inout TaughtState?) -> Bool {
         if case .created(let embedder, let dimension, let choice) = self {
             guard state == nil else { return false }
@@ -36,7 +36,7 @@ enum JournalRecord: Equatable {
 }
 
 extension TaughtState {
-    /// Takes up a record; false if it does not fit.
+    /// Applies a record. Returns false if it does not fit.
     mutating func apply(_ record: JournalRecord, keeping: Int) -> Bool {
         switch record {
         case .created: return false

@@ -1,17 +1,18 @@
-/// The examples as the newest version has them, in the order in which everything is computed from them, and the sum of
-/// each class's embeddings. A change brings them up to date and reads the embeddings of its own classes only. A sum is
-/// made of all rows of its class, in their order: it has the same bits whatever was taught and forgotten before.
+/// The examples of the newest version, in the order used for all computations, and the sum of each class's embeddings.
+/// An update reads only the embeddings of the changed classes. A sum is computed from all rows of its class in order,
+/// so its bits do not depend on the history.
 struct NewestExamples: Sendable {
     private(set) var set: ExampleSet
-    /// The digest of each row.
+    /// The digests of the rows.
     private var ids: [ExampleID]
-    /// The sum of each class.
+    /// The sums of the classes.
     private var sums: [[Double]]
 
-    /// The most examples of a change that are taken up one by one: more cost as much as reading all.
+    /// The maximum number of changed examples for an update; with more it costs as much as reading all.
     private static let most = 100
 
-    /// nil if there are none, or if labels are equal that have other bytes: the first example names such a class.
+    /// Fails without examples, or if two labels are equal as strings but have different bytes: then the first example
+    /// names the class.
     init?(_ state: TaughtState) {
         guard let newest = state.versions.last, let set = state.exampleSet(of: newest.number) else { return nil }
         var groups: [[UInt8]: [ExampleID]] = [:]
@@ -22,10 +23,10 @@ struct NewestExamples: Sendable {
         sums = set.labels.indices.map { Centering.sum(of: set.rows(of: $0), set) }
     }
 
-    /// The centre of all examples.
+    /// The centering with all examples.
     var centering: Centering { Centering(sums: sums, count: ids.count, dimension: set.dimension) }
 
-    /// Takes up what became of some examples; false if it cannot: then this is of no use any more.
+    /// Applies the changes of some examples. Returns false if it cannot; the object must then not be used any more.
     mutating func update(_ changed: [ExampleID], from old: TaughtState, to new: TaughtState) -> Bool {
         guard changed.count <= Self.most else { return false }
         var touched: Set<String> = []
@@ -42,7 +43,7 @@ struct NewestExamples: Sendable {
         return true
     }
 
-    /// The place of a class among the labels, and whether it is there.
+    /// The index of a class among the labels, and whether it exists.
     private func find(_ name: String) -> (label: Int, isKnown: Bool) {
         let label = set.labels.place { $0.utf8.lexicographicallyPrecedes(name.utf8) }
         return (label, label < set.labels.count && set.labels[label].utf8.elementsEqual(name.utf8))

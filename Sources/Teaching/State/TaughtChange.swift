@@ -1,6 +1,6 @@
-/// A change of a taught model that makes a new version, as the journal has it.
+/// A change of a taught model that makes a new version, as recorded in the journal.
 package struct TaughtChange: Sendable, Equatable {
-    /// A picture that is taught, or one that moves to another class and then has no embedding.
+    /// A picture that is taught, or one that moves to another class (then without an embedding).
     package struct Item: Sendable, Equatable {
         package let id: ExampleID
         package let label: String
@@ -17,7 +17,7 @@ package struct TaughtChange: Sendable, Equatable {
     package let method: TeachingMethod
     /// Seconds since 1970.
     package let time: Int
-    /// The evaluation of the new version, where it is known before.
+    /// The evaluation of the new version, if it is already known.
     package var evaluation: Evaluation?
 
     package init(items: [Item], method: TeachingMethod, time: Int, evaluation: Evaluation? = nil) {
@@ -29,14 +29,13 @@ package struct TaughtChange: Sendable, Equatable {
 }
 
 extension TaughtState {
-    /// Makes a new version with the change, and serves it.
+    /// Creates a new version with the change, and serves it.
     mutating func apply(_ change: TaughtChange, keeping: Int) {
         let number = next
         for item in change.items {
             if var example = examples[item.id] {
                 guard example.label != item.label else { continue }
-                // What only versions need that are no longer kept is dropped: a picture may move as often as anybody
-                // likes.
+                // Drop the entries that only dropped versions need: a picture may move any number of times.
                 let oldest = versions.first?.number ?? number
                 example.earlier.removeAll { $0.until < oldest }
                 example.earlier.append(Example.Earlier(until: number - 1, label: example.label))
@@ -50,8 +49,8 @@ extension TaughtState {
         addVersion(change.method, change.evaluation, keeping: keeping)
     }
 
-    /// Forgets examples, and the versions that hold one of them, or a class of that name; makes a new version without
-    /// them.
+    /// Forgets examples, and all versions that contain one of them or a class of that name. Creates a new version
+    /// without them.
     mutating func forget(_ ids: Set<ExampleID>, label: String?, keeping: Int) {
         let method = method
         var dropped = versions.map { _ in false }
@@ -68,14 +67,14 @@ extension TaughtState {
             examples[example.id] = example
         }
         guard !examples.isEmpty else {
-            // Nothing is left to serve, and no method was chosen by anything that is left.
+            // No version is left to serve, and no remaining version determines a method.
             (versions, serving, next) = ([], 0, next + 1)
             return
         }
         addVersion(method, nil, keeping: keeping)
     }
 
-    /// Takes other embeddings for all examples, of a new embedder: no older version is left.
+    /// Replaces the embeddings of all examples by those of a new embedder, and drops all older versions.
     mutating func rebuild(_ embedder: Embedder, dimension: Int, embeddings: [ExampleID: [Float]]) {
         let method = method
         self.embedder = embedder
@@ -99,14 +98,14 @@ extension TaughtState {
         keepVersions(keeping)
     }
 
-    /// Drops the oldest versions beyond so many, at least one. The version that serves stays in any case.
+    /// Drops the oldest versions above a maximum of at least one, except the served version.
     mutating func keepVersions(_ most: Int) {
         let extra = versions.count - max(1, most)
         guard extra > 0 else { return }
         versions.replaceSubrange(..<extra, with: versions[..<extra].filter { $0.number == serving })
     }
 
-    /// Drops the classes that examples had only in versions that are no longer kept.
+    /// Drops the earlier classes of examples that only dropped versions need.
     mutating func dropUnusedClasses() {
         let oldest = versions.first?.number ?? next
         for var example in examples where example.earlier.contains(where: { $0.until < oldest }) {

@@ -9,7 +9,7 @@ package enum TaughtNames {
         }
     }
 
-    /// - Throws: `invalid` for other names.
+    /// Throws `invalid` if a name is not valid.
     package static func check(name: String) throws(TeachingError) {
         guard isName(name) else {
             throw .invalid(
@@ -18,7 +18,7 @@ package enum TaughtNames {
         }
     }
 
-    /// - Throws: `invalid` for labels that are empty, longer than 256 bytes, or have control characters.
+    /// Throws `invalid` if a label is empty, longer than 256 bytes, or has control characters.
     package static func check(label: String) throws(TeachingError) {
         let count = label.utf8.count
         guard (1...256).contains(count) else { throw .invalid("a label has 1 to 256 bytes: this one has \(count)") }

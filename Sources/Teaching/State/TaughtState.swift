@@ -1,8 +1,8 @@
-/// The model whose embeddings are taught.
+/// The model that computes the embeddings.
 package struct Embedder: Sendable, Equatable {
     package let model: String
     package let version: String
-    /// The digest of its files.
+    /// The digest of the model's files.
     package let digest: String
 
     package init(model: String, version: String, digest: String) {
@@ -12,9 +12,9 @@ package struct Embedder: Sendable, Equatable {
     }
 }
 
-/// A picture that was taught: its embedding and its digest.
+/// A taught picture: its embedding and its digest.
 package struct Example: Sendable, Equatable {
-    /// A class that it had before.
+    /// A class that the picture had before.
     package struct Earlier: Sendable, Equatable {
         /// The last version with this class.
         package let until: Int
@@ -24,42 +24,42 @@ package struct Example: Sendable, Equatable {
     package let id: ExampleID
     package internal(set) var label: String
     package let embedding: [Float]
-    /// The first version that has it.
+    /// The first version that has the example.
     package internal(set) var since: Int
     /// The time when it was taught: seconds since 1970.
     package let added: Int
-    /// In the order of the versions.
+    /// The earlier classes, in the order of the versions.
     package internal(set) var earlier: [Earlier] = []
 
-    /// The class in a version; nil before it was taught.
+    /// The class in a version; nil if the version is older than the example.
     func label(in version: Int) -> String? {
         guard version >= since else { return nil }
         return earlier.first { version <= $0.until }?.label ?? label
     }
 }
 
-/// A version: examples as they were, and a method. It never changes, but for its evaluation.
+/// A version: the examples at that time, and a method. Only its evaluation can change.
 package struct TaughtVersion: Sendable, Equatable {
     package let number: Int
     package let method: TeachingMethod
-    /// The number of its examples.
+    /// The number of examples.
     package let examples: Int
     package internal(set) var evaluation: Evaluation?
 }
 
-/// All that is known of a taught model.
+/// The complete state of a taught model.
 package struct TaughtState: Sendable, Equatable {
     package internal(set) var embedder: Embedder
-    /// Numbers of an embedding.
+    /// The number of elements of an embedding.
     package internal(set) var dimension: Int
     package let choice: MethodChoice
-    /// Sorted by their digests.
+    /// The examples, sorted by digest.
     package internal(set) var examples = ExampleList()
-    /// Those that are kept, in their order.
+    /// The kept versions, in order.
     package internal(set) var versions: [TaughtVersion] = []
-    /// The number of the version that serves; 0 where there is none.
+    /// The number of the served version; 0 without one.
     package internal(set) var serving = 0
-    /// The number that the next version gets: none is used twice.
+    /// The number of the next version; numbers are never reused.
     package internal(set) var next = 1
 
     package init(embedder: Embedder, dimension: Int, choice: MethodChoice) {
@@ -68,14 +68,14 @@ package struct TaughtState: Sendable, Equatable {
         self.choice = choice
     }
 
-    /// The version that serves.
+    /// The served version.
     package var served: TaughtVersion? { version(serving) }
 
     package func version(_ number: Int) -> TaughtVersion? { versions.last { $0.number == number } }
 
     package func example(_ id: ExampleID) -> Example? { examples[id] }
 
-    /// The number of examples of each class that is taught now.
+    /// The number of examples of each current class.
     package var counts: [String: Int] { examples.counts }
 
     /// The examples of a version, sorted by class and then by digest; nil if it has none.

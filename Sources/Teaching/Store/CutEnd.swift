@@ -1,20 +1,20 @@
 internal import SystemSupport
 
-/// The end of a journal that is no whole record: it was cut off, and is kept in a file next to the journal until
-/// something is forgotten.
+/// An incomplete end of a journal that was cut off. It is kept in a file next to the journal until an example is
+/// forgotten.
 struct CutEnd {
-    /// Begins the names of the files, before the digest of their bytes.
+    /// The prefix of the file names; the digest of the bytes follows.
     private static let beginning = "journal.cut-"
 
-    /// The file that it is kept in.
+    /// The path of the file.
     let path: String
-    /// The place in the journal.
+    /// The offset in the journal.
     let place: Int
     let count: Int
-    /// The most changes that may have been in it and were acknowledged.
+    /// The maximum number of acknowledged changes that it may have contained.
     let changes: Int
 
-    /// Writes the end of a journal to its file, which may have it already.
+    /// Writes the end of a journal to its file, which may exist already.
     init(_ bytes: [UInt8], at place: Int, of journal: String, changes: Int, _ room: ReservedRoom) throws(TeachingError)
     {
         let folder = Folders.parent(of: journal)
@@ -32,7 +32,7 @@ struct CutEnd {
             + "at most \(changes) acknowledged \(changes == 1 ? "change is" : "changes are") missing; the file is removed when something is forgotten"
     }
 
-    /// Removes the files of a taught model: they may hold what is forgotten.
+    /// Removes these files of a taught model, because they may contain forgotten examples.
     static func removeAll(in folder: String) throws(TeachingError) {
         let names = try Folders.names(in: folder).filter { $0.hasPrefix(beginning) }
         guard !names.isEmpty else { return }

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import SystemSupport
 
-/// An open file, closed with the last reference. Every call may block.
+/// An open file, which is closed with the last reference. Every call may block.
 final class Descriptor: Sendable {
     private let number: Int32
     private let path: String
 
     init(_ path: String, _ flags: Int32) throws(TeachingError) {
         self.path = path
-        // Embeddings of people's pictures: nobody else reads them.
+        // Only this user may read it: it holds embeddings of people's pictures.
         number = open(path, flags, 0o600)
         guard number >= 0 else { throw Self.failure("open", path, errno) }
     }
@@ -21,7 +21,7 @@ final class Descriptor: Sendable {
         return Int(status.st_size)
     }
 
-    /// Up to `count` bytes: fewer at the end only.
+    /// Reads `count` bytes; fewer only at the end of the file.
     func read(_ count: Int) throws(TeachingError) -> [UInt8] {
         var error: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -62,36 +62,36 @@ final class Descriptor: Sendable {
         guard ftruncate(number, off_t(length)) == 0 else { throw failure("shorten") }
     }
 
-    /// Ends the file where the last write ended.
+    /// Truncates the file at the end of the last write.
     func truncate() throws(TeachingError) {
         let end = lseek(number, 0, SEEK_CUR)
         guard end >= 0 else { throw failure("shorten") }
         try truncate(Int(end))
     }
 
-    /// Takes disk space for the first bytes of the file, which has this length then.
+    /// Reserves disk space for the first `length` bytes of the file, and sets its size to `length`.
     func allocate(_ length: Int) throws(TeachingError) {
         let error = posix_fallocate(number, 0, off_t(length))
         guard error == 0 else { throw Self.failure("take room for", path, error) }
         try truncate(length)
     }
 
-    /// Returns when the disk has it.
+    /// Returns when the data is on the disk.
     func sync() throws(TeachingError) {
         guard fsync(number) == 0 else { throw failure("sync") }
     }
 
-    /// Takes the file for this process; false if another has it.
+    /// Locks the file for this process. Returns false if another process has locked it.
     func lock() -> Bool { flock(number, LOCK_EX | LOCK_NB) == 0 }
 
-    /// The error of a file that is not as it was written.
+    /// The error for a damaged file.
     func damage(at place: Int) -> TeachingError {
         .storage("\(path) is damaged at byte \(place): restore it from a copy, or delete the taught model")
     }
 
     private func failure(_ verb: String) -> TeachingError { Self.failure(verb, path, errno) }
 
-    /// A full disk has its own error: an operator can free space.
+    /// The error of a failed call. A full disk has an error of its own, because an operator can free space.
     static func failure(_ verb: String, _ path: String, _ number: Int32) -> TeachingError {
         let text = "cannot \(verb) \(path): \(SystemError.text(number))"
         guard [ENOSPC, EDQUOT, EFBIG].contains(number) else { return .storage(text) }
@@ -99,13 +99,13 @@ final class Descriptor: Sendable {
     }
 }
 
-/// Folders of taught models.
+/// Functions for the folders of taught models.
 enum Folders {
     static func create(_ path: String) throws(TeachingError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw Descriptor.failure("create", path, errno) }
     }
 
-    /// Renames and syncs the folder, so that the new name survives a power failure.
+    /// Renames a file and syncs the folder, so that the new name survives a power failure.
     static func rename(_ from: String, _ to: String, syncs: Bool = true) throws(TeachingError) {
         guard Glibc.rename(from, to) == 0 else { throw Descriptor.failure("rename \(from) to", to, errno) }
         if syncs { try sync(parent(of: to)) }
@@ -123,7 +123,7 @@ enum Folders {
         }
     }
 
-    /// The sizes of the files in a folder and its folders.
+    /// The total size of the files in a folder, including its subfolders.
     static func bytes(in path: String) -> Int {
         var status = stat()
         guard lstat(path, &status) == 0 else { return 0 }
@@ -131,7 +131,7 @@ enum Folders {
         return ((try? names(in: path)) ?? []).reduce(0) { $0 + bytes(in: path + "/" + $1) }
     }
 
-    /// Removes a folder with all that is in it.
+    /// Removes a folder with its contents, or a file.
     static func remove(_ path: String) throws(TeachingError) {
         var status = stat()
         guard lstat(path, &status) == 0 else {

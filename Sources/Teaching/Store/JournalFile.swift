@@ -1,32 +1,33 @@
 internal import Glibc
 internal import SystemSupport
 
-/// The file of a taught model's journal: records with their lengths and digests, appended and synced, or rewritten
-/// beside it and renamed. A kill at any instant leaves all records that were acknowledged, and perhaps the one after
-/// them. Each record was synced before the next one was written, so that only the last one can be torn: what is wrong
-/// before a whole record is damage.
+/// The file of a taught model's journal: records with their lengths and digests. Records are appended and synced, or
+/// the file is rewritten under another name and renamed. After a kill at any time it contains all acknowledged records,
+/// and possibly the one after them. Each record was synced before the next one was written, so only the last one can be
+/// torn; an error before a complete record is damage.
 struct JournalFile {
     /// The first bytes of the file.
     private static let start = Array("Ocelli taught model 1\n".utf8)
-    /// Before each record: its length (4 bytes), the complement of that, and the first 8 bytes of the record's digest.
+    /// The bytes before each record: its length (4 bytes), the complement of the length, and the first 8 bytes of the
+    /// record's digest.
     private static let headLength = 16
-    /// The longest record: a form of many pictures.
+    /// The maximum length of a record: a form with many pictures.
     private static let longestRecord = 256 << 20
-    /// The shortest one of a change: another version serves.
+    /// The minimum length of a record of a change: another version is served.
     private static let shortestRecord = 9
-    /// Ends the name of a file that is written in place of the journal.
+    /// The suffix of a file that will replace the journal.
     static let unfinished = ".new"
 
     let path: String
-    /// The bytes that are written and synced.
+    /// The number of bytes that are written and synced.
     private(set) var length = 0
-    /// True after a write that failed and could not be undone: what the file holds is not known.
+    /// True after a failed write that could not be undone: the contents of the file are unknown.
     private var isBroken = false
-    /// True while a power failure may bring back the file that this one has replaced: nothing is added until then.
+    /// True while a power failure could restore the file that this one has replaced; nothing is appended until then.
     private var isUnsynced = false
 
-    /// The content of the file: the records, in order. What follows the last whole one, of a write that was not
-    /// finished or damaged since, is cut off and kept in another file.
+    /// Opens a file and passes its records to `record` in order. The bytes after the last complete record, from an
+    /// interrupted write or damaged since, are cut off and kept in another file.
     static func open(
         _ path: String, _ room: ReservedRoom, _ record: (JournalRecord) -> Bool
     ) throws(TeachingError) -> (journal: JournalFile, cut: CutEnd?) {
@@ -54,8 +55,8 @@ struct JournalFile {
         return (journal, cut)
     }
 
-    /// The most records of changes that an end without a whole record can have been: one, where its head shows that
-    /// the file ends with it.
+    /// The maximum number of change records in an end without a complete record: one if its head shows that the file
+    /// ends with it.
     private static func mostChanges(in end: [UInt8]) -> Int {
         let rest = end.count - headLength
         guard rest >= 0, count(end) == nil else { return 1 }
@@ -66,13 +67,13 @@ struct JournalFile {
         return isOne ? 1 : max(1, end.count / (headLength + shortestRecord))
     }
 
-    /// The bytes of the record at a place; nil if it is torn by a kill or a power failure.
+    /// The bytes of the record at an offset; nil if a kill or a power failure has torn it.
     private static func bytes(of file: Descriptor, at place: Int, _ size: Int) throws(TeachingError) -> [UInt8]? {
         try file.seek(place)
         let head = try file.read(headLength)
         let rest = size - place - headLength
         guard let count = count(head) else {
-            // A length that is wrong is not that of a torn record, if another record follows: that one came later.
+            // A torn record cannot have another record after it, because that one was written later.
             try file.seek(place + 1)
             let later = try file.read(size)
             for next in later.indices where count(later[next...]) != nil { throw file.damage(at: place) }
@@ -93,7 +94,7 @@ struct JournalFile {
         return writer.bytes
     }
 
-    /// The length of the record whose head these bytes begin with; nil if they are no head.
+    /// The length of the record whose head is at the start of these bytes; nil if they are not a head.
     private static func count(_ bytes: some Collection<UInt8>) -> Int? {
         let numbers = bytes.prefix(8)
         guard numbers.count == 8 else { return nil }
@@ -105,17 +106,17 @@ struct JournalFile {
         bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// The bytes that a record takes in the file.
+    /// The number of bytes that a record takes in the file.
     static func length(of record: JournalRecord) -> Int { headLength + record.bytes.count }
 
-    /// The bytes of a file with these records.
+    /// The size of a file with these records.
     static func length(of records: [JournalRecord]) -> Int { records.reduce(start.count) { $0 + length(of: $1) } }
 
-    /// The most bytes that a journal has after a request that forgets has rewritten it: an example takes 19 bytes more
-    /// there than in the change that taught it, and the head of every 256 is added, as is the new version.
+    /// The maximum size of a journal after a request that forgets has rewritten it. An example takes 19 bytes more than
+    /// in the change that taught it; a head per 256 examples and the new version are added.
     static func mostLength(_ length: Int, examples: Int) -> Int { length + 24 * examples + 1024 }
 
-    /// Adds a record. After an error the file is as before.
+    /// Appends a record. After an error the file is unchanged.
     mutating func append(_ record: JournalRecord) throws(TeachingError) {
         guard !isBroken else {
             throw .storage("\(path) could not be written before: restart the daemon to read it again")
@@ -140,9 +141,10 @@ struct JournalFile {
         length += bytes.count
     }
 
-    /// Writes a file with these records in place of the one that is there, which holds until the new one is complete.
-    /// - Parameter usesReserve: true if it may take the reserve where the disk is full.
-    /// - Returns: the new file, and the error where it is in place, but may be lost with the machine's power.
+    /// Writes a file with these records that replaces the existing one, which stays valid until the new one is
+    /// complete.
+    /// - Parameter usesReserve: true if the file may use the reserved room when the disk is full.
+    /// - Returns: the new file, and an error if it is in place but a power failure may revert it.
     static func write(
         _ records: [JournalRecord], to path: String, _ room: ReservedRoom, usesReserve: Bool = false
     ) throws(TeachingError) -> (journal: JournalFile, unsynced: TeachingError?) {

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// The pictures of a taught model, where they are kept: files with their digests as names.
+/// The kept pictures of a taught model: files named by their digests.
 package enum KeptPictures {
     private static func folder(_ model: String) -> String { model + "/pictures" }
 
-    /// Writes the pictures that have bytes, each complete or not at all.
+    /// Writes the pictures of examples that have one. Each file is complete or missing.
     static func write(_ examples: [TaughtModel.NewExample], in model: String) throws(TeachingError) {
         guard examples.contains(where: { $0.picture != nil }) else { return }
         let folder = folder(model)
@@ -19,7 +19,7 @@ package enum KeptPictures {
         }
     }
 
-    /// Removes pictures; those that are not there count as removed.
+    /// Removes pictures; missing ones count as removed.
     static func remove(_ ids: Set<ExampleID>, in model: String) throws(TeachingError) {
         var problem: TeachingError?
         for id in ids {
@@ -32,7 +32,7 @@ package enum KeptPictures {
         if let problem { throw problem }
     }
 
-    /// Removes what no example has: a kill came between two steps.
+    /// Removes files without an example, which remain if a kill came between two steps.
     static func clean(_ state: TaughtState, in model: String) throws(TeachingError) {
         guard access(folder(model), F_OK) == 0 else { return }
         for name in try Folders.names(in: folder(model)) {

@@ -1,32 +1,32 @@
 internal import Glibc
 internal import SystemSupport
 
-/// Disk space that is reserved for requests that forget: a file with blocks that become those of the file that such a
-/// request writes when the disk is full. It is as large as the largest journal can be when it is rewritten. Blocks.
+/// Disk space reserved for requests that forget: a file whose blocks such a request uses for its own file when the disk
+/// is full. Its size is the maximum size of the largest journal after rewriting. Every call blocks.
 package final class ReservedRoom: Sendable {
-    /// No taught model can have this name.
+    /// A name that no taught model can have.
     private static let name = ".reserve"
-    /// The reserve grows by multiples of this.
+    /// The reserve grows in multiples of this number of bytes.
     private static let step = 16 << 10
 
     private struct State {
-        /// The bytes that are reserved.
+        /// The number of reserved bytes.
         var held = 0
-        /// The required bytes.
+        /// The number of required bytes.
         var wanted = 0
-        /// Calls of ``ReservedRoom/hold(_:)`` so far.
+        /// The number of calls of ``ReservedRoom/hold(_:)``.
         var holds = 0
     }
 
     private let path: String
-    /// Held while the file is changed: nothing that must not block takes it.
+    /// Held while the file is changed, so only threads that may block take it.
     private let state = Guarded(State())
 
     /// The reserve of the taught models in a folder.
     package init(folder: String) { path = folder + "/" + Self.name }
 
-    /// Reserves at least so many bytes.
-    /// - Throws: ``TeachingError/full(_:)`` where there are not so many: what was reserved before is still.
+    /// Reserves at least `bytes`.
+    /// - Throws: ``TeachingError/full(_:)`` if they are not available; the earlier reservation stays.
     package func hold(_ bytes: Int) throws(TeachingError) {
         try changing { state throws(TeachingError) in
             let before = state.wanted
@@ -41,12 +41,12 @@ package final class ReservedRoom: Sendable {
         }
     }
 
-    /// Calls of ``hold(_:)`` so far.
+    /// The number of calls of ``hold(_:)``.
     package var holds: Int { state.withLock { $0.holds } }
 
-    /// Reserves so many bytes, and no more: for none there is no file.
-    /// - Parameter holds: ``holds`` from before `bytes` was computed. If more was reserved since, perhaps for a model
-    ///   whose length `bytes` does not include, nothing changes.
+    /// Reserves exactly `bytes`; removes the file for 0.
+    /// - Parameter holds: the value of ``holds`` before `bytes` was computed. If it has changed, `bytes` may not include
+    ///   a model that has grown since, and the reservation stays.
     package func set(_ bytes: Int, since holds: Int) throws(TeachingError) {
         try changing { state throws(TeachingError) in
             guard state.holds == holds else { return }
@@ -59,14 +59,14 @@ package final class ReservedRoom: Sendable {
         }
     }
 
-    /// Reserves again what was used. Where others have taken it, the next change does.
+    /// Reserves the used bytes again. If other files have taken the space, the next change tries again.
     func restore() {
         try? changing { state throws(TeachingError) in try grow(&state, to: state.wanted) }
     }
 
     /// Writes a file, in place of an existing one.
-    /// - Parameter usesReserve: true if the file takes the reserve where the disk is full: ``restore()`` must be
-    ///   called when what it replaces is gone.
+    /// - Parameter usesReserve: true if the file may use the reserve when the disk is full; ``restore()`` must be
+    ///   called after the replaced file is gone.
     func write(
         _ file: String, usesReserve: Bool, _ body: (Descriptor) throws(TeachingError) -> Void
     ) throws(TeachingError) {
@@ -98,12 +98,12 @@ package final class ReservedRoom: Sendable {
     }
 
     private func grow(_ state: inout State, to bytes: Int) throws(TeachingError) {
-        // No file can be larger than this process may write.
+        // A file cannot be larger than this process may write.
         var limit = rlimit()
         let isLimited = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
         let most = isLimited ? Int(clamping: limit.rlim_cur) : .max
         guard bytes > state.held, most > state.held else { return }
-        // Readable too: where the file system cannot reserve blocks, posix_fallocate(3) reads before it writes.
+        // Readable too: if the file system cannot reserve blocks, posix_fallocate(3) reads before it writes.
         let file = try Descriptor(path, O_RDWR | O_CREAT | O_CLOEXEC)
         let (steps, _) = bytes.addingReportingOverflow(Self.step - 1 - (bytes - 1) % Self.step)
         for length in [max(bytes, steps), bytes] {

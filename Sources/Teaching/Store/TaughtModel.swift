@@ -1,27 +1,27 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// A taught model and its files. Readers see one version or the next; writers wait for each other, with their files:
-/// only threads that may block call what changes it.
+/// A taught model and its files. Readers see one version or the next. Writers wait for each other and for the files, so
+/// only threads that may block may call the methods that change it.
 package final class TaughtModel: Sendable {
     package let name: String
     private let folder: String
     private let total: ByteTotal
     private let room: ReservedRoom
     private let limits: Guarded<TeachingLimits>
-    /// Held while files are written: nothing that must not block takes it.
+    /// Held while files are written, so only threads that may block take it.
     private let files: Guarded<Files>
     private let current: Guarded<TaughtView>
 
     private struct Files {
         var journal: JournalFile
-        /// The journal's length at which the next check for compaction is due.
+        /// The size of the journal at which the next check for compaction is due.
         var lookedAtLength = 0
         var isRemoved = false
-        /// The examples of the state that is shown; nil where they have to be computed again.
+        /// The examples of the visible state; nil if they must be computed again.
         var newest: NewestExamples?
 
-        /// Takes up what became of some examples.
+        /// Applies the changes of some examples.
         mutating func update(_ ids: [ExampleID], from old: TaughtState, to new: TaughtState) {
             if newest?.update(ids, from: old, to: new) == false { newest = nil }
         }
@@ -32,7 +32,7 @@ package final class TaughtModel: Sendable {
         package let id: ExampleID
         package let label: String
         package let embedding: [Float]
-        /// The picture's bytes, if they are kept.
+        /// The bytes of the picture, if it is kept.
         package let picture: [UInt8]?
 
         package init(id: ExampleID, label: String, embedding: [Float], picture: [UInt8]? = nil) {
@@ -43,12 +43,12 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// The outcome for a picture.
+    /// The result for a picture.
     package struct Outcome: Sendable, Equatable {
         package let id: ExampleID
         package let label: String
         package let isNew: Bool
-        /// True if it was known under another label.
+        /// True if the picture was known with another label.
         package let isMoved: Bool
     }
 
@@ -67,11 +67,12 @@ package final class TaughtModel: Sendable {
         self.files = Guarded(files)
     }
 
-    /// The model as it is now.
+    /// The current state of the model.
     package var view: TaughtView { current.withLock { $0 } }
 
     /// The head of a state.
-    /// - Parameter newest: the examples of its newest version; made, where they are nil and that version serves.
+    /// - Parameter newest: the examples of its newest version. If nil and that version is served, they are computed and
+    ///   stored.
     private static func head(of state: TaughtState, _ newest: inout NewestExamples?) -> TaughtHead? {
         guard let version = state.served else { return nil }
         let isNewest = version.number == state.versions.last?.number
@@ -84,8 +85,8 @@ package final class TaughtModel: Sendable {
 
     // MARK: Changes
 
-    /// Learns pictures; a known one with another label moves.
-    /// - Parameter digest: that of the embedder which made the embeddings; nil: the model's own.
+    /// Learns pictures. A known picture with another label moves to that class.
+    /// - Parameter digest: the digest of the embedder that made the embeddings; nil for the model's own.
     package func teach(
         _ examples: [NewExample], time: Int, by digest: String? = nil
     ) throws(TeachingError) -> [Outcome] {
@@ -143,7 +144,7 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// Serves a version that is kept.
+    /// Serves a kept version.
     package func serve(_ version: Int) throws(TeachingError) {
         try writing { files throws(TeachingError) in
             var state = view.state
@@ -158,7 +159,7 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// Takes the embeddings of another embedder, made of the kept pictures.
+    /// Replaces the embeddings by those of another embedder, computed from the kept pictures.
     package func rebuild(
         _ embedder: Embedder, dimension: Int, embeddings: [ExampleID: [Float]]
     ) throws(TeachingError) {
@@ -173,7 +174,7 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// Ends the model: no change reaches its files any more.
+    /// Retires the model: no later change reaches its files.
     func retire(_ remove: () throws(TeachingError) -> Void) throws(TeachingError) {
         try writing { files throws(TeachingError) in
             try remove()
@@ -188,8 +189,8 @@ package final class TaughtModel: Sendable {
 
     // MARK: Evaluation
 
-    /// Tests the version that serves, if it was not tested yet. With `auto`, another method that is better becomes a
-    /// new version. It takes long; a change meanwhile ends it.
+    /// Evaluates the served version, if it is not evaluated yet. With `auto`, a better method becomes a new version. It
+    /// takes a long time; a change ends it early.
     package func evaluate(time: Int, isCancelled: () -> Bool = { false }) throws(TeachingError) {
         let before = view
         guard before.isEvaluating, let version = before.state.served,
@@ -230,7 +231,7 @@ package final class TaughtModel: Sendable {
 
     // MARK: Files
 
-    /// One writer at a time.
+    /// Runs `body` as the only writer.
     private func writing<Result>(
         _ body: (inout Files) throws(TeachingError) -> Result
     ) throws(TeachingError) -> Result {
@@ -247,7 +248,7 @@ package final class TaughtModel: Sendable {
         return try outcome.get()
     }
 
-    /// Writes one record more, then shows its state. After an error all is as before.
+    /// Appends a record, then makes its state visible. After an error nothing is changed.
     private func append(
         _ record: JournalRecord, _ state: TaughtState, _ pictures: [NewExample], _ limits: TeachingLimits,
         _ files: inout Files
@@ -276,8 +277,8 @@ package final class TaughtModel: Sendable {
 
     // MARK: Compaction
 
-    /// Compacts the journal where it has grown well past what the state takes. One that cannot be written now stays as
-    /// it is: it is complete.
+    /// Compacts the journal if it is much larger than the state needs. If that fails, the journal stays as it is, which
+    /// is complete.
     private func compactIfOvergrown(_ files: inout Files, _ limits: TeachingLimits) {
         guard files.journal.length > files.lookedAtLength else { return }
         let needed = JournalFile.length(of: JournalRecord.all(of: view.state))
@@ -289,7 +290,7 @@ package final class TaughtModel: Sendable {
         if !compact(&files, saving: 1) { files.lookedAtLength = files.journal.length + most }
     }
 
-    /// Writes the state as a new journal, if that saves so many bytes.
+    /// Writes the state as a new journal, if that saves at least `bytes`.
     /// - Returns: true if it was written.
     private func compact(_ files: inout Files, saving bytes: Int) -> Bool {
         var state = view.state
@@ -304,17 +305,17 @@ package final class TaughtModel: Sendable {
         return true
     }
 
-    /// Compacts a journal that was just read.
+    /// Compacts a journal that was just opened.
     func compactIfOvergrown() {
         files.withLock { compactIfOvergrown(&$0, limits.withLock { $0 }) }
     }
 
-    /// The most bytes of the journal when it is rewritten: they are reserved.
+    /// The maximum size of the journal after rewriting, which is reserved on the disk.
     var mostLength: Int {
         files.withLock { JournalFile.mostLength($0.journal.length, examples: view.state.examples.count) }
     }
 
-    /// The head of a state: the current one, where neither the examples that serve nor the method change.
+    /// The head of a state: the current one, if neither the served examples nor the method change.
     private func head(of state: TaughtState, _ files: inout Files) -> TaughtHead? {
         let now = view
         if state.serving == now.state.serving, state.next == now.state.next { return now.head }
@@ -328,7 +329,7 @@ package final class TaughtModel: Sendable {
         try removeCutEnds()
     }
 
-    /// Rewrites the journal, so that no file has what the state no longer has.
+    /// Rewrites the journal, so that no file contains data that the state no longer has.
     private func rewrite(
         _ state: TaughtState, without ids: Set<ExampleID>, _ files: inout Files, usesReserve: Bool
     ) throws(TeachingError) {
@@ -348,7 +349,7 @@ package final class TaughtModel: Sendable {
         if let unsynced { throw unsynced }
     }
 
-    /// Removes damaged ends of the journal that were kept: they may hold anything that must be forgotten.
+    /// Removes the kept damaged ends of the journal, because they may contain data that must be forgotten.
     private func removeCutEnds() throws(TeachingError) {
         let before = Folders.bytes(in: folder)
         defer { total.change(by: Folders.bytes(in: folder) - before) }
@@ -369,7 +370,7 @@ package final class TaughtModel: Sendable {
         }
     }
 
-    /// The outcome for each picture, and the changes that this takes.
+    /// The result for each picture, and the necessary changes.
     private static func outcomes(
         of examples: [NewExample], in state: TaughtState
     ) -> (outcomes: [Outcome], items: [TaughtChange.Item]) {

@@ -1,24 +1,24 @@
 internal import Glibc
 internal import SystemSupport
 
-/// The taught models in a folder, which belongs to one process at a time. What changes them blocks.
+/// The taught models in a folder, which only one process may use at a time. Methods that change them block.
 package final class TaughtStore: Sendable {
     private let folder: String
     private let limits: Guarded<TeachingLimits>
     private let total = ByteTotal()
     private let room: ReservedRoom
     private let models = Guarded<[String: TaughtModel]>([:])
-    /// Held while one is created or removed: nothing that must not block takes it.
+    /// Held while a model is created or removed, so only threads that may block take it.
     private let changing = Guarded<Void>(())
-    /// Open as long as the store: its lock keeps other processes away.
+    /// The lock file, open as long as the store: its lock excludes other processes.
     private let lock: Descriptor
-    /// Folders that could not be read, with the reason.
+    /// The folders that could not be read, with the reasons.
     package var problems: [String: String] { unreadable.withLock { $0 } }
     private let unreadable: Guarded<[String: String]>
-    /// Sentences for the log: damage that was found when the files were opened, and room that could not be reserved.
+    /// Sentences for the log: damage found when the files were opened, and space that could not be reserved.
     package let notices: [String]
 
-    /// Opens a folder, which is created if need be, and finishes what a kill interrupted.
+    /// Opens a folder, creates it if necessary, and completes operations that a kill interrupted.
     package init(folder: String, limits: TeachingLimits = TeachingLimits()) throws(TeachingError) {
         self.folder = folder
         self.limits = Guarded(limits)
@@ -52,7 +52,7 @@ package final class TaughtStore: Sendable {
         models.withLock { $0 = all }
     }
 
-    /// Begins the names of folders that are being made or removed.
+    /// The prefix of folders that are being created or removed.
     private static let unfinished = ".unfinished-"
 
     private static func open(
@@ -70,10 +70,10 @@ package final class TaughtStore: Sendable {
         return (model, cut)
     }
 
-    /// Takes other limits; what is there already stays.
+    /// Changes the limits; existing data stays.
     package func set(limits new: TeachingLimits) { limits.withLock { $0 = new } }
 
-    /// All, by name.
+    /// All taught models, sorted by name.
     package var all: [TaughtModel] {
         let models = models.withLock { $0 }
         return models.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
@@ -81,18 +81,18 @@ package final class TaughtStore: Sendable {
 
     package func model(_ name: String) -> TaughtModel? { models.withLock { $0[name] } }
 
-    /// The bytes of all files.
+    /// The size of all files in bytes.
     package var bytes: Int { total.value }
 
-    /// Takes bytes for files that others keep in the folder, in a hidden folder of their own.
+    /// Reserves bytes for other code's files in the folder, which are in a hidden subfolder.
     package func take(_ bytes: Int) throws(TeachingError) {
         try total.take(bytes, limit: limits.withLock { $0.bytes })
     }
 
-    /// Counts bytes of such files that are there already, or, below 0, are there no longer.
+    /// Counts bytes of such files that exist already; negative for removed ones.
     package func count(_ bytes: Int) { total.change(by: bytes) }
 
-    /// Creates one; `isNew` is false if it is there already with the same embedder and method.
+    /// Creates a taught model. `isNew` is false if it exists already with the same embedder and method.
     package func create(
         _ name: String, _ embedder: Embedder, dimension: Int, _ choice: MethodChoice
     ) throws(TeachingError) -> (model: TaughtModel, isNew: Bool) {
@@ -116,7 +116,7 @@ package final class TaughtStore: Sendable {
         return (try outcome.get(), isNew)
     }
 
-    /// - Throws: a conflict, if a taught model was created with another embedder or method.
+    /// Throws `conflict` if a taught model was created with another embedder or method.
     package static func compare(
         _ name: String, _ state: TaughtState, embedder: String, _ choice: MethodChoice
     ) throws(TeachingError) {
@@ -166,7 +166,7 @@ package final class TaughtStore: Sendable {
         }
     }
 
-    /// Removes one with all its files.
+    /// Removes a taught model with all its files.
     package func remove(_ name: String) throws(TeachingError) {
         var problem: TeachingError?
         changing.withLock { _ in
@@ -177,7 +177,7 @@ package final class TaughtStore: Sendable {
 
     private func removeAlone(_ name: String) throws(TeachingError) {
         let model = model(name)
-        // One that cannot be read can be removed too.
+        // An unreadable model can be removed too.
         guard model != nil || problems[name] != nil else { throw .unknown("there is no taught model \(name)") }
         let path = folder + "/" + name, unfinished = folder + "/" + Self.unfinished + name
         let bytes = Folders.bytes(in: path)

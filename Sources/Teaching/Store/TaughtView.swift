@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// A taught model at one moment: what answers show, and what serves.
+/// A taught model at one moment: the state for answers, and the served head.
 package struct TaughtView: Sendable {
-    /// No other view of this process has the same number: answers by one are not those by another, even if the same
-    /// version serves in both.
+    /// A number that is unique to this view in this process. Answers of one view are not valid for another, even if
+    /// both serve the same version.
     package let generation = TaughtView.generations.add(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
     package let state: TaughtState
-    /// The head that answers; nil without examples. Its threshold is that of its own evaluation, and before that one
-    /// ends that of the newest of the same method. Distances with one class, from which no centre is taken, say nothing
-    /// of those with several.
+    /// The head that answers; nil without examples. Its threshold is that of its own evaluation; until that ends, that
+    /// of the newest version with the same method. Distances with a single class, which are not centred, are not
+    /// comparable with those of several classes.
     package let head: TaughtHead?
 
     init(state: TaughtState, head: TaughtHead?) {
@@ -27,13 +27,13 @@ package struct TaughtView: Sendable {
         self.head = head
     }
 
-    /// Learns the head of a version that is kept, as it is now. Reads all examples.
+    /// Learns the head of a kept version. Reads all examples.
     package func head(of version: Int) -> TaughtHead? {
         guard let kept = state.version(version), let set = state.exampleSet(of: version) else { return nil }
         return TaughtHead(kept.method, set)
     }
 
-    /// The model as if a version served; nil if that is not kept.
+    /// The view in which a kept version is served; nil if the version is not kept.
     package func serving(_ version: Int, head: TaughtHead?) -> TaughtView? {
         guard state.version(version) != nil else { return nil }
         var state = state
@@ -41,13 +41,13 @@ package struct TaughtView: Sendable {
         return TaughtView(state: state, head: head)
     }
 
-    /// True until the version that serves has its evaluation.
+    /// True until the served version has its evaluation.
     package var isEvaluating: Bool { state.served.map { $0.evaluation == nil } ?? false }
 
-    /// The version that serves, or the newest before it, that has an evaluation.
+    /// The newest version up to the served one that has an evaluation.
     package var evaluated: TaughtVersion? { state.versions.last { $0.number <= state.serving && $0.evaluation != nil } }
 
-    /// The classes of the version that serves, with their numbers of examples, sorted.
+    /// The classes of the served version with their numbers of examples, sorted.
     package var classes: [(label: String, examples: Int)] {
         if let head, state.serving == state.versions.last?.number {
             return head.labels.map { ($0, state.counts[$0] ?? 0) }

@@ -1,28 +1,28 @@
 internal import SystemSupport
 
-/// The limits of what may be taught.
+/// The limits of teaching.
 package struct TeachingLimits: Sendable, Equatable {
-    /// Taught models.
+    /// The maximum number of taught models.
     package var models = 100
-    /// Classes of one.
+    /// The maximum number of classes of a model.
     package var classes = 1_000
-    /// Examples of one.
+    /// The maximum number of examples of a model.
     package var examples = 100_000
-    /// Bytes of all files together.
+    /// The maximum size of all files together, in bytes.
     package var bytes = 1 << 30
-    /// Versions of one that are kept.
+    /// The maximum number of kept versions of a model.
     package var versions = 10
-    /// Bytes that a journal may have beyond twice what its state takes: with more it is compacted.
+    /// The number of bytes by which a journal may exceed twice the size of its state before it is compacted.
     package var slack = 16 << 10
 
     package init() {}
 }
 
-/// The bytes that all taught models take together.
+/// The total size of the files of all taught models.
 final class ByteTotal: Sendable {
     private let used = Guarded(0)
 
-    /// Counts bytes; an error, and nothing is counted, beyond the limit.
+    /// Counts bytes. Beyond the limit, throws an error and counts nothing.
     func take(_ bytes: Int, limit: Int) throws(TeachingError) {
         let fits = used.withLock { used in
             guard bytes <= limit - used else { return false }
@@ -36,7 +36,7 @@ final class ByteTotal: Sendable {
         }
     }
 
-    /// Counts bytes that are there, or no longer there.
+    /// Counts bytes that were added, or removed if negative.
     func change(by bytes: Int) { used.withLock { $0 += bytes } }
 
     var value: Int { used.withLock { $0 } }

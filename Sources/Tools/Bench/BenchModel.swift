@@ -3,15 +3,15 @@ internal import Inference
 internal import InferenceService
 internal import Settings
 
-/// The model that is measured, in a repository that a server can serve it from.
+/// The measured model, in a repository from which a server can serve it.
 struct BenchModel: Sendable {
     let plan: ServicePlan
     let repository: ModelRepository
     let name: String
     let path: String
 
-    /// Finds the model; nothing is loaded yet.
-    /// - Parameter wanted: a bundle's folder, a model file or a name; nil: the first model of the folders.
+    /// Finds the model; loads nothing yet.
+    /// - Parameter wanted: a bundle's folder, a model file or a name; nil for the first model of the folders.
     init(_ wanted: String?, settings: Settings) throws {
         var settings = settings
         var isPath = false
@@ -20,7 +20,7 @@ struct BenchModel: Sendable {
             let parent = URL(filePath: wanted).resolvingSymlinksInPath().deletingLastPathComponent().path
             settings.models = [parent]
         }
-        // What `/v1/classify` means is then this model: no other is loaded.
+        // `/v1/classify` then uses this model, and no other is loaded.
         settings.defaultModel = ""
         let environment = ProcessInfo.processInfo.environment
         plan = ServicePlan(settings: settings, environment: environment)
@@ -50,7 +50,7 @@ struct BenchModel: Sendable {
         }
     }
 
-    /// Loads it; it must classify pictures, or find things in them.
+    /// Loads the model. Throws unless it classifies pictures or has a task for pictures.
     func load() async throws -> Model {
         do throws(InferenceError) {
             let model = try await repository.model(named: name)

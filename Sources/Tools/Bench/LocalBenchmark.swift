@@ -6,17 +6,18 @@ internal import InferenceService
 internal import LoadGenerator
 package import Settings
 
-/// Measures what engine, decoder, pipeline and server can do on this machine: `ocelli bench`.
+/// Measures the limits of engine, decoder, pipeline and server on this machine: `ocelli bench`.
 ///
-/// All in one process, with one loaded model, and in rounds in which every side has its turn, so that what disturbs the
-/// machine disturbs all of them. The load generator is its own thread, whose processor time is known and counted
-/// apart; what the kernel does for the server's sockets while the generator sends counts as the generator's.
+/// Everything runs in one process with one loaded model, in rounds in which every side takes a turn, so that a
+/// disturbance of the machine affects all sides. The load generator has its own thread, whose processor time is
+/// measured and counted separately. The kernel's work for the server's sockets while the generator sends counts as the
+/// generator's.
 package struct LocalBenchmark: Sendable {
     private let request: LocalBenchmarkRequest
     private let settings: Settings
     private let progress: @Sendable (String) -> Void
 
-    /// Measures and gives the report's text.
+    /// Measures. Returns the text of the report.
     package static func run(
         _ request: LocalBenchmarkRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void
     ) async throws -> String {
@@ -63,7 +64,7 @@ package struct LocalBenchmark: Sendable {
     private func rounds(_ loads: LocalBenchmarkLoads) async throws -> [[LocalBenchmarkSide: LocalBenchmarkRound]] {
         let count = max(3, min(20, Int(request.seconds)))
         let seconds = request.seconds / Double(count)
-        // Nothing is measured of the first turn: caches, pools and threads come into being in it.
+        // The first turn is not measured: it creates caches, pools and threads.
         for side in LocalBenchmarkSide.allCases {
             progress("warming up: \(side.rawValue)...")
             _ = try await loads.run(side, seconds: min(seconds, 0.5))
@@ -71,7 +72,7 @@ package struct LocalBenchmark: Sendable {
         var rounds: [[LocalBenchmarkSide: LocalBenchmarkRound]] = []
         for number in 1...count {
             var round: [LocalBenchmarkSide: LocalBenchmarkRound] = [:]
-            // To and fro: a machine that grows slower or faster does so for all sides alike.
+            // Alternate the order of the sides: a machine that becomes slower or faster then affects all sides equally.
             let sides = number % 2 == 1 ? LocalBenchmarkSide.allCases : LocalBenchmarkSide.allCases.reversed()
             for side in sides {
                 progress("round \(number) of \(count): \(side.rawValue)...")

@@ -5,14 +5,14 @@ internal import InferenceService
 internal import LoadGenerator
 internal import SystemSupport
 
-/// Keeps one side busy for a time, and counts.
+/// Keeps one side busy for a time, and counts its requests.
 struct LocalBenchmarkLoads: Sendable {
     let model: Model
-    /// The task that is asked of a model that does not classify.
+    /// The task for a model that does not classify.
     let task: ObservationTask?
     let pictures: SentPictures
     let concurrency: Int
-    /// Threads of the decoding side.
+    /// The number of threads of the decoding side.
     let threads: Int
     /// The address of the listener.
     let address: ServerAddress
@@ -23,7 +23,7 @@ struct LocalBenchmarkLoads: Sendable {
         let pictures = pictures.pictures
         switch side {
         case .engine:
-            // As many as may hold a slot: so that none of the infer requests ever waits for its next input.
+            // One task per slot, so that no infer request ever waits for its next input.
             return try await repeated(max(1, model.limiter.snapshot.limit), seconds: seconds) { _ in
                 var options = PredictionOptions()
                 options.usesTensors = true
@@ -59,8 +59,7 @@ struct LocalBenchmarkLoads: Sendable {
         }
     }
 
-    /// Does something over and over in several tasks; `body` gets the number of its task's repetition, from its own
-    /// start.
+    /// Calls `body` repeatedly in several tasks. `body` gets the number of the repetition within its task.
     private func repeated(
         _ tasks: Int, seconds: Double, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws -> LocalBenchmarkRound {

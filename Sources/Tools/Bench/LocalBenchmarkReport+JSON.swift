@@ -2,7 +2,7 @@ internal import InferenceService
 internal import JSON
 
 extension LocalBenchmarkReport {
-    /// The report for programs: one JSON object.
+    /// The report as one JSON object, for programs.
     package var json: String {
         var writer = JSONWriter(capacity: 4096)
         writer.object { writer in

@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 
 extension LocalBenchmarkReport {
-    /// The report for people.
+    /// The report as text, for people.
     package var text: String {
         let sizes = pictures.map(\.bytes)
         let seconds = rounds.first?[.pipeline]?.seconds ?? 0

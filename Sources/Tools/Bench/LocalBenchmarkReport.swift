@@ -1,22 +1,22 @@
 internal import InferenceService
 internal import Settings
 
-/// The measurements of `ocelli bench`: how near the way through the socket comes to what the parts can do.
+/// The measurements of `ocelli bench`: they show how close requests through the socket come to the limits of the parts.
 package struct LocalBenchmarkReport: Sendable {
     package var model = "", path = ""
-    /// The route of the requests through the socket.
+    /// The route of requests through the socket.
     package var route = "/v1/classify"
     package var processors = 1.0
     package var instances = 0
     package var concurrency = 0
     package var pictures: [(name: String, bytes: Int)] = []
-    /// One entry for each round; all sides have run in each.
+    /// One entry for each round; each has all sides.
     package var rounds: [[LocalBenchmarkSide: LocalBenchmarkRound]] = []
     package var loadBefore: Double?
 
     package init() {}
 
-    /// A figure of every round: the middle one, and the least and the greatest.
+    /// A figure over all rounds: the median, the minimum and the maximum.
     package struct Figure: Sendable, Hashable {
         package let median: Double, least: Double, most: Double
 
@@ -29,7 +29,7 @@ package struct LocalBenchmarkReport: Sendable {
             most = sorted.last ?? 0
         }
 
-        /// The difference between the rounds, as a part of the median.
+        /// The difference between the rounds, relative to the median.
         var spread: Double { median > 0 ? (most - least) / median : 0 }
     }
 
@@ -37,26 +37,26 @@ package struct LocalBenchmarkReport: Sendable {
         Figure(rounds.compactMap(value))
     }
 
-    /// Requests a second.
+    /// The number of requests per second.
     package func rate(_ side: LocalBenchmarkSide) -> Figure { figure { $0[side]?.rate } }
-    /// Microseconds of processor time for each request, without the generator's.
+    /// The processor time per request in microseconds, without the generator's.
     package func cpu(_ side: LocalBenchmarkSide) -> Figure { figure { $0[side]?.cpuMicroseconds } }
-    /// The part of the processors that was busy.
+    /// The share of the processors that was busy.
     package func busy(_ side: LocalBenchmarkSide) -> Figure { figure { $0[side]?.busy(processors: processors) } }
-    /// Microseconds of the generator for each request.
+    /// The generator's processor time per request in microseconds.
     package var generatorCPU: Figure {
         figure { round in
             round[.socket].flatMap { $0.requests > 0 ? $0.generatorSeconds * 1e6 / Double($0.requests) : nil }
         }
     }
 
-    /// Requests a second through the socket, the generator counted out.
+    /// The number of requests per second through the socket, without the generator's time.
     package var rateWithoutGenerator: Figure {
         figure { $0[.socket]?.rateWithoutGenerator(processors: processors) }
     }
 
-    /// Through the socket as a part of in process, the generator counted out: each round by itself, so that what
-    /// disturbs the machine disturbs both.
+    /// The rate through the socket relative to the rate in process, without the generator's time. Computed per round,
+    /// so that a disturbance of the machine affects both rates.
     package var ratio: Figure {
         figure { round in
             guard let pipeline = round[.pipeline]?.rate, pipeline > 0, let socket = round[.socket] else { return nil }
@@ -64,7 +64,7 @@ package struct LocalBenchmarkReport: Sendable {
         }
     }
 
-    /// The same with the generator as part of the load.
+    /// The rate through the socket relative to the rate in process, with the generator as part of the load.
     package var ratioWithGenerator: Figure {
         figure { round in
             guard let pipeline = round[.pipeline]?.rate, pipeline > 0, let socket = round[.socket] else { return nil }
@@ -72,7 +72,7 @@ package struct LocalBenchmarkReport: Sendable {
         }
     }
 
-    /// Microseconds of sockets, HTTP, routing and JSON: through the socket less in process.
+    /// The processor time of sockets, HTTP, routing and JSON in microseconds: through the socket less in process.
     package var transport: Figure {
         figure { round in
             guard let socket = round[.socket], let pipeline = round[.pipeline] else { return nil }
@@ -80,7 +80,7 @@ package struct LocalBenchmarkReport: Sendable {
         }
     }
 
-    /// Microseconds of slots, pools and the change of threads, and of the parts' getting in each other's way: in
+    /// The processor time of slots, pools, thread switches and mutual disturbance of the parts in microseconds: in
     /// process less engine and decoder.
     package var flow: Figure {
         figure { round in
@@ -91,7 +91,7 @@ package struct LocalBenchmarkReport: Sendable {
         }
     }
 
-    /// Microseconds of everything but engine and decoder.
+    /// The processor time of everything except engine and decoder, in microseconds.
     package var overhead: Figure {
         figure { round in
             guard let socket = round[.socket], let engine = round[.engine], let decode = round[.decode] else {
@@ -101,7 +101,7 @@ package struct LocalBenchmarkReport: Sendable {
         }
     }
 
-    /// Reasons to doubt.
+    /// The reasons to doubt the figures.
     package var warnings: [String] {
         var doubts = MeasurementDoubts(processors: processors)
         doubts.loadBefore = loadBefore

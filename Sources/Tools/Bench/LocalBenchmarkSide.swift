@@ -1,33 +1,33 @@
 internal import InferenceService
 
-/// The parts of a request's way that are measured each for itself, each holding what those before it do.
+/// The stages of a request that are measured separately. Each one includes the stages before it.
 package enum LocalBenchmarkSide: String, Sendable, CaseIterable {
-    /// The engine on tensors that are there already.
+    /// The engine, on prepared tensors.
     case engine
-    /// Pictures to tensors.
+    /// Decoding pictures to tensors.
     case decode
     /// Slot, decoding, infer request and labels, in this process.
     case pipeline
-    /// The same as a request over loopback: `POST /v1/classify`, or what else the model does.
+    /// The pipeline as a request over loopback: `POST /v1/classify`, or the route of the model's task.
     case socket
 }
 
-/// The cost of one round of one side.
+/// The measurements of one side in one round.
 package struct LocalBenchmarkRound: Sendable, Hashable {
     package var requests = 0
-    /// Seconds from the first request's beginning to the last one's end.
+    /// The time in seconds from the start of the first request to the end of the last one.
     package var seconds = 0.0
-    /// Seconds of processor time, without the load generator's.
+    /// The processor time in seconds, without the load generator's.
     package var cpuSeconds = 0.0
-    /// Seconds of processor time of the load generator.
+    /// The processor time of the load generator in seconds.
     package var generatorSeconds = 0.0
 
     package init() {}
 
     package var rate: Double { seconds > 0 ? Double(requests) / seconds : 0 }
 
-    /// The rate as it would be if the generator had run elsewhere: its processor time is taken off the time that the
-    /// processors were there for. True where they were busy all the time.
+    /// The rate as if the generator had run on another machine: its processor time is subtracted from the time. Correct
+    /// only if the processors were busy all the time.
     package func rateWithoutGenerator(processors: Double) -> Double {
         let left = seconds - generatorSeconds / max(processors, 1)
         return left > 0 ? Double(requests) / left : 0
@@ -35,7 +35,7 @@ package struct LocalBenchmarkRound: Sendable, Hashable {
 
     package var cpuMicroseconds: Double { requests > 0 ? cpuSeconds * 1e6 / Double(requests) : 0 }
 
-    /// The part of the processors' time that was used, by whomever of us.
+    /// The share of the processors' time used by this process, including the generator.
     package func busy(processors: Double) -> Double {
         seconds > 0 ? (cpuSeconds + generatorSeconds) / (seconds * max(processors, 1)) : 0
     }

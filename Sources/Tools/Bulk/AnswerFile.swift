@@ -4,19 +4,19 @@ internal import InferenceService
 internal import JSON
 internal import SystemSupport
 
-/// The file of answers of a bulk run, one a line, which says what was answered before.
+/// The file of answers of a bulk run, one per line, which shows what was answered before.
 ///
-/// A line is there whole or not at all: what a kill has left of a last line is cut off when the file is opened again. A
-/// picture whose bytes changed gets a second line; `compact` leaves the last of each name.
+/// Each line is complete: a partial last line, left by a kill, is cut off when the file is opened again. A picture with
+/// changed bytes gets a second line; `compact` keeps only the last line of each name.
 final class AnswerFile {
     let path: String
     private let descriptor: Int32
-    /// The digests of what was answered, by names; nil for a picture whose bytes could not be read.
+    /// The digests of the answered pictures by name; nil for a picture that could not be read.
     private(set) var answered: [Name: Digest?]
-    /// True if a name has more than one line.
+    /// False if a name has more than one line.
     private var isCompact: Bool
 
-    /// A name by its digest: millions of paths would take more memory.
+    /// A name, stored as its digest, because millions of paths would take more memory.
     struct Name: Hashable, Sendable {
         private let first: UInt64, second: UInt64
 
@@ -29,10 +29,11 @@ final class AnswerFile {
         private static func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
     }
 
-    /// A picture's digest, as lines have it: its first half.
+    /// The first half of a picture's digest.
     struct Digest: Hashable, Sendable {
         private let first: UInt64, second: UInt64
 
+        /// Parses a digest. Fails for other text.
         /// - Parameter text: "sha256:" and hexadecimal digits.
         init?(_ text: String) {
             let digits = text.utf8.dropFirst("sha256:".utf8.count)
@@ -44,7 +45,7 @@ final class AnswerFile {
         }
     }
 
-    /// The kind of a line.
+    /// The parsed members of a line.
     struct Line {
         var file: String?
         var digest: String?
@@ -55,8 +56,9 @@ final class AnswerFile {
 
     private static let longestLine = 256 << 20
 
-    /// Opens the file, or makes it. Reads it: blocks.
-    /// - Parameter run: which model and settings answer: lines of others refuse the file, which is then left as it is.
+    /// Opens or creates the file, and reads it. Blocks.
+    /// - Parameter run: identifies the model and settings. If a line has another value, the file is refused and not
+    ///   changed.
     /// - Throws: a sentence with the file's name.
     init(_ path: String, run: String) throws(StartupError) {
         self.path = path
@@ -75,7 +77,7 @@ final class AnswerFile {
         _ = csys_close(descriptor)
     }
 
-    /// Opens and locks the file that the path names now: another run may just have replaced it.
+    /// Opens and locks the file that the path names now, because another run may just have replaced it.
     private static func opened(_ path: String) throws(StartupError) -> Int32 {
         while true {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
@@ -94,7 +96,7 @@ final class AnswerFile {
         }
     }
 
-    /// Reads all lines, cuts off what is behind the last, and stands at the end.
+    /// Reads all lines, cuts off a partial line at the end, and sets the position to the end.
     private static func takeUp(
         _ descriptor: Int32, _ path: String, run: String
     ) throws(StartupError) -> (answered: [Name: Digest?], isCompact: Bool) {
@@ -122,7 +124,7 @@ final class AnswerFile {
             let digest = line.digest.flatMap { Digest($0) }
             if answered.updateValue(digest, forKey: Name(file)) != nil { isCompact = false }
         }
-        // What a kill left of a line begins as lines do: another file without a line feed stays as it is.
+        // A partial line left by a kill has the beginning of a line. Another file without a line feed is not changed.
         let beginning = Array(#"{"file":""#.utf8)
         guard rest.isEmpty || rest.prefix(beginning.count).elementsEqual(beginning.prefix(rest.count)) else {
             throw StartupError("\(path) is not a file of answers: it ends with something else", isConfiguration: true)
@@ -133,8 +135,8 @@ final class AnswerFile {
         return (answered, isCompact)
     }
 
-    /// Calls with each line that is whole, in order.
-    /// - Returns: where the last one ends, and what is behind it.
+    /// Calls `body` with each complete line, in order.
+    /// - Returns: the end of the last complete line, and the bytes after it.
     private static func lines(
         _ descriptor: Int32, _ path: String, _ body: ([UInt8]) throws(StartupError) -> Void
     ) throws(StartupError) -> (end: Int, rest: [UInt8]) {
@@ -163,7 +165,7 @@ final class AnswerFile {
         }
     }
 
-    /// The members of a line that matter here; nil if it is no object.
+    /// The members of a line that are needed; nil if it is not an object.
     private static func parse(_ bytes: [UInt8], embedding: Bool = false) -> Line? {
         bytes.withUnsafeBytes { buffer in
             var scanner = JSONScanner(buffer, subject: "it")
@@ -213,7 +215,7 @@ final class AnswerFile {
         }
     }
 
-    /// Leaves the last line of each name, where a name has several: in another file, which takes the place of this one.
+    /// Keeps only the last line of each name, if a name has several. Writes another file, which replaces this one.
     func compact() throws(StartupError) {
         guard !isCompact else { return }
         var last: [Name: Int] = [:]
@@ -234,7 +236,7 @@ final class AnswerFile {
         isCompact = true
     }
 
-    /// Writes the embeddings as NPY: a row a line, in order, of NaN where a picture failed.
+    /// Writes the embeddings as NPY: one row per line, in order; NaN for pictures that failed.
     func writeVectors(to target: String) throws(StartupError) {
         var rows = 0
         var dimension: Int?
@@ -253,7 +255,7 @@ final class AnswerFile {
         }
     }
 
-    /// The first bytes of an NPY file of 32-bit floats.
+    /// The header of an NPY file of 32-bit floats.
     private static func header(rows: Int, dimension: Int) -> [UInt8] {
         var text = "{'descr': '<f4', 'fortran_order': False, 'shape': (\(rows), \(dimension)), }"
         text += String(repeating: " ", count: 63 - (10 + text.utf8.count) % 64) + "\n"
@@ -262,7 +264,7 @@ final class AnswerFile {
             + Array(text.utf8)
     }
 
-    /// Writes a file beside, and puts it in place when it is whole.
+    /// Writes a file under another name, and renames it when it is complete.
     private func replace(
         _ target: String, _ body: (_ write: ([UInt8]) throws(StartupError) -> Void) throws(StartupError) -> Void
     ) throws(StartupError) {

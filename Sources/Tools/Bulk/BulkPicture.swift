@@ -4,13 +4,13 @@ internal import InferenceService
 internal import Settings
 internal import SystemSupport
 
-/// A picture of a bulk run: its name, and where its bytes are.
+/// A picture of a bulk run: its name, and the location of its bytes.
 struct BulkPicture: Sendable {
     enum Place: Sendable {
         case file(String)
         /// A part of an archive.
         case part(of: String, offset: Int, count: Int)
-        /// Nowhere: the line of the list has a mistake.
+        /// No location: the line of the list is wrong.
         case mistake(String)
     }
 
@@ -18,7 +18,7 @@ struct BulkPicture: Sendable {
     let place: Place
 
     /// Reads the picture. Blocks.
-    /// - Parameter most: bytes; a picture with more is refused without being read.
+    /// - Parameter most: the maximum number of bytes; a larger picture is refused without being read.
     func read(most: Int) throws(StartupError) -> [UInt8] {
         switch place {
         case .file(let path): return try InputFile.read(path, most: most)

@@ -2,10 +2,10 @@ internal import FlowControl
 internal import Settings
 internal import SystemSupport
 
-/// The line of progress of a bulk run: how many, how fast, how long still.
+/// The progress line of a bulk run: number of pictures, rate, remaining time.
 struct BulkProgress {
     let write: (String) -> Void
-    /// The number of pictures; nil while or where that is not known.
+    /// The number of pictures; nil if it is not known (yet).
     var total: Int?
     private(set) var failed = 0
     private var done = 0, skipped = 0
@@ -21,7 +21,7 @@ struct BulkProgress {
         if hasFailed { failed += 1 }
         if wasSkipped { skipped += 1 }
         let now = MonotonicInstant.now
-        // A terminal is not written to thousands of times a second.
+        // Write to the terminal at most ten times a second.
         guard done == 1 || now.nanoseconds(since: shown) > 100_000_000 else { return }
         shown = now
         write(text(seconds: Double(now.nanoseconds(since: begin)) / 1e9))
@@ -29,9 +29,9 @@ struct BulkProgress {
 
     func end() { write("") }
 
-    /// - Parameter seconds: since the beginning.
+    /// - Parameter seconds: the time since the start.
     func text(seconds: Double) -> String {
-        // What was answered before takes less time, and says nothing of the rest.
+        // Skipped pictures take less time, so they are not part of the rate.
         let rate = Double(done - skipped) / max(seconds, 0.001)
         var text =
             "\(done)\(total.map { " of \($0)" } ?? "") done, \(failed) failed, \(Units.decimal(rate, places: 1))/s"

@@ -5,17 +5,17 @@ internal import InferenceService
 package import Settings
 internal import SystemSupport
 
-/// Answers pictures from folders, archives and lists: what `ocelli classify --jsonl` and the other commands do.
+/// Answers pictures from folders, archives and lists: `ocelli classify --jsonl` and similar commands.
 ///
-/// Answers are lines of JSON in the order of the sources, one for each picture, errors too. A few pictures are in work
-/// at once, and no more are read or held than that.
+/// Answers, including errors, are lines of JSON in the order of the sources, one per picture. Only a few pictures are
+/// processed, read and held at the same time.
 package struct BulkRun {
     /// The pictures and files of a run.
     package struct Request: Sendable {
         package var sources: [String] = []
-        /// The file that answers go to, and that says what is answered already; nil writes them to `output`.
+        /// The file for the answers, which also shows what is answered already; nil to write answers to `output`.
         package var resume: String?
-        /// A file for the embeddings of all lines of `resume`.
+        /// A file for the embeddings of all lines in `resume`.
         package var npy: String?
         package var shard: BulkShard?
 
@@ -51,16 +51,16 @@ package struct BulkRun {
     private struct Answer: Sendable {
         let file: String
         let digest: String?
-        /// Nil for a picture that was answered before.
+        /// The line; nil for a picture that was answered before.
         let line: String?
         var hasFailed = false
     }
 
-    /// Goes on until the end of the sources.
+    /// Runs until the end of the sources.
     ///
-    /// Long: one loop decides what is begun, read and written next, and all that it decides by is in sight.
-    /// - Returns: how many pictures failed in this run.
-    /// - Throws: `StartupError` where the sources or the answers cannot be opened, read or written.
+    /// Long: one loop decides what to start, read and write next, and its whole state is visible here.
+    /// - Returns: the number of pictures that failed in this run.
+    /// - Throws: `StartupError` if the sources or the answers cannot be opened, read or written.
     package func run() async throws -> Int {
         try PictureSources.check(request.sources)
         let answerer = try await task.answerer(settings: settings, progress: progress)
@@ -83,7 +83,7 @@ package struct BulkRun {
                 while started - written < width, let picture = waiting.popFirst() {
                     var before: AnswerFile.Digest?
                     if let answers {
-                        // One line a name: the second of a list is the first.
+                        // One line per name: a repeated name in a list is skipped.
                         let name = AnswerFile.Name(picture.name)
                         guard begun.insert(name).inserted else { continue }
                         before = answers.answered[name] ?? nil
@@ -99,7 +99,7 @@ package struct BulkRun {
                         return .read(pictures, rest)
                     }
                 }
-                // What counts the pictures is not waited for at the end.
+                // At the end, do not wait for the task that counts the pictures.
                 if sources == nil, !isReading, waiting.isEmpty, started == written { break }
                 guard let step = await group.next() else { break }
                 do {

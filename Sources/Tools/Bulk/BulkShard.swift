@@ -1,23 +1,23 @@
 package import InferenceService
 
-/// The part of the pictures that one of several runs answers: by their names, so that a picture stays in its part when
-/// others are added.
+/// The part of the pictures that one of several runs answers. It depends on the names, so a picture stays in its part
+/// when others are added.
 package struct BulkShard: Sendable, Hashable {
-    /// From 0.
+    /// The index, from 0.
     package let index: Int
     package let count: Int
 
     private static let most = 1_000_000
 
-    /// "I/N".
+    /// Parses "I/N".
     package init(_ text: String) throws(StartupError) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw Self.wrong("--shard", text) }
         try self.init(index: String(parts[0]), count: String(parts[1]), flag: "--shard", text: text)
     }
 
-    /// The index of an indexed Job of Kubernetes, and the number of its completions.
-    /// - Parameter index: JOB_COMPLETION_INDEX.
+    /// Takes the index of an indexed Kubernetes Job, and the number of its completions.
+    /// - Parameter index: the value of JOB_COMPLETION_INDEX.
     package init(index: String?, count: String) throws(StartupError) {
         guard let index else {
             throw StartupError("--shards: JOB_COMPLETION_INDEX is not set: use --shard I/N", isConfiguration: true)
@@ -38,7 +38,7 @@ package struct BulkShard: Sendable, Hashable {
 
     /// True if a picture is in this part.
     package func has(_ name: String) -> Bool {
-        // FNV-1a, mixed once more: its low bits alone follow the last characters.
+        // FNV-1a with a final mix, because its low bits depend only on the last characters.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         hash = (hash ^ hash >> 32) &* 0x9E37_79B9_7F4A_7C15

@@ -8,18 +8,18 @@ package enum BulkTask: Sendable {
     case classify(LocalClassification.Request)
     case observe(LocalObservation.Request)
 
-    /// The loaded model, and what its answers depend on.
+    /// The loaded model, with everything that its answers depend on.
     struct Answerer: Sendable {
         let model: Model
-        /// A picture's line.
+        /// The line for a picture.
         let line: @Sendable (_ bytes: [UInt8], _ head: AnswerHead) async throws -> String
-        /// Different for another model (by its files and labels) and for other settings.
+        /// An identifier that differs for another model (its files and labels) and for other settings.
         let run: String
     }
 
-    /// Loads the model. - Throws: where it does not do what is asked.
+    /// Loads the model. Throws if it does not support the task.
     func answerer(settings: Settings, progress: (String) -> Void) async throws -> Answerer {
-        // What changes answers: the request, and the settings about arithmetic and pictures.
+        // Everything that changes answers: the request, and the settings for arithmetic and pictures.
         var facts = [
             settings.engine.rawValue, settings.precision.rawValue, settings.device, "\(settings.integerWeights)",
             "\(settings.tolerateTruncated)",

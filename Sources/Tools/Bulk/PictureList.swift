@@ -3,16 +3,16 @@ internal import FoundationEssentials
 internal import JSON
 internal import SystemSupport
 
-/// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may continue
-/// for days.
+/// A list of pictures, one per line: a path, or a JSON object with `path`. It is read incrementally, so a pipe may stay
+/// open for days.
 ///
-/// A value: who reads on takes the list as it is after the read.
+/// A value type: to continue, use the list that the read returned or changed.
 struct PictureList: Sendable {
     /// One line of the list that is not blank.
     struct Entry: Sendable {
-        /// The path, or why the line has none.
+        /// The path, or the reason why the line has no path.
         let path: Result<String, Mistake>
-        /// The name of the picture in the answer: its path, or the line as far as it is readable.
+        /// The name of the picture in the answer: its path, or the readable part of the line.
         let name: String
     }
 
@@ -22,21 +22,21 @@ struct PictureList: Sendable {
 
     private let descriptor: Int32
     private var rest: [UInt8] = []
-    /// True if the line that `rest` begins is too long, and is being passed over.
+    /// True if the line that `rest` begins is too long and is being skipped.
     private var isPassingOver = false
     private(set) var isAtEnd = false
-    /// The reason why it ended before its end.
+    /// The reason why reading ended early; nil at the normal end.
     private(set) var failure: String?
 
-    /// Bytes of the longest line.
+    /// The maximum length of a line in bytes.
     private static let longestLine = 64 << 10
 
-    /// - Parameter descriptor: a file or a pipe; stays the caller's.
+    /// - Parameter descriptor: a file or a pipe, which the caller owns.
     init(descriptor: Int32) {
         self.descriptor = descriptor
     }
 
-    /// More of the list, up to a line that is complete. Where it cannot be read, it has ended with a `failure`. Blocks.
+    /// Reads more of the list, up to a complete line. If reading fails, the list ends and `failure` is set. Blocks.
     mutating func read() -> [Entry] {
         var buffer = [UInt8](repeating: 0, count: Self.longestLine)
         let count = csys_read(descriptor, &buffer, buffer.count)
@@ -44,7 +44,7 @@ struct PictureList: Sendable {
             isAtEnd = true
             if count < 0 { failure = SystemError.words(Int32(clamping: -count)) }
             defer { rest = [] }
-            // The last line may have no end.
+            // The last line may have no line feed.
             return isPassingOver ? [] : entry(rest).map { [$0] } ?? []
         }
         rest += buffer[..<count]
@@ -77,7 +77,7 @@ struct PictureList: Sendable {
 
     /// The entry of a line; nil for a blank one.
     private func entry(_ bytes: [UInt8]) -> Entry? {
-        // At the start of the list, and of lists that were put together. No path begins with it.
+        // Remove byte order marks, at the start of the list and of concatenated lists. No path begins with one.
         var text = String(decoding: bytes, as: UTF8.self).withoutByteOrderMark
         if text.hasSuffix("\r") { text.removeLast() }
         guard let first = text.first(where: { $0 != " " && $0 != "\t" }) else { return nil }

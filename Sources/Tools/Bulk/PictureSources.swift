@@ -8,26 +8,26 @@ internal import SystemSupport
 
 /// The pictures of a bulk run, source by source: folders, tar archives, lists, standard input.
 ///
-/// A value: who reads on takes the sources that a read gives back.
+/// A value type: to continue, use the sources that a read returned.
 struct PictureSources: Sendable {
     private enum Open: Sendable {
         case list(PictureList, name: String, descriptor: Int32)
         case tar(TarReader, name: String)
-        /// Folders that are still to be looked into, the next one last.
+        /// The folders that must still be read; the next one is the last.
         case folders([String])
     }
 
     private var waiting: ArraySlice<String>
     private var open: Open?
-    /// Folders that were looked into: links may lead in circles.
+    /// The folders that were read, because links may form cycles.
     private var seen: Set<[UInt64]> = []
     let shard: BulkShard?
-    /// The reason why the sources ended before their end.
+    /// The reason why reading ended early; nil at the normal end.
     private(set) var failure: String?
 
     private static let most = 256, longestCount = 10_000_000
 
-    /// - Parameter sources: as on the command line; none, and "-", is standard input.
+    /// - Parameter sources: the sources of the command line; an empty list or "-" means standard input.
     init(_ sources: [String], shard: BulkShard?) {
         waiting = (sources.isEmpty ? ["-"] : sources)[...]
         self.shard = shard
@@ -45,7 +45,7 @@ struct PictureSources: Sendable {
         }
     }
 
-    /// Waits for more pictures, on a thread that may block.
+    /// Reads more pictures, on a thread that may block.
     func reading() async -> (pictures: [BulkPicture], rest: PictureSources) {
         await LoaderThread.run {
             var sources = self
@@ -54,10 +54,10 @@ struct PictureSources: Sendable {
         }
     }
 
-    /// The number of pictures in all; nil where standard input or a pipe is among the sources, and above ten million.
-    /// Reads lists and headers, and no picture: blocks.
+    /// The total number of pictures; nil if standard input or a pipe is among the sources, or above ten million. Reads
+    /// lists and headers, but no pictures. Blocks.
     static func count(_ sources: [String], shard: BulkShard?) -> Int? {
-        // What is read once only (a pipe) is left to the run.
+        // A pipe can be read only once, so it is left to the run.
         let isThere = sources.allSatisfy { source in
             var status = stat()
             return source != "-" && stat(source, &status) == 0 && [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
@@ -69,7 +69,7 @@ struct PictureSources: Sendable {
         return all.failure == nil && count <= longestCount ? count : nil
     }
 
-    /// All pictures of a folder and the folders in it. Blocks.
+    /// All pictures of a folder and its subfolders. Blocks.
     static func all(in folder: String) throws(StartupError) -> [BulkPicture] {
         var sources = PictureSources([folder], shard: nil)
         var pictures: [BulkPicture] = []
@@ -144,7 +144,7 @@ struct PictureSources: Sendable {
         return .list(PictureList(descriptor: descriptor), name: source, descriptor: descriptor)
     }
 
-    /// The pictures and folders in a folder, sorted; hidden ones are left out.
+    /// The pictures and subfolders of a folder, sorted, without hidden ones.
     private mutating func entries(of folder: String) throws(StartupError) -> (files: [String], folders: [String]) {
         var status = stat()
         guard stat(folder, &status) == 0 else {

@@ -3,9 +3,9 @@ internal import Glibc
 internal import InferenceService
 internal import SystemSupport
 
-/// The members of a tar archive, read header by header: the contents are passed over.
+/// The members of a tar archive. Reads headers and skips contents.
 ///
-/// Knows ustar, GNU's long names and pax headers, which are what `tar` and WebDataset's writers make.
+/// Supports ustar, GNU's long names and pax headers, which `tar` and WebDataset's writers produce.
 struct TarReader: Sendable {
     struct Member: Sendable, Hashable {
         let name: String
@@ -31,7 +31,7 @@ struct TarReader: Sendable {
         size = Int(status.st_size)
     }
 
-    /// The next members that are plain files, up to so many. Blocks.
+    /// The next members that are plain files, at most `most`. Blocks.
     mutating func read(most: Int) throws(StartupError) -> [Member] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StartupError("\(path) cannot be read: \(SystemError.words(errno))") }
@@ -67,7 +67,7 @@ struct TarReader: Sendable {
                 longName = nil
             default: longName = nil
             }
-            // No overflow: both are at most the file's size.
+            // No overflow: both are at most the size of the file.
             position = start + (count + Self.block - 1) / Self.block * Self.block
         }
         return found
@@ -81,18 +81,18 @@ struct TarReader: Sendable {
         return bytes
     }
 
-    /// A header's content, which is a name.
+    /// The content of a header member, which is a name.
     private mutating func content(_ descriptor: Int32, _ count: Int) throws(StartupError) -> [UInt8] {
         guard count <= Self.longestName else { throw StartupError("\(path) has a name of \(count) bytes") }
         return try bytes(descriptor, count)
     }
 
     private static func sum(_ header: [UInt8]) -> Int? {
-        // The field of the sum itself counts as spaces.
+        // The checksum field itself counts as spaces.
         header.indices.reduce(0) { $0 + ((148..<156).contains($1) ? 32 : Int(header[$1])) }
     }
 
-    /// A number in octal digits, or in GNU's form for large ones.
+    /// A number in octal digits, or in GNU's format for large numbers.
     private static func number(_ field: ArraySlice<UInt8>) -> Int? {
         if let first = field.first, first & 0x80 != 0 {
             var value: UInt64 = UInt64(first & 0x7F)
@@ -113,12 +113,12 @@ struct TarReader: Sendable {
 
     private static func name(_ header: [UInt8]) -> String {
         let name = text(header[0..<100])
-        // Only ustar has a prefix there.
+        // Only ustar has a prefix here.
         let prefix = header[257..<262].elementsEqual("ustar".utf8) && header[262] == 0 ? text(header[345..<500]) : ""
         return prefix.isEmpty ? name : prefix + "/" + name
     }
 
-    /// The path in a pax header: records of "LENGTH NAME=VALUE\n".
+    /// The path in a pax header, which has records of the form "LENGTH NAME=VALUE\n".
     private static func path(inPax bytes: [UInt8]) -> String? {
         var rest = bytes[...]
         var found: String?

@@ -8,15 +8,15 @@ internal import Synchronization
 internal import SystemSupport
 internal import Teaching
 
-/// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
+/// Checks bundles as the daemon does when it loads them: `ocelli check`.
 package enum BundleCheck {
     /// Loads a bundle or model file, and runs it once on zeros.
-    /// - Returns: lines that describe it, and whether nothing is wrong and nothing is left to decide.
+    /// - Returns: lines that describe it, and whether it has no problem and no open decision.
     package static func run(_ path: String, settings: Settings) async -> (text: String, isGood: Bool) {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         let name = PrintableText.text(path)
         var configuration = plan.modelConfiguration
-        // What is checked is the bundle, not what an earlier check has left in the cache.
+        // Check the bundle, not the result of an earlier check in the cache.
         configuration.compile.cacheDirectory = nil
         do throws(InferenceError) {
             let model = try await load(FilePath.absolute(path), configuration, plan)
@@ -28,7 +28,7 @@ package enum BundleCheck {
         }
     }
 
-    /// Loads a bundle; a pipeline with the models beside it, and those of the settings.
+    /// Loads a bundle; for a pipeline, with the models in the same folder and those of the settings.
     private static func load(
         _ path: String, _ configuration: ModelConfiguration, _ plan: ServicePlan
     ) async throws(InferenceError) -> Model {
@@ -36,7 +36,7 @@ package enum BundleCheck {
             return try await Model.load(contentsOf: path, configuration: configuration)
         }
         func parent(_ path: String) -> String { FilePath.absolute(FilePath.folder(of: path)) }
-        // A version lies in the folder of its model.
+        // The folder of a version is in the folder of its model.
         let isVersion = path.split(separator: "/").last?.allSatisfy(\.isNumber) ?? false
         let beside = isVersion ? parent(parent(path)) : parent(path)
         let failures = Failures()
@@ -61,7 +61,7 @@ package enum BundleCheck {
         }
     }
 
-    /// The problems that kept a bundle from being loaded.
+    /// The problems that prevented a bundle from being loaded.
     private final class Failures: Sendable {
         let problems = Mutex<[BundleProblem]>([])
     }
@@ -79,8 +79,8 @@ package enum BundleCheck {
         return lines
     }
 
-    /// The paths that a path of the command line stands for: itself, or the bundles, versions and model files of a
-    /// folder that is no bundle. Reads the folder: blocks.
+    /// The bundles, versions and model files at a path of the command line: the path itself, or the entries of a folder
+    /// that is not a bundle. Reads the folder; blocks.
     package static func bundles(at path: String) -> [String] {
         let entries = ModelRepository.entries(of: FilePath.absolute(path))
         return entries.isEmpty ? [path] : entries

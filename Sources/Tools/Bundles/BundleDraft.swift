@@ -6,26 +6,25 @@ internal import JSON
 internal import ModelFacts
 internal import SystemSupport
 
-/// Writes a first `model.json`: what the model file and what ships beside it say is filled in, each line with its
-/// source as a comment; what only its maker knows is marked with `$decide`, which is a remark to Ocelli.
+/// Writes a first `model.json` from the model file and the files next to it, with the source of each line as a comment.
+/// Values that only the model's author knows are marked with `$decide`, which Ocelli treats as a remark.
 package struct BundleDraft {
     /// The text of model.json.
     package let json: String
-    /// The decisions that are left, each with its place.
+    /// The open decisions, each with its place.
     package let decisions: [String]
-    /// The remarks on the sources: those that say different things, files that could not be read.
+    /// Remarks on the sources: contradictions, and files that could not be read.
     package let remarks: [String]
-    /// The folder that the file belongs in.
+    /// The folder for the file.
     package let folder: String
-    /// Labels that were found elsewhere and go into their own file.
+    /// Labels from other sources, which are written to a file of their own.
     private let labels: (file: String, bytes: [UInt8])?
-    /// The name of the file or SavedModel's folder that was given; nil for a folder as it was downloaded, which is a
-    /// bundle already.
+    /// The name of the given file or SavedModel folder; nil for a downloaded folder, which is already a bundle.
     private let loose: String?
 
-    /// Reads the model file, or a folder as it was downloaded. Blocks.
-    /// - Parameter probe: runs a model whose file does not tell probabilities from logits, for pictures of a height and
-    ///   width; nil runs none.
+    /// Reads the model file, or a downloaded folder. Blocks.
+    /// - Parameter probe: runs a model if its file does not distinguish probabilities from logits, with pictures of the
+    ///   given height and width; nil to run none.
     package init(
         modelFile: String, probe: ((_ path: String, _ height: Int, _ width: Int) -> ProbeOutcome)? = nil
     ) throws {
@@ -49,7 +48,7 @@ package struct BundleDraft {
         folder = facts.folder
         loose = ModelBundle.isDownloadedFolder(path) ? nil : path.split(separator: "/").last.map(String.init)
         let last = facts.file.split(separator: "/").last.map(String.init) ?? facts.file
-        // A folder of its own names the model better than `model.onnx` does.
+        // The name of the model's own folder is more specific than `model.onnx`.
         let name = ModelBundle.servedName(of: folder == "/" ? last : folder)
         var notes: [String] = []
         let others = Self.otherModels(in: folder, than: last)
@@ -109,7 +108,7 @@ package struct BundleDraft {
             """
     }
 
-    /// Refuses files that are not model files by their name, before the engine's readers say so in their own words.
+    /// Refuses files whose names are not those of model files, before the engine's readers report it in their terms.
     private static func checkIsModel(_ path: String, as name: String) throws {
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -135,19 +134,19 @@ package struct BundleDraft {
         }
     }
 
-    /// Other model files of the folder: they would no longer be served by themselves.
+    /// The other model files of the folder, which would no longer be served by themselves.
     private static func otherModels(in folder: String, than file: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        // Parts of a SavedModel.
+        // These are parts of a SavedModel.
         let parts = ["saved_model.pb", "fingerprint.pb", "keras_metadata.pb"]
         return names.sorted().filter { name in
             name != file && !parts.contains(name) && ModelBundle.isModelFile(name)
         }
     }
 
-    /// Refuses a folder of models: with model.json in it, all of it would be one bundle.
+    /// Refuses a folder of models: with a model.json, the whole folder would be one bundle.
     /// - Parameters:
-    ///   - file: the name of the model file, package or SavedModel's folder.
+    ///   - file: the name of the model file, package or SavedModel folder.
     ///   - isNamedAfterIt: whether the folder must have the model's name, so that the model keeps it; files called
     ///     "model" have none.
     static func checkFolder(_ folder: String, holding file: String, isNamedAfterIt: Bool = false) throws {
@@ -157,7 +156,7 @@ package struct BundleDraft {
         let isOthers = isNamedAfterIt && last.map(ModelBundle.servedName) != name && name != "model"
         guard !others.isEmpty || last == "models" || isOthers else { return }
         let own = folder + "/" + name, from = folder + "/" + file
-        // The file may have no extension, as a SavedModel's folder has none.
+        // The file may have no extension, like a SavedModel folder.
         let target = name == file ? own + ".d" : own
         let what =
             others.isEmpty
@@ -180,8 +179,8 @@ package struct BundleDraft {
         }
     }
 
-    /// Writes model.json into the folder, and the labels beside it where they are in no file yet.
-    /// - Throws: when there is one and it must not be overwritten.
+    /// Writes model.json into the folder, and the labels if no file has them.
+    /// - Throws: if a model.json exists and must not be overwritten.
     package func write(overwriting: Bool) throws -> String {
         if let loose { try Self.checkFolder(folder, holding: loose) }
         try Self.checkIsNew(folder + "/model.json", overwriting: overwriting)
@@ -197,8 +196,8 @@ package struct BundleDraft {
     }
 
     /// Writes the text of model.json into a folder.
-    /// - Returns: its path.
-    /// - Throws: when there is one and it must not be overwritten.
+    /// - Returns: the path.
+    /// - Throws: if a model.json exists and must not be overwritten.
     static func write(_ json: String, into folder: String, overwriting: Bool) throws -> String {
         let path = folder + "/model.json"
         try checkIsNew(path, overwriting: overwriting)
@@ -207,7 +206,7 @@ package struct BundleDraft {
     }
 }
 
-/// Pieces of JSON text.
+/// Functions for JSON text.
 enum DraftText {
     static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []

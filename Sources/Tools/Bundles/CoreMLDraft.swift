@@ -6,16 +6,16 @@ internal import JSON
 internal import ModelFacts
 internal import SystemSupport
 
-/// Writes the bundle that a Core ML file is quantized from: model.json, OpenVINO's representation, and the labels.
+/// Writes the bundle from which a Core ML file is quantized: model.json, the model as OpenVINO IR, and the labels.
 package struct CoreMLDraft {
     /// The text of model.json.
     package let json: String
-    /// The folder that is written.
+    /// The folder for the bundle.
     package let folder: String
     private let conversion: CoreMLConversion
     private let labels: (ending: String, bytes: [UInt8])?
 
-    /// True if the name of a path is that of a Core ML file.
+    /// True if a path has the name of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLConversion.reads(FilePath.absolute(path)) }
 
     /// Translates the file. Blocks.
@@ -95,7 +95,7 @@ package struct CoreMLDraft {
     }
 
     /// Writes the folder.
-    /// - Throws: when it has a model.json and that must not be overwritten.
+    /// - Throws: if it has a model.json that must not be overwritten.
     package func write(overwriting: Bool) throws {
         let path = folder + "/model.json"
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {

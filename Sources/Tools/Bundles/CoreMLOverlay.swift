@@ -3,21 +3,21 @@ internal import Inference
 internal import InferenceService
 internal import SystemSupport
 
-/// A model.json beside a Core ML file that changes nothing yet: the file describes itself, and what may be said
-/// otherwise is there as comments, with the file's own values.
+/// A model.json for a Core ML file that changes nothing yet: the file describes itself, and the values that can be
+/// changed are included as comments.
 package struct CoreMLOverlay {
     /// The text of model.json.
     package let json: String
-    /// The folder that it belongs in.
+    /// The folder for the file.
     package let folder: String
     /// The name of the file or package.
     private let file: String
 
-    /// True if the name of a path is that of a Core ML file.
+    /// True if a path has the name of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLOutline.reads(FilePath.absolute(path)) }
 
     /// Reads the file. Blocks.
-    /// - Throws: why it cannot be served.
+    /// - Throws: the reason why it cannot be served.
     package init(modelFile: String) throws {
         let path = FilePath.absolute(modelFile)
         let outline: CoreMLOutline
@@ -74,8 +74,8 @@ package struct CoreMLOverlay {
         return "    {\n      \"name\": \(DraftText.quoted(name)),\n\(lines)    }"
     }
 
-    /// Writes model.json beside the file.
-    /// - Throws: where the folder is not the model's own, or has a model.json that must not be overwritten.
+    /// Writes model.json next to the file.
+    /// - Throws: if the folder is not the model's own, or has a model.json that must not be overwritten.
     package func write(overwriting: Bool) throws -> String {
         try BundleDraft.checkFolder(folder, holding: file, isNamedAfterIt: true)
         return try BundleDraft.write(json, into: folder, overwriting: overwriting)

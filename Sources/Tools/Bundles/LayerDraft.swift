@@ -4,10 +4,10 @@ internal import ModelFacts
 /// Writes the layers of a first model.json.
 struct LayerDraft {
     let facts: BundleDerivation
-    /// The file of labels that the bundle has or gets.
+    /// The file of labels of the bundle, existing or to be written.
     let labelFile: String?
 
-    /// One key, its value as JSON text, and where that was read.
+    /// A key, its value as JSON text, and the source of the value.
     private struct Member {
         let key: String
         let value: String
@@ -16,11 +16,11 @@ struct LayerDraft {
 
     private func line(_ name: String) -> ModelProvenance.Line? { facts.provenance.lines.first { $0.name == name } }
 
-    /// True if anything is from elsewhere than the model file's tensors and a file of labels: then each line names its
-    /// source. Otherwise the draft is JSON without comments, which other readers take too.
+    /// True if a value has another source than the model file's tensors and a file of labels; then each line names its
+    /// source. Otherwise the draft is JSON without comments, which other readers accept too.
     private var namesSources: Bool {
         let file = facts.file.split(separator: "/").last.map(String.init) ?? ""
-        // What only runs could tell is worth a comment, too.
+        // A value that was found by running the model has a comment as well.
         return facts.provenance.lines.contains {
             $0.source != file && $0.source != facts.labelFile || $0.name == "activation" && facts.wasRun
         }
@@ -28,7 +28,7 @@ struct LayerDraft {
 
     private func comment(_ line: ModelProvenance.Line) -> String? { comment([line]) }
 
-    /// Of a value in several parts: each key once.
+    /// The comment for a value in several parts: each key once.
     private func comment(_ lines: [ModelProvenance.Line]) -> String? {
         guard namesSources, let first = lines.first else { return nil }
         var keys: [String] = []
@@ -36,12 +36,13 @@ struct LayerDraft {
         return "from \(first.source): \(keys.joined(separator: ", "))"
     }
 
-    /// The key with its value and source, if a source says it.
+    /// The key with its value and source, if a source has it.
     private func known(_ name: String, as key: String? = nil) -> Member? {
         line(name).map { Member(key: key ?? name, value: $0.value, comment: comment($0)) }
     }
 
-    /// - Parameter remark: a comment of its own, on what needs no member.
+    /// The JSON text of an object.
+    /// - Parameter remark: a comment for a value that needs no member.
     private static func object(_ members: [Member], remark: String? = nil) -> String {
         var lines = members.enumerated().map { index, member in
             "      \"\(member.key)\": \(member.value)\(index < members.count - 1 ? "," : "")"
@@ -51,7 +52,7 @@ struct LayerDraft {
         return "    {\n" + lines.joined(separator: "\n") + "\n    }"
     }
 
-    /// Adds what is open to a layer, and to the list of all.
+    /// Adds the open decisions to a layer, and to the list of all.
     private static func finish(
         _ members: [Member], _ path: String, _ open: [String], _ notes: inout [String], remark: String? = nil
     ) -> String {
@@ -60,7 +61,8 @@ struct LayerDraft {
         return object(members + mark, remark: remark)
     }
 
-    /// A picture has one or three channels on its first or last axis, and two more axes that are larger.
+    /// The picture format of a shape; nil if it is not a picture. A picture has one or three channels on its first or
+    /// last axis, and two larger axes.
     private static func picture(_ shape: Shape) -> (height: Int, width: Int, channels: Int, isNCHW: Bool)? {
         var extents = shape.dimensions
         if extents.count == 4, extents[0] == 1 || extents[0] == Shape.dynamic { extents.removeFirst() }
@@ -75,7 +77,7 @@ struct LayerDraft {
         return nil
     }
 
-    /// True if the model makes a picture of a picture, and the file leaves the sizes of both open: style,
+    /// True if the model makes a picture from a picture, and the file leaves both sizes open: style transfer,
     /// super-resolution, denoising.
     private var drawsAnySize: Bool {
         let ports = [facts.outline.inputs, facts.outline.outputs].map { $0.count == 1 ? $0.first : nil }
@@ -84,7 +86,8 @@ struct LayerDraft {
         }
     }
 
-    /// The shape of an array: a batch axis may stay open, every other axis needs an extent; a single number has one.
+    /// The shape of an array: the batch axis may stay open, every other axis needs an extent; a single number has one
+    /// axis.
     private static func arrayShape(_ shape: Shape, _ open: inout [String]) -> [Int] {
         guard !shape.dimensions.isEmpty else { return [1] }
         return shape.dimensions.enumerated().map { axis, extent in
@@ -153,7 +156,7 @@ struct LayerDraft {
         return Self.finish(members, path, open, &notes)
     }
 
-    /// A list of the numbers of red, green and blue as an object, which says which is which; other values as they are.
+    /// A list of numbers for red, green and blue as an object that names them; other values unchanged.
     private static func byColor(_ value: String) -> String {
         let numbers = value.split { "[], ".contains($0) }
         guard value.hasPrefix("["), numbers.count == 3 else { return value }
@@ -188,12 +191,12 @@ struct LayerDraft {
         }
     }
 
-    /// Adds what the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of
-    /// pixels.
+    /// Adds the facts of the file about an input of 8-bit integers: the numbers that they represent, but not how these
+    /// are computed from pixels.
     private func integers(_ fact: Fact<TensorQuantization>, _ members: inout [Member], _ open: inout [String]) {
         let (scale, zero) = (fact.value.scale, Double(fact.value.zeroPoint))
         let least = (-128 - zero) * scale, greatest = (127 - zero) * scale
-        // Of the usual forms, the one whose range is the tensor's.
+        // The usual form whose range is that of the tensor.
         let usual = [("[0,1]", 0.0, 1.0), ("[-1,1]", -1, 1)].first {
             abs($0.1 - least) < 3 * scale && abs($0.2 - greatest) < 3 * scale
         }
@@ -261,7 +264,7 @@ struct LayerDraft {
                 open.append(sentence)
             }
         }
-        // Beside the output with the labels, others are numbers.
+        // Next to the output with the labels, the other outputs are numbers.
         if facts.labelledOutput.map({ $0 != index }) ?? false { return Self.finish(members, path, open, &notes) }
         if let picture = Self.picture(port.shape) {
             let layout = picture.isNCHW ? "layout \"NCHW\", " : ""
@@ -285,7 +288,7 @@ struct LayerDraft {
         }
         var remark: String?
         if isLabelled, let activation = line("activation") {
-            // Probabilities need no activation: that is the default.
+            // Probabilities need no activation, which is the default.
             if activation.value == "null" {
                 remark = comment(activation).map { "no activation: \($0)" }
             } else {
@@ -315,8 +318,7 @@ struct LayerDraft {
         return Member(key: "dequantize", value: "{ \(scores) }")
     }
 
-    /// The decision that is left about the activation of an output that has no labels, or does not tell; nil where
-    /// there is none.
+    /// The open decision about the activation of an output without labels, or of unknown kind; nil if nothing is open.
     private func activation(_ port: TensorPort, _ index: Int) -> String? {
         guard let scores = facts.scores, facts.scoredOutput == index else {
             return port.elementType.isFloatingPoint ? "activation: softmax (or sigmoid), if the file gives logits" : nil

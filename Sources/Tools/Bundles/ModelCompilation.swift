@@ -4,19 +4,19 @@ internal import InferenceService
 internal import JSON
 package import Settings
 
-/// Compiles models into the cache ahead of time: what `ocelli compile` does.
+/// Compiles models into the cache ahead of time: `ocelli compile`.
 ///
-/// Each model is tried, loaded and run as the daemon would at start, with the same settings, so that the daemon then
+/// Each model is checked, loaded and run as by the daemon at its start, with the same settings, so that the daemon
 /// finds it in the cache.
 package enum ModelCompilation {
-    /// Compiles models, one after the other.
+    /// Compiles models, one after another.
     /// - Parameters:
-    ///   - paths: bundles, model files, folders of them, or folders of numbered versions; none means the models of the
+    ///   - paths: bundles, model files, folders of them, or folders of numbered versions; if empty, the models of the
     ///     settings.
-    ///   - output: is given a line for each model.
-    ///   - complain: is given a line for each model that cannot be served.
+    ///   - output: called with a line for each model.
+    ///   - complain: called with a line for each model that cannot be served.
     /// - Returns: whether all could be compiled.
-    /// - Throws: if there is no cache to keep them in, or no model.
+    /// - Throws: if no cache is available to keep them in, or no model is found.
     package static func run(
         _ paths: [String], settings: Settings, output: (String) -> Void, complain: (String) -> Void
     ) async throws -> Bool {

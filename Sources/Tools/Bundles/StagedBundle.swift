@@ -4,11 +4,11 @@ internal import Inference
 internal import InferenceService
 internal import SystemSupport
 
-/// A bundle with a model.json for any model: its own folder, or one of links that has the model.json that `ocelli init`
-/// would write. A Core ML file gets its translation.
+/// A bundle with a model.json for any model: its own folder, or a folder of links with the model.json that
+/// `ocelli init` would write. A Core ML file gets its translation.
 enum StagedBundle {
     /// The folder of the bundle. Blocks.
-    /// - Parameter folder: where links and model.json go, if the model has none.
+    /// - Parameter folder: the folder for links and model.json, if the model has none.
     static func folder(for path: String, in folder: String) throws -> String {
         let path = FilePath.absolute(path)
         if FileManager.default.fileExists(atPath: path + "/model.json") { return path }
@@ -32,7 +32,7 @@ enum StagedBundle {
             return own
         }
         try link(path, own + "/" + last)
-        // What lies beside a bare file with its name is its own: weights, labels.
+        // Files next to a single model file that share its name belong to it: weights, labels.
         let stem = ModelFormat(file: last) == .tensorflow ? last : String(last.prefix { $0 != "." })
         let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         for entry in (try? files.contentsOfDirectory(atPath: parent.isEmpty ? "/" : parent)) ?? []

@@ -7,7 +7,7 @@ internal import JSON
 package import Settings
 internal import SystemSupport
 
-/// Classifies files in this process: what `ocelli classify` does.
+/// Classifies files in this process: `ocelli classify`.
 package enum LocalClassification {
     /// The files and options of one run.
     package struct Request: Sendable {
@@ -16,14 +16,14 @@ package enum LocalClassification {
         package var threshold: Float = 0
         package var crop: String?
         package var isJSON = false
-        /// A folder for what the model sees of each picture.
+        /// A folder for the prepared input of each picture.
         package var explain: String?
 
         package init() {}
     }
 
     /// Classifies the files in order and writes a line or a paragraph for each.
-    /// - Returns: how many of them failed.
+    /// - Returns: the number of files that failed.
     package static func run(
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
@@ -37,7 +37,7 @@ package enum LocalClassification {
             do {
                 let bytes = try InputFile.read(file, most: settings.maxBody)
                 if let folder = request.explain {
-                    // Files of the same name from several folders get a number.
+                    // Files with the same name from several folders get a number.
                     let name = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
                     explained[name, default: 0] += 1
                     let path = folder + "/" + name + (explained[name] == 1 ? "" : "-\(explained[name] ?? 0)")
@@ -68,7 +68,7 @@ package enum LocalClassification {
         return failed
     }
 
-    /// A classifier, and how it is asked.
+    /// A classifier with the options for its requests.
     struct Classifier: Sendable {
         let name: String
         let model: Model
@@ -76,7 +76,7 @@ package enum LocalClassification {
         let threshold: Float
         let options: PredictionOptions
 
-        /// Classifies a picture: its answer as a line of JSON.
+        /// Classifies a picture. Returns its answer as a line of JSON.
         func line(of bytes: [UInt8], head: AnswerHead) async throws -> String {
             let start = MonotonicInstant.now
             let result = try await model.classification(
@@ -86,7 +86,7 @@ package enum LocalClassification {
         }
     }
 
-    /// Loads the classifier that is asked for.
+    /// Loads the requested classifier.
     static func classifier(
         _ request: Request, settings: Settings, progress: (String) -> Void
     ) async throws -> Classifier {
@@ -138,7 +138,7 @@ package enum LocalClassification {
             "\(PrintableText.text(file))  (\(image.format.rawValue), \(image.width)x\(image.height)"
             + (result.areConfidences ? ")" : "; scores are logits, not confidences)")
         let mark = result.taught.map { taught in
-            // What the first class would be is no answer for a stranger.
+            // The first class is not the answer for an unknown picture.
             (taught.isKnown == false ? "  unknown: its" : "  its")
                 + " distance to that class is \(Units.decimal(Double(taught.distance), places: 3))"
         }

@@ -1,10 +1,10 @@
 internal import Inference
 internal import InferenceService
 
-/// The model that a command runs in this process.
+/// Loads the model that a command runs in this process.
 enum LocalModel {
-    /// Loads the model of a name, or without one the first that fits.
-    /// - Parameter what: what is looked for, for the error.
+    /// Loads the model with a name, or the first suitable one if the name is empty.
+    /// - Parameter what: the kind of model, for the error message.
     static func load(
         _ wanted: String, plan: ServicePlan, what: String, where fits: (Model) -> Bool
     ) async throws -> (String, Model) {
@@ -17,12 +17,12 @@ enum LocalModel {
         }
         do throws(InferenceError) {
             if !wanted.isEmpty { return (wanted, try await repository.model(named: wanted)) }
-            // Only the one that fits is loaded, where there is only one model.
+            // Stop at the first suitable model; later ones are not loaded.
             var firstFailure: InferenceError?
             for name in repository.names {
                 do throws(InferenceError) {
                     let model = try await repository.model(named: name)
-                    // A pipeline is asked by its name, as it is by requests.
+                    // A pipeline is used only by its name, as for requests.
                     if model.pipeline == nil, fits(model) { return (name, model) }
                 } catch {
                     firstFailure = firstFailure ?? error

@@ -6,13 +6,13 @@ internal import InferenceService
 internal import JSON
 package import Settings
 
-/// Compares what a bundle answers with what was expected: what `ocelli check --against` does.
+/// Compares the answers of a bundle with expected ones: `ocelli check --against`.
 package enum BundleComparison {
     /// The bundle, file and option of one run.
     package struct Request: Sendable {
         package var bundle = ""
         package var file = ""
-        /// The least share of answers that must agree, 0 to 1.
+        /// The minimum share of answers that must agree, 0 to 1.
         package var atLeast: Double?
 
         package init() {}
@@ -20,13 +20,13 @@ package enum BundleComparison {
 
     private struct Miss {
         let line: String
-        /// By how much the model preferred its own answer.
+        /// The amount by which the model preferred its own answer.
         let margin: Float
     }
 
     private static let mostMisses = 10, largestTensor = 256 << 20
 
-    /// The counts that are kept on the way.
+    /// The running counts.
     private struct Tally {
         var correct = 0, failed = 0, tensors = 0, wrongTensors = 0
         var misses: [Miss] = []
@@ -40,8 +40,8 @@ package enum BundleComparison {
         }
     }
 
-    /// Runs the file's pictures through the bundle and writes what agrees and what does not.
-    /// - Returns: whether enough of it agrees; without a threshold, whether everything could be compared.
+    /// Runs the file's pictures through the bundle and writes which answers agree and which do not.
+    /// - Returns: whether enough of them agree; without a threshold, whether everything could be compared.
     package static func run(
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
@@ -53,7 +53,7 @@ package enum BundleComparison {
         guard model.description.imageInput != nil else {
             throw StartupError("\(request.bundle) does not take pictures\(model.reasonForTensors)")
         }
-        // Tensors can be compared where there are no labels yet.
+        // Tensors can be compared even without labels.
         let labels = model.description.classificationOutput?.labels ?? []
         guard !labels.isEmpty || rows.allSatisfy({ $0.expected == nil }) else {
             throw StartupError("\(request.bundle) is not an image classifier\(model.reasonForTensors)")
@@ -111,7 +111,7 @@ package enum BundleComparison {
         }
     }
 
-    /// The classes that a line expects, by their places; none if it expects none. `places` are those of each label.
+    /// The indices of the classes that a line expects; empty if it expects none. `places` maps labels to indices.
     private static func classes(
         _ expected: ExpectationFile.Class?, _ labels: [String], _ places: [String: [Int]]
     ) throws(StartupError) -> [Int] {
@@ -131,7 +131,7 @@ package enum BundleComparison {
         }
     }
 
-    /// The difference of a picture's tensor from what the original made; nil where there is none.
+    /// The difference between a picture's tensor and that of the original; nil if they are equal.
     private static func difference(
         _ bytes: [UInt8], _ model: Model, tensor: String, name: String
     ) throws(StartupError) -> String? {
@@ -206,7 +206,8 @@ package enum BundleComparison {
                 margin: first.confidence - expected.confidence))
     }
 
-    /// - Returns: whether enough agrees.
+    /// Writes the summary.
+    /// - Returns: whether enough answers agree.
     private static func report(_ tally: Tally, rows: Int, atLeast: Double?, _ output: (String) -> Void) -> Bool {
         let share = Double(tally.correct) / Double(rows)
         output(
@@ -223,8 +224,7 @@ package enum BundleComparison {
         }
         if !tally.misses.isEmpty { output("the worst:") }
         for miss in tally.misses { output("  \(miss.line)") }
-        // A picture that failed does not agree; without a threshold only those that could not be compared are a
-        // failure.
+        // A failed picture does not agree. Without a threshold, only pictures that could not be compared are a failure.
         return atLeast.map { share >= $0 } ?? (tally.failed == 0)
     }
 }

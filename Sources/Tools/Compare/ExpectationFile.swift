@@ -2,32 +2,32 @@ internal import InferenceService
 internal import JSON
 internal import ModelFacts
 
-/// The expectations of pictures: a CSV file, with a heading or without, or JSON lines.
+/// The expected answers for pictures: a CSV file, with or without a heading, or JSON lines.
 struct ExpectationFile {
     struct Row: Sendable {
         let line: Int
         let picture: String
-        /// Nil where only the tensor is compared.
+        /// The expected class; nil if only the tensor is compared.
         let expected: Class?
         let probabilities: Probabilities?
-        /// A file with the tensor that the original made of the picture.
+        /// A file with the tensor that the original made from the picture.
         let tensor: String?
     }
 
     /// The class that the original found.
     enum Class: Sendable, Hashable {
         case index(Int)
-        /// A label, or a class's number where no label is called so.
+        /// A label, or the index of a class if no label has this text.
         case label(String)
     }
 
     /// The probabilities of the original.
     enum Probabilities: Sendable, Hashable {
-        /// Of the expected class.
+        /// The probability of the expected class.
         case expected(Double)
-        /// Of all classes, in order.
+        /// The probabilities of all classes, in order.
         case all([Double])
-        /// By label.
+        /// The probabilities by label.
         case labels([String: Double])
     }
 
@@ -41,16 +41,16 @@ struct ExpectationFile {
     private static let probabilityNames = ["probabilities", "confidences", "scores"]
     private static let tensorNames = ["tensor", "npy"]
 
-    /// A line's values by their names.
+    /// The values of a line by name.
     private struct Members {
-        /// True for a line of `ocelli classify --jsonl` that has an error: it expects nothing.
+        /// True for a line of `ocelli classify --jsonl` with an error, which expects nothing.
         var isError = false
         var texts: [String: String] = [:]
         var lists: [String: [Double]] = [:]
         var tables: [String: [String: Double]] = [:]
     }
 
-    /// - Throws: a sentence with the line that is wrong.
+    /// - Throws: a sentence with the number of the wrong line.
     init(path: String) throws(StartupError) {
         let bytes = try InputFile.read(path, most: Self.mostBytes)
         guard let text = String(validating: bytes, as: UTF8.self)?.withoutByteOrderMark else {
@@ -102,7 +102,7 @@ struct ExpectationFile {
             guard !name.isEmpty, !heading.contains(name) else { break }
             heading.append(name)
         }
-        // A heading of other words has no file's name in its first place.
+        // A heading of other words does not begin with a file name.
         guard fields.count >= 2, heading.count == fields.count, fields[0].contains(".") else {
             throw StartupError(
                 "line 1: expected a heading with \"picture\" and \"label\" (and \"confidence\", \"tensor\"), or a picture's file and its label, found \"\(line.prefix(60))\""
@@ -164,7 +164,7 @@ struct ExpectationFile {
         }
     }
 
-    /// Takes the first class of an answer of `ocelli classify` as what is expected.
+    /// Takes the first class of an answer of `ocelli classify` as the expected one.
     private static func takeFirst(of scanner: inout JSONScanner, into found: inout Members) throws(JSONError) {
         var texts = found.texts
         try scanner.array { (index, scanner) throws(JSONError) in
@@ -216,7 +216,7 @@ struct ExpectationFile {
 }
 
 extension String {
-    /// The text's bytes, lent out.
+    /// Calls `body` with the text's bytes.
     fileprivate func withUTF8Copy<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
         Array(utf8).withUnsafeBytes(body)
     }

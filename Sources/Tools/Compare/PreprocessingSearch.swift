@@ -7,12 +7,12 @@ internal import JSON
 internal import ModelFacts
 package import Settings
 
-/// Runs pictures through a model in every usual way that is still to be decided, so that a person sees which is right:
-/// what `ocelli classify --try` does.
+/// Runs pictures through a model with every usual preprocessing that is still open, so that a person can see which one
+/// is right: `ocelli classify --try`.
 package enum PreprocessingSearch {
     /// The model and the files of one run.
     package struct Request: Sendable {
-        /// A bundle, a folder as it was downloaded, or a model file.
+        /// A bundle, a downloaded folder, or a model file.
         package var model = ""
         package var files: [String] = []
 
@@ -22,7 +22,7 @@ package enum PreprocessingSearch {
     private static let shown = 3
 
     /// Writes a line for each combination and picture.
-    /// - Returns: how many pictures failed.
+    /// - Returns: the number of pictures that failed.
     package static func run(
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
@@ -67,7 +67,7 @@ package enum PreprocessingSearch {
         private let labels: [String]?
         private let input: FeatureDescription
         private let outputIndex: Int
-        /// A remark on the names of classes; nil where the model has them.
+        /// A remark on the names of classes; nil if the model has names.
         let remark: String?
 
         init(_ model: Model, bundle: String) throws(StartupError) {
@@ -85,7 +85,7 @@ package enum PreprocessingSearch {
                     "\(bundle) has no labels of classes: it answers /v1/\(task.rawValue), and --try prints the top classes"
                 )
             }
-            // One value for each class.
+            // The output with one value for each class.
             guard let output = outputs.firstIndex(where: { $0.labels != nil }) ?? outputs.firstIndex(where: Self.isList)
             else { throw StartupError("\(bundle) has no output with a value for each class") }
             outputIndex = output
@@ -105,20 +105,20 @@ package enum PreprocessingSearch {
                 base = spec
                 open.formUnion(Self.marks(in: bundle))
             } else {
-                // Without a whole description nothing of it is applied: each of these is tried.
+                // Without a complete description none of these is applied, so each of them is tried.
                 open.formUnion(["format", "normalize", "crop_and_scale"])
             }
             undecided = open.intersection(["format", "normalize", "crop_and_scale"])
             combinations = Self.combinations(base, undecided)
         }
 
-        /// True if an output is one list of numbers.
+        /// True if an output is a single list of numbers.
         private static func isList(_ output: FeatureDescription) -> Bool {
             let extents = output.shape.dimensions.filter { $0 != 1 }
             return extents.count == 1 && extents[0] > 1
         }
 
-        /// ImageNet's names where the number of classes is its: numbers tell a person nothing.
+        /// ImageNet's names, if the number of classes matches, because a person cannot interpret numbers.
         private static func assumed(_ output: FeatureDescription) -> [String]? {
             ImageNetLabels.names.lazy.compactMap(ImageNetLabels.named).first { $0.count == output.shape.elementCount }
         }
@@ -136,7 +136,7 @@ package enum PreprocessingSearch {
             return [1, 3].contains(extents[2]) ? (extents[1], extents[0], extents[2], false) : nil
         }
 
-        /// The parts of the preprocessing that `$decide` in model.json marks.
+        /// The parts of the preprocessing that are marked with `$decide` in model.json.
         private static func marks(in bundle: String) -> Set<String> {
             guard
                 let text = FileManager.default.contents(atPath: bundle + "/model.json").map({
@@ -181,7 +181,7 @@ package enum PreprocessingSearch {
             return list
         }
 
-        /// The output's values: as the bundle reads them, where it says what they are; otherwise as probabilities.
+        /// The output's values: as the bundle defines them, otherwise as probabilities.
         func scores(_ bytes: [UInt8], _ spec: ImageTensorSpec) async throws -> (values: [Double], isLogits: Bool) {
             let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits())
             var tensor = [UInt8](repeating: 0, count: spec.byteCount)

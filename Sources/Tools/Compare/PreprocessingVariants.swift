@@ -1,14 +1,14 @@
 internal import ImagePipeline
 
-/// The usual ways to make a tensor of a picture: what a wrong one is compared with.
+/// The usual preprocessings of pictures, with which a wrong one is compared.
 enum PreprocessingVariants {
-    /// One way to do one step, with the words for it.
+    /// One variant of a step, with its description.
     struct Variant: Sendable {
         let words: String
         let apply: @Sendable (inout ImageTensorSpec) -> Void
     }
 
-    /// The conversions of a picture's shape to that of a tensor of this size.
+    /// The ways to fit a picture to a tensor of this size.
     static func geometries(width: Int, height: Int) -> [Variant] {
         func variant(_ words: String, _ apply: @escaping @Sendable (inout ImageTensorSpec) -> Void) -> Variant {
             Variant(words: words) { spec in
@@ -54,7 +54,7 @@ enum PreprocessingVariants {
         Variant(words: "\"resampler\": \"\(resampler.rawValue)\"") { $0.resampler = resampler }
     }
 
-    /// For pixels of 0 to 255, by channel.
+    /// A normalization of pixels from 0 to 255, by channel.
     struct Normalization: Sendable {
         let words: String
         let form: PixelNormalization

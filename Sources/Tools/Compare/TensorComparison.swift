@@ -3,12 +3,12 @@ internal import ImagePipeline
 internal import Inference
 internal import InferenceService
 
-/// Finds out where a tensor parts from the one that the model's original was given.
+/// Finds the difference between a tensor and that of the model's original.
 enum TensorComparison {
     struct Finding {
-        /// Mean and largest difference, in levels of 0 to 255.
+        /// The mean and the largest difference, in levels of 0 to 255.
         let mean: Double, largest: Double
-        /// The change that would make the two the same, in words; nil if they are.
+        /// The change that would make both equal, as text; nil if they are equal.
         let difference: String?
 
         var isSame: Bool { difference == nil }
@@ -16,17 +16,17 @@ enum TensorComparison {
 
     /// - Parameters:
     ///   - bytes: the picture.
-    ///   - made: what the bundle makes of it.
-    ///   - npy: what the original made of it.
-    ///   - values: its numbers.
-    /// - Throws: a sentence that says why the two cannot be compared.
+    ///   - made: the tensor that the bundle makes from it.
+    ///   - npy: the header of the original's tensor.
+    ///   - values: the numbers of the original's tensor.
+    /// - Throws: a sentence with the reason why the two cannot be compared.
     static func run(
         _ bytes: [UInt8], made: PreprocessedImage, npy: NPYFile, values: [Float]
     ) throws(StartupError) -> Finding {
         let spec = made.spec
         let own = spec.shape
-        // The same pixels with the channels on the other side are compared, too: scripts save what they had before they
-        // turned it.
+        // Also compare the same pixels with the channels on the other side: scripts may save a tensor before they
+        // transpose it.
         var layout = spec.layout
         if npy.shape != own, npy.shape != Array(own.dropFirst()) {
             let isPlanar = spec.layout == .nchw
@@ -39,7 +39,7 @@ enum TensorComparison {
             layout = isPlanar ? .nhwc : .nchw
         }
         let table = levels(of: spec)
-        // What one level is in the tensor, by channel; a channel that is always the same tells nothing.
+        // The size of one level in the tensor, by channel; a constant channel cannot be compared.
         let steps = table.map { ($0[255] - $0[0]) / 255 }
         guard steps.allSatisfy({ $0 != 0 && $0.isFinite }) else {
             throw StartupError("cannot be compared: the bundle's normalization is constant")
@@ -51,7 +51,7 @@ enum TensorComparison {
         return Finding(mean: mean, largest: largest, difference: try explain(bytes, spec, expected, table, mean))
     }
 
-    /// Values by channel in the tensor's order, then by pixel.
+    /// The values by channel, in the tensor's order, then by pixel.
     private struct Picture {
         let channels: [[Float]]
 
@@ -77,7 +77,7 @@ enum TensorComparison {
         }
     }
 
-    /// By channel in the tensor's order: the value of each level.
+    /// The value of each level, by channel in the tensor's order.
     private static func levels(of spec: ImageTensorSpec) -> [[Float]] {
         let (scale, bias) = spec.normalization?.linear ?? (spec.scale, spec.bias)
         return order(spec.channelOrder).map { channel in (0..<256).map { Float($0) * scale[channel] + bias[channel] } }
@@ -105,8 +105,8 @@ enum TensorComparison {
         return (count == 0 ? 0 : sum / Double(count), largest)
     }
 
-    /// The usual way that comes nearest to the original's tensor, as far as it is another than the bundle's: the first
-    /// step that is.
+    /// The usual preprocessing that comes closest to the original's tensor, as a description of the first step that
+    /// differs from the bundle's.
     private static func explain(
         _ bytes: [UInt8], _ spec: ImageTensorSpec, _ expected: Picture, _ table: [[Float]], _ mean: Double
     ) throws(StartupError) -> String {
@@ -130,7 +130,7 @@ enum TensorComparison {
                         for (words, levels) in normalizations(spec, order, table) {
                             let difference = self.difference(
                                 expected, pixels, from: spec.channelOrder, to: order, levels)
-                            // A way with fewer changes is believed unless another is clearly nearer.
+                            // Prefer a combination with fewer changes, unless another one is clearly closer.
                             guard difference < best.mean * 0.8 - 0.01 else { continue }
                             var steps = [geometry.words, resampler.words].filter { !$0.isEmpty }
                             if ignores { steps.insert("the orientation is not applied", at: 0) }
@@ -152,7 +152,7 @@ enum TensorComparison {
 
     static func rounded(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 
-    /// To a millionth: for differences that are small where all is well.
+    /// A value rounded to a millionth, for differences that are small if everything is correct.
     static func exact(_ value: Double) -> String { "\((value * 1e6).rounded() / 1e6)" }
 
     private static func pixels(_ bytes: [UInt8], _ spec: ImageTensorSpec, ignoresOrientation: Bool) -> Picture? {
@@ -168,11 +168,11 @@ enum TensorComparison {
         return isMade ? Picture(values: tensor.map(Float.init), spec: spec, layout: spec.layout) : nil
     }
 
-    /// The bundle's own normalization, and the usual ones: by channel of the order, the value of each level.
+    /// The bundle's own normalization, and the usual ones: the value of each level, by channel of `order`.
     private static func normalizations(
         _ spec: ImageTensorSpec, _ order: ChannelOrder, _ table: [[Float]]
     ) -> [(String, [[Float]])] {
-        // The bundle's own goes with the colour, not with the place.
+        // The bundle's own normalization belongs to the colour, not to the position.
         let own = order == spec.channelOrder ? table : table.reversed()
         let usual = PreprocessingVariants.normalizations.map { entry in
             let (scale, bias) = entry.form.linear
@@ -184,7 +184,7 @@ enum TensorComparison {
         return [("", own)] + usual
     }
 
-    /// In levels, over every seventh pixel.
+    /// The mean difference in levels, over every seventh pixel.
     private static func difference(
         _ expected: Picture, _ pixels: Picture, from: ChannelOrder, to: ChannelOrder, _ levels: [[Float]]
     ) -> Double {

@@ -1,12 +1,12 @@
 internal import JSON
 
-/// The members that a line of answers begins with, before the route's own.
+/// The first members of a line of answers, before those of the route.
 struct AnswerHead: Sendable {
-    /// The picture's name.
+    /// The name of the picture.
     let file: String
-    /// Of the picture's bytes; nil where they are not known.
+    /// The digest of the picture's bytes; nil if they are not known.
     var digest: String?
-    /// The model and the settings that answer; nil where nobody compares them later.
+    /// The identifier of the model and settings; nil if lines are not compared later.
     var run: String?
 
     func write(to writer: inout JSONWriter) {

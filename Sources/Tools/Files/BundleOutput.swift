@@ -4,15 +4,16 @@ internal import InferenceService
 internal import Synchronization
 internal import SystemSupport
 
-/// The bundle that a command writes: made in a work folder beside its place, and moved there whole at the end.
+/// The bundle that a command writes: made in a work folder next to its destination, and moved there when it is
+/// complete.
 struct BundleOutput: Sendable {
-    /// The place of the bundle, without a slash at its end.
+    /// The destination of the bundle, without a slash at the end.
     let path: String
-    /// Beside it. Its name begins with a dot: a daemon that serves the folder passes over it.
+    /// The work folder. Its name begins with a dot, so a daemon that serves the parent folder ignores it.
     let work: String
     private let overwrites: Bool
 
-    /// Throws where there is something else than a bundle that may be replaced.
+    /// Throws if the destination exists and is not a bundle that may be replaced.
     /// - Parameter verb: for the name of the work folder.
     init(_ given: String, overwrites: Bool, verb: String) throws(StartupError) {
         var path = given
@@ -30,15 +31,15 @@ struct BundleOutput: Sendable {
         work = "\(path.dropLast(name.count)).\(name).\(verb)-\(getpid())"
     }
 
-    /// Runs `body`, and removes the work folder behind it. A signal stops the process, removes the folder and ends the
+    /// Runs `body`, and removes the work folder afterwards. A signal stops the process, removes the folder and ends the
     /// program.
-    /// - Parameter cleared: called when the folder is gone.
+    /// - Parameter cleared: called when the folder is removed.
     func run<Value>(
         stopping process: @escaping @Sendable () -> Void, cleared: @escaping @Sendable () -> Void,
         _ body: () async throws -> Value
     ) async throws -> Value {
-        // Held for good by a signal: the run that it stops must not end the program first, nor remove the same files
-        // beside it.
+        // A signal locks this for ever, so that the stopped run can neither end the program first nor remove the same
+        // files at the same time.
         let ending = Mutex(())
         let ends: @Sendable (Int32) -> Void = { status in
             ending.withLock { _ in
@@ -50,7 +51,7 @@ struct BundleOutput: Sendable {
         }
         try SignalReader.start(
             deliver: { ends(128 + $0.number) },
-            // Nothing could end it any more but SIGKILL.
+            // Otherwise only SIGKILL could end the program.
             fail: { _ in ends(1) })
         defer {
             ending.withLock { _ in
@@ -61,13 +62,13 @@ struct BundleOutput: Sendable {
         return try await body()
     }
 
-    /// The folder is renamed first, so that nothing is written into it meanwhile.
+    /// Removes the work folder. It is renamed first, so that nothing is written to it meanwhile.
     private func removeWork() {
         let ended = work + "-ended"
         if rename(work, ended) == 0 { try? FileManager.default.removeItem(atPath: ended) }
     }
 
-    /// Moves a bundle to the place. The old one is removed only after the new one has replaced it.
+    /// Moves a bundle to the destination. The old one is removed only after the new one has replaced it.
     func place(_ bundle: String) throws(StartupError) {
         let old = work + "/replaced"
         let isReplaced = overwrites && rename(path, old) == 0

@@ -6,11 +6,11 @@ internal import SystemSupport
 
 /// A picture file named on the command line: a regular file, a pipe, or "-" for standard input.
 ///
-/// Foundation's readers ask for the size first, so that a pipe is empty to them, and read however much there is.
+/// Foundation's readers use the file's size, which is 0 for a pipe, and have no limit.
 enum InputFile {
-    /// Reads to the end: blocks.
-    /// - Parameter most: bytes; a file with more is refused, without having been read whole.
-    /// - Throws: a sentence that does not name the file again.
+    /// Reads to the end. Blocks.
+    /// - Parameter most: the maximum number of bytes; a larger file is refused without being read completely.
+    /// - Throws: a sentence without the file's name.
     static func read(_ path: String, most: Int) throws(StartupError) -> [UInt8] {
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

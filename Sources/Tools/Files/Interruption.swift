@@ -2,13 +2,13 @@ internal import InferenceService
 internal import Synchronization
 internal import SystemSupport
 
-/// The end of a command by a signal (Ctrl-C), for commands that leave nothing half done. Signals are blocked until it
-/// is called.
+/// Ends a command on a signal (Ctrl-C), for commands that must clean up. Signals are blocked until ``end(_:)`` is
+/// called.
 package enum Interruption {
-    /// Ends the program when a signal asks for that, as the shell expects it.
-    /// - Parameter clean: called before; what it removes must not be made again beside it.
+    /// Ends the program when a signal requests it, with the status that shells expect.
+    /// - Parameter clean: called before the end; other threads must not recreate what it removes.
     package static func end(_ clean: @escaping @Sendable () -> Void = {}) throws {
-        // Held for good: a second signal must not clean up beside the first.
+        // Locked for ever, so that a second signal cannot clean up at the same time.
         let ending = Mutex(())
         let ends: @Sendable (Int32) -> Void = { status in
             ending.withLock { _ in
@@ -18,7 +18,7 @@ package enum Interruption {
         }
         try SignalReader.start(
             deliver: { ends(128 + $0.number) },
-            // Nothing could end it any more but SIGKILL.
+            // Otherwise only SIGKILL could end the program.
             fail: { _ in ends(1) })
     }
 }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import InferenceService
 internal import SystemSupport
 
-/// An output file named on the command line.
+/// Functions for output files named on the command line.
 enum OutputFile {
     /// Replaces the file's contents. Blocks.
     /// - Throws: a sentence with the file's name and the system's reason.
@@ -15,8 +15,7 @@ enum OutputFile {
         }
     }
 
-    /// Replaces a file as a whole: whoever reads it, and a power failure, finds the old contents or the new ones.
-    /// Blocks.
+    /// Replaces a file atomically: readers, also after a power failure, find the old or the new contents. Blocks.
     /// - Throws: a sentence with the file's name and the system's reason.
     static func replace(_ path: String, with bytes: [UInt8]) throws(StartupError) {
         let name = path.split(separator: "/").last.map(String.init) ?? "file"
@@ -38,7 +37,7 @@ enum OutputFile {
         guard rename(work, path) == 0 else { throw failed(errno) }
     }
 
-    /// Makes a folder, and those above it, where they are missing. Blocks.
+    /// Creates a folder and its missing parents. Blocks.
     static func makeFolder(_ path: String) throws(StartupError) {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -47,10 +46,10 @@ enum OutputFile {
         }
     }
 
-    /// Checks that a report may go there before it is made, which may take minutes: the folder must be there, and a
-    /// file that is there already must look like a report (JSON, HTML or SVG), so that a slip of the keyboard does not
-    /// cost a user's picture. Blocks.
-    /// - Parameter flag: the flag that names the file, for the error.
+    /// Checks that a report can be written before it is made, which may take minutes. The folder must exist. An
+    /// existing file must look like a report (JSON, HTML or SVG), so that a mistyped name does not destroy a user's
+    /// picture. Blocks.
+    /// - Parameter flag: the flag that names the file, for the error message.
     static func checkReport(_ path: String, flag: String) throws(StartupError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -62,7 +61,7 @@ enum OutputFile {
             }
             return
         }
-        // Devices and pipes take what they are given.
+        // Devices and pipes accept any data.
         guard status.st_mode & S_IFMT != S_IFDIR else {
             throw StartupError("\(flag): \(path) is a folder: expected the name of a file")
         }
@@ -78,7 +77,7 @@ enum OutputFile {
         }
     }
 
-    /// The system's own words for an error of Foundation's.
+    /// The system's message for a Foundation error.
     private static func reason(_ error: any Error) -> String {
         guard let cause = (error as? CocoaError)?.userInfo["NSUnderlyingError"] as? POSIXError else {
             return "\(error)"

@@ -5,9 +5,9 @@ internal import InferenceService
 internal import Synchronization
 internal import SystemSupport
 
-/// A Python process that does one job of a script of ours, and tells in lines of JSON how it goes.
+/// A Python process that runs one job with a script of Ocelli, and reports its progress in lines of JSON.
 final class PythonProcess: Sendable {
-    /// Its exit, and the last line that was not JSON.
+    /// The result of the process: its exit, and its last line that was not JSON.
     struct End {
         let signal: Int32, status: Int32
         let rest: String?
@@ -24,7 +24,7 @@ final class PythonProcess: Sendable {
 
     private let state = Mutex(State.idle)
 
-    /// Ends the process, and keeps one from being started.
+    /// Ends the process, or prevents its start.
     func stop() {
         let process = state.withLock { state -> Int32? in
             defer { state = .stopped }
@@ -36,8 +36,8 @@ final class PythonProcess: Sendable {
 
     /// Runs a script. Blocks until it has ended.
     /// - Parameters:
-    ///   - folder: where the job and the script are written.
-    ///   - line: receives each line of its output; false if it is not JSON of ours.
+    ///   - folder: the folder for the job and the script.
+    ///   - line: called with each line of output; returns false if it is not JSON of the script.
     func run(
         _ script: [UInt8], named name: String, job: some Encodable, python: String, folder: String,
         line: (Data) -> Bool
@@ -50,7 +50,7 @@ final class PythonProcess: Sendable {
         try OutputFile.write([UInt8](text), to: file)
         var descriptor: Int32 = -1
         let variables = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
-        // The process is known before anybody may want to stop it.
+        // Start the process with the lock held, so that `stop` always finds it.
         let process = try state.withLock { state throws(StartupError) -> Int32 in
             guard case .idle = state else { throw StartupError("interrupted") }
             let process = CStrings.with([python, path, file]) { arguments in
@@ -70,7 +70,7 @@ final class PythonProcess: Sendable {
         return End(signal: signal, status: status, rest: rest)
     }
 
-    /// Passes on lines until the end; returns the last one that was not taken.
+    /// Passes lines to `line` until the end. Returns the last one that was not accepted.
     private static func read(_ descriptor: Int32, _ line: (Data) -> Bool) -> String? {
         var rest: [UInt8] = [], other: String?
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -87,7 +87,7 @@ final class PythonProcess: Sendable {
         }
     }
 
-    /// The last line that the libraries have written into a file.
+    /// The last line that the libraries have written to a file.
     static func lastLine(of log: String) -> String {
         guard let data = FileManager.default.contents(atPath: log) else { return "it wrote nothing" }
         let text = String(decoding: data.suffix(4096), as: UTF8.self)
@@ -96,15 +96,16 @@ final class PythonProcess: Sendable {
 
     // MARK: Which Python
 
-    /// A virtual environment of a command's own, in the user's folder for data.
+    /// A command's own virtual environment, in the user's data folder.
     static func environment(_ name: String) -> String {
         let variables = ProcessInfo.processInfo.environment
         let data = variables["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         return (data ?? (variables["HOME"] ?? "/root") + "/.local/share") + "/ocelli/" + name
     }
 
-    /// The Python to use: the one that was named, else that of the virtual environment, else the first on the path.
-    /// - Parameter advice: the steps to install what is missing.
+    /// The Python to use: the named one, otherwise that of the virtual environment, otherwise the first one on the
+    /// path.
+    /// - Parameter advice: the steps to install missing packages.
     static func find(named name: String?, environment: String, advice: String) throws(StartupError) -> String {
         if let name {
             guard let found = program(name) else { throw StartupError("--python: \(name) is not a program") }

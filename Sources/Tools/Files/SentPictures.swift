@@ -11,11 +11,11 @@ struct SentPictures: Sendable {
 
     let pictures: [Picture]
 
-    /// The pictures, and the bytes of all together, that are kept in memory.
+    /// The maximum number of pictures kept in memory, and of their total bytes.
     private static let most = 1000, mostBytes = 1 << 30
 
-    /// Reads files; without any, a picture is drawn.
-    /// - Parameter most: bytes that one may have.
+    /// Reads files; without any, draws a picture.
+    /// - Parameter most: the maximum number of bytes of a picture.
     init(files: [String], most: Int) throws {
         guard !files.isEmpty else {
             pictures = [Picture(name: "a drawn 7", bytes: try Self.drawnSeven())]
@@ -44,11 +44,11 @@ struct SentPictures: Sendable {
         self.pictures = pictures
     }
 
-    /// A 7 in dark strokes on white, 256 x 256: what the embedded model reads.
+    /// A 7 in dark strokes on white, 256 x 256, for the embedded model.
     private static func drawnSeven() throws -> [UInt8] {
         let side = 256
         var pixels = [UInt8](repeating: 255, count: side * side)
-        // Distance to the two strokes of the digit, in pixels.
+        // The distance to the two strokes of the digit, in pixels.
         func distance(_ x: Double, _ y: Double, _ line: (x0: Double, y0: Double, x1: Double, y1: Double)) -> Double {
             let dx = line.x1 - line.x0, dy = line.y1 - line.y0
             let part = min(max(((x - line.x0) * dx + (y - line.y0) * dy) / (dx * dx + dy * dy), 0), 1)

@@ -11,8 +11,8 @@ package struct LoadMaker: Sendable {
     private let settings: Settings
     private let progress: @Sendable (String) -> Void
 
-    /// Measures, and writes the files that are asked for.
-    /// - Returns: what goes to standard output, and whether every request was answered with success.
+    /// Measures, and writes the requested files.
+    /// - Returns: the text for standard output, and whether every request was answered with success.
     package static func run(
         _ request: LoadRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void,
         complain: (String) -> Void
@@ -28,7 +28,7 @@ package struct LoadMaker: Sendable {
         var files: [(name: String, content: String)] = []
         if let file = request.htmlFile { files.append((file, report.html)) }
         if let file = request.svgFile { files.append((file, LatencyChart(report).svg)) }
-        // A search goes on until a rate does not hold: what counts is whether one does.
+        // A search continues until a rate fails, so only the verdict counts.
         var isClean =
             report.verdict?.holds
             ?? report.steps.allSatisfy { $0.failed == 0 && $0.refused == 0 && $0.successes > 0 }
@@ -36,7 +36,7 @@ package struct LoadMaker: Sendable {
             do throws(StartupError) {
                 try OutputFile.write(Array(file.content.utf8), to: file.name)
             } catch {
-                // What was measured is reported all the same.
+                // Report the measurements even so.
                 complain("ocelli: \(error)")
                 isClean = false
             }
@@ -73,7 +73,7 @@ package struct LoadMaker: Sendable {
         }
         for (index, loop) in try await loops(address, requests).enumerated() {
             var load = self.load(loop)
-            // Connections and caches are warm after the first.
+            // Connections and caches are warm after the first load.
             if index > 0 { load.warmUp = min(load.warmUp, 0.5) }
             report.steps.append(try await run(load, address, requests))
         }
@@ -96,7 +96,7 @@ package struct LoadMaker: Sendable {
         }
     }
 
-    /// Answers a second in a closed loop.
+    /// The number of answers per second in a closed loop.
     private func capacity(_ address: ServerAddress, _ requests: [RequestBytes]) async throws -> Double {
         var plan = load(.closed)
         plan.connections = min(plan.connections, 8)
@@ -108,7 +108,7 @@ package struct LoadMaker: Sendable {
         return result.successRate
     }
 
-    /// Makes one load and says meanwhile how long it still takes.
+    /// Makes one load and shows the remaining time meanwhile.
     private func run(
         _ plan: LoadPlan, _ address: ServerAddress, _ requests: [RequestBytes]
     ) async throws -> StepResult {

@@ -7,7 +7,7 @@ internal import Observations
 package import Settings
 internal import SystemSupport
 
-/// Finds things in files in this process: what `ocelli detect` and `ocelli embed` do.
+/// Runs detection, embedding and similar tasks on files in this process: `ocelli detect`, `ocelli embed`.
 package enum LocalObservation {
     /// The files and options of one run.
     package struct Request: Sendable {
@@ -16,26 +16,27 @@ package enum LocalObservation {
         package var threshold: Float?
         package var iou: Float?
         package var top: Int?
-        /// Labels or numbers, with commas between them.
+        /// Labels or class indices, separated by commas.
         package var classes: String?
         package var crop: String?
         package var isJSON = false
-        /// A folder for the pictures with what was found drawn on them.
+        /// A folder for pictures with the results drawn on them.
         package var draw: String?
-        /// Labels or numbers of finds that are blurred, or filled, in the pictures of `draw`, with commas between them.
+        /// The labels or class indices of objects that are blurred, or filled, in the pictures of `draw`, separated by
+        /// commas.
         package var blur: String?, fill: String?
-        /// A folder for the finds, each cut out.
+        /// A folder for the objects, each cut out.
         package var crops: String?
         /// A file for the embeddings of all pictures.
         package var npy: String?
-        /// The tasks that are asked for, by the names of routes: the first of these that the model does.
+        /// The requested tasks, by the names of routes; the first one that the model supports is used.
         package var tasks = ["detect", "segment", "keypoints"]
 
         package init() {}
     }
 
-    /// Goes through the files in order and writes a line or a paragraph for each.
-    /// - Returns: how many of them failed.
+    /// Processes the files in order and writes a line or a paragraph for each.
+    /// - Returns: the number of files that failed.
     package static func run(
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
@@ -78,7 +79,7 @@ package enum LocalObservation {
             }
         }
         if let path = request.npy {
-            // A row that is missing would shift the others.
+            // A missing row would shift the others.
             guard failed == 0 else { throw StartupError("\(path) is not written: \(failed) of the files failed") }
             let array = try vectors.withUnsafeBytes {
                 try NPYEncoder.encode($0, shape: [request.files.count, dimension], element: .float32)
@@ -88,7 +89,7 @@ package enum LocalObservation {
         return failed
     }
 
-    /// A model, and how it is asked.
+    /// A model with the options for its requests.
     struct Observer: Sendable {
         let name: String
         let model: Model
@@ -107,7 +108,7 @@ package enum LocalObservation {
         }
     }
 
-    /// Loads the model that is asked for.
+    /// Loads the requested model.
     static func observer(
         _ request: Request, settings: Settings, progress: (String) -> Void
     ) async throws -> Observer {

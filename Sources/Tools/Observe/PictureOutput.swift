@@ -3,17 +3,17 @@ internal import Inference
 internal import InferenceService
 internal import Observations
 
-/// The pictures that `ocelli detect` and the like write: with the results drawn (`--draw`), with some finds covered
-/// (`--blur`, `--fill`), and the finds cut out (`--crops`).
+/// The pictures that `ocelli detect` and similar commands write: with the results drawn (`--draw`), with some objects
+/// covered (`--blur`, `--fill`), and the objects cut out (`--crops`).
 struct PictureOutput {
     private let drawn: String?, crops: String?
     private let covers: PictureForm?
     private let edges: [[Int]]
-    /// The number of times that a name was used: files of the same name from several folders get a number.
+    /// The number of uses of each name: files with the same name from several folders get a number.
     private var names: [String: Int] = [:]
 
-    /// Makes the folders.
-    /// - Throws: where options contradict each other, or a label is none of the model's.
+    /// Creates the folders.
+    /// - Throws: if options contradict each other, or a label is not one of the model's.
     init(_ request: LocalObservation.Request, model: Model) throws {
         (drawn, crops) = (request.draw, request.crops)
         edges =
@@ -37,7 +37,7 @@ struct PictureOutput {
         for folder in [drawn, crops].compactMap({ $0 }) { try OutputFile.makeFolder(folder) }
     }
 
-    /// The request whose result has what is written.
+    /// The request whose result contains everything that is written.
     func request(_ request: ObservationRequest) -> ObservationRequest {
         if let covers { return covers.request(request) }
         var request = request
@@ -45,7 +45,7 @@ struct PictureOutput {
         return request
     }
 
-    /// Writes the pictures of a file.
+    /// Writes the pictures for a file.
     mutating func write(_ result: ObservationResult, of bytes: [UInt8], file: String) throws {
         let base = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
         names[base, default: 0] += 1
@@ -74,14 +74,14 @@ struct PictureOutput {
         }
     }
 
-    /// The picture that is read must not be the one that is written.
+    /// Throws if the output file is the input picture.
     private func refuse(_ path: String, as file: String) throws {
         func real(_ path: String) -> String? {
             guard let found = realpath(path, nil) else { return nil }
             defer { free(found) }
             return String(cString: found)
         }
-        // A file that is not there yet is not the one that is read.
+        // A file that does not exist yet cannot be the input.
         guard file != "-", let there = real(path), there == real(file) else { return }
         throw StartupError("\(path) is the picture itself: give another folder (--draw)")
     }

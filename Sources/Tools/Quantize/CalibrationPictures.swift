@@ -2,12 +2,12 @@ internal import FoundationEssentials
 internal import ImagePipeline
 package import InferenceService
 
-/// The pictures of a folder, and the classes that its folders name.
+/// The pictures of a folder, with the classes that its subfolders name.
 package struct CalibrationPictures: Sendable {
     package struct Picture: Sendable, Hashable {
         package let path: String
-        /// The folder in the named one that it lies in, as collections with one folder a class have; nil for one that
-        /// lies in the named folder itself.
+        /// The top subfolder that contains the picture, as in collections with one folder per class; nil for a picture
+        /// directly in the folder.
         package let folder: String?
 
         package init(path: String, folder: String?) {
@@ -16,26 +16,26 @@ package struct CalibrationPictures: Sendable {
         }
     }
 
-    /// The pictures by purpose. No picture is in two of them.
+    /// The pictures by purpose. Each picture has one purpose.
     package struct Parts: Sendable {
-        /// Shown to the quantizer, which looks at the range of each layer's values.
+        /// Pictures for the quantizer, which measures the range of each layer's values.
         package var calibration: [Picture] = []
-        /// Decide which layers stay in float.
+        /// Pictures that decide which layers stay in float.
         package var validation: [Picture] = []
-        /// Compared at the end: not used before.
+        /// Pictures for the comparison at the end, not used before.
         package var comparison: [Picture] = []
     }
 
     package let pictures: [Picture]
 
-    /// Pictures below this number do not make three parts.
+    /// The minimum number of pictures for three parts.
     package static let least = 8
-    /// Files and folders that are looked at.
+    /// The limits of the search: files and folders, and depth.
     private static let mostEntries = 200_000, deepest = 8
 
     package init(_ pictures: [Picture]) { self.pictures = pictures }
 
-    /// Finds the pictures in a folder and the folders below it, by their names. Blocks.
+    /// Finds the pictures in a folder and its subfolders by their names. Blocks.
     package init(folder: String) throws(StartupError) {
         var found: [Picture] = []
         var open = [(path: folder, top: String?.none, depth: 0)]
@@ -68,12 +68,12 @@ package struct CalibrationPictures: Sendable {
     }
 
     /// At most `most` pictures, taken evenly from the whole list so that every folder has its share: half to calibrate,
-    /// a quarter to validate, a quarter to compare. Without validation its quarter calibrates too.
+    /// a quarter to validate, a quarter to compare. Without validation, its quarter is used to calibrate too.
     package func parts(most: Int, validates: Bool) -> Parts {
         let count = min(pictures.count, max(most, Self.least))
         var parts = Parts()
         for index in 0..<count {
-            // Rounded down: strictly rising while there are at least as many pictures as are wanted.
+            // Rounded down; the indices are strictly increasing because at least `count` pictures exist.
             let picture = pictures[index * pictures.count / count]
             switch index % 4 {
             case 1 where validates: parts.validation.append(picture)

@@ -7,22 +7,21 @@ internal import JSON
 package import Settings
 internal import SystemSupport
 
-/// Makes a bundle whose model computes with whole numbers from one that computes with floats: what `ocelli quantize`
-/// does.
+/// Makes a bundle whose model computes with integers from one that computes with floats: `ocelli quantize`.
 ///
-/// The pictures are prepared by the bundle's own preprocessing, NNCF quantizes in a Python process, and the result is
-/// compared with the original through Ocelli itself, on pictures that were not used before.
+/// The bundle's own preprocessing prepares the pictures, NNCF quantizes in a Python process, and Ocelli itself compares
+/// the result with the original, on pictures that were not used before.
 package struct Quantization: Sendable {
     /// The model, the pictures and the options of one run.
     package struct Request: Sendable {
-        /// A bundle's folder, a model file, or a folder as it was downloaded.
+        /// A bundle's folder, a model file, or a downloaded folder.
         package var model = ""
         package var pictures = ""
         /// The folder of the new bundle.
         package var output = ""
-        /// The least share of answers that must stay the same, 0 to 1; nil accepts any.
+        /// The minimum share of answers that must stay the same, 0 to 1; nil accepts any.
         package var atLeast: Double?
-        /// The most pictures that are used.
+        /// The maximum number of pictures that are used.
         package var most = 400
         /// The program to use for Python.
         package var python: String?
@@ -32,7 +31,7 @@ package struct Quantization: Sendable {
         package init() {}
     }
 
-    /// Layers that the search for the most sensitive ones may turn back.
+    /// The maximum number of layers that the search for the most sensitive ones may change back to float.
     private static let mostLayers = 1_000
 
     private let request: Request
@@ -41,8 +40,8 @@ package struct Quantization: Sendable {
     private let complain: @Sendable (String) -> Void
     private let output: BundleOutput
 
-    /// Does all of it.
-    /// - Returns: the report's text, and whether the bundle was written: not where too few answers stay the same.
+    /// Runs all steps.
+    /// - Returns: the report's text, and whether the bundle was written; it is not if too few answers stay the same.
     package static func run(
         _ request: Request, settings: Settings, complain: @escaping @Sendable (String) -> Void,
         progress: @escaping @Sendable (String) -> Void
@@ -57,7 +56,7 @@ package struct Quantization: Sendable {
     }
 
     private func make(_ process: QuantizerProcess) async throws -> (text: String, isWritten: Bool) {
-        // Problems of the model are reported before the pictures are searched.
+        // Report problems of the model before the pictures are searched.
         _ = try Result { () throws(InferenceError) in try ModelBundle(path: request.model) }.mapError {
             StartupError($0.message)
         }.get()
@@ -124,7 +123,7 @@ package struct Quantization: Sendable {
         return try await ModelAtPath.load(path, configuration)
     }
 
-    /// Writes the tensor of each picture as .npy. Pictures that cannot be decoded are left out, with a line each.
+    /// Writes the tensor of each picture as .npy. Pictures that cannot be decoded are skipped, with a line each.
     private func tensors(
         _ pictures: inout [CalibrationPictures.Picture], model: Model, done: Int, of count: Int
     ) throws -> [String] {
@@ -148,7 +147,7 @@ package struct Quantization: Sendable {
         return files
     }
 
-    /// Asks both models about each picture, in turns.
+    /// Runs both models on each picture, in turns.
     private func compare(
         _ original: Model, with quantized: Model, on pictures: [CalibrationPictures.Picture]
     ) async throws -> [QuantizationReport.Pair] {
@@ -157,7 +156,7 @@ package struct Quantization: Sendable {
             progress("comparing: \(index + 1) of \(pictures.count)")
             do {
                 let image = EncodedImage(try InputFile.read(picture.path, most: settings.maxBody))
-                // Each is the first every other time: what else the machine does should hit both.
+                // The models alternate in going first, so that a disturbance of the machine affects both.
                 var before: QuantizationReport.Answer?, after: QuantizationReport.Answer?
                 for turn in 0..<2 {
                     if (turn == 0) == (index % 2 == 0) {
@@ -201,7 +200,7 @@ package struct Quantization: Sendable {
         return answer
     }
 
-    /// The bytes of a model file and of the weights beside it, or of a folder.
+    /// The size of a model file with its weights, or of a folder, in bytes.
     private static func size(_ path: String) -> Int {
         func bytes(_ path: String) -> Int {
             var status = stat()

@@ -18,11 +18,11 @@ package struct QuantizationReport: Sendable {
         }
     }
 
-    /// A model's answer: confidences by class, or all outputs as numbers where it has no classes.
+    /// A model's answer: confidences by class, or all outputs as numbers if it has no classes.
     package struct Answer: Sendable {
         package var label: String?
         package var values: [Double] = []
-        /// Nanoseconds in the engine.
+        /// The time in the engine, in nanoseconds.
         package var time: UInt64 = 0
 
         package init() {}
@@ -30,16 +30,17 @@ package struct QuantizationReport: Sendable {
 
     package var name = ""
     package var pairs: [Pair] = []
-    /// Bytes of the model files.
+    /// The sizes of the model files in bytes.
     package var sizeBefore = 0, sizeAfter = 0
     package var outcome: QuantizerProcess.Outcome
     package var calibration = 0, validation = 0
-    /// The classes that the model knows.
+    /// The classes of the model.
     package var labels: [String]?
 
     package init(_ outcome: QuantizerProcess.Outcome) { self.outcome = outcome }
 
-    /// From 0 to 1: how many first labels are the same; for a model without classes the mean cosine of the outputs.
+    /// The share of pictures with the same first label, 0 to 1; for a model without classes, the mean cosine of the
+    /// outputs.
     package var agreement: Double {
         guard !pairs.isEmpty else { return 0 }
         let shares = pairs.map { pair in
@@ -49,7 +50,7 @@ package struct QuantizationReport: Sendable {
         return shares.reduce(0, +) / Double(pairs.count)
     }
 
-    /// The largest and the mean difference of a confidence, or of an output relative to the largest of all.
+    /// The largest and the mean difference of a confidence, or of an output relative to its largest value.
     package var difference: (largest: Double, mean: Double) {
         var largest = 0.0, sum = 0.0, count = 0.0
         for pair in pairs {
@@ -63,8 +64,8 @@ package struct QuantizationReport: Sendable {
         return (largest, count > 0 ? sum / count : 0)
     }
 
-    /// The numbers of pictures that have their label, of those whose folder is the name or the number of a class; nil
-    /// if there are none.
+    /// The numbers of pictures that were answered with their own label, among those whose folder is the name or the
+    /// index of a class; nil without such pictures.
     package var accuracy: (before: Int, after: Int, of: Int)? {
         guard let labels else { return nil }
         let known = Set(labels.map { $0.lowercased() })
@@ -86,7 +87,7 @@ package struct QuantizationReport: Sendable {
         return result.of > 0 ? result : nil
     }
 
-    /// Medians of the time in the engine, in milliseconds.
+    /// The medians of the time in the engine, in milliseconds.
     package var milliseconds: (before: Double, after: Double) {
         (Self.median(pairs.map(\.before.time)), Self.median(pairs.map(\.after.time)))
     }

@@ -3,8 +3,8 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 
-/// The bundle that is quantized. A model file without model.json and a folder as it was downloaded get the bundle that
-/// `ocelli init` would write, a Core ML file its translation, in the folder of the work.
+/// The bundle that is quantized. A model file without model.json, or a downloaded folder, gets the bundle that
+/// `ocelli init` would write, and a Core ML file its translation, in the work folder.
 struct QuantizationSource: Sendable {
     /// A folder with model.json.
     let bundle: String
@@ -12,7 +12,7 @@ struct QuantizationSource: Sendable {
     let file: String
     private let manifest: QuantizedManifest
 
-    /// Reads what is at a path, and writes a bundle if there is none. Blocks.
+    /// Reads the bundle at a path, or writes one if the path is not a bundle. Blocks.
     init(_ path: String, work: String) throws {
         bundle = try StagedBundle.folder(for: path, in: work + "/source")
         let read: ModelBundle

@@ -2,18 +2,18 @@ internal import FoundationEssentials
 package import InferenceService
 internal import JSON
 
-/// The model.json of a quantized bundle: the original's text, comments and order kept, with another model file.
+/// The model.json of a quantized bundle: the original's text, including comments and order, with another model file.
 package struct QuantizedManifest {
     /// The text of the new model.json.
     package let text: String
-    /// Files of the bundle that the text names, beside the model file: labels, vectors of classes.
+    /// The files of the bundle that the text names, except the model file: labels, vectors of classes.
     package let files: [String]
 
     /// - Parameters:
     ///   - original: the text of model.json.
-    ///   - bundle: its folder.
-    ///   - file: the new model file, which is OpenVINO's.
-    /// - Throws: where the text cannot be changed.
+    ///   - bundle: the folder of the bundle.
+    ///   - file: the new model file, in OpenVINO's format.
+    /// - Throws: if the text cannot be changed.
     package init(_ original: String, bundle: String, file: String) throws(StartupError) {
         let json = try Self.parse(original)
         guard case .object(let members) = json, case .object(let model)? = members["model"],
@@ -30,7 +30,7 @@ package struct QuantizedManifest {
         {
             changed.replaceSubrange(value, with: "\"openvino\"")
         }
-        // The intended text is compared with the result: text in a comment may look like a key.
+        // Compare the result with the intended members, because text in a comment may look like a key.
         var wanted = members, wantedModel = model
         wantedModel["file"] = .string(file)
         if model["backend"] != nil { wantedModel["backend"] = .string("openvino") }
@@ -65,7 +65,7 @@ package struct QuantizedManifest {
         }
     }
 
-    /// The range behind a key's colon and blanks.
+    /// The position after a key's colon and blanks.
     private static func start(of key: String, in text: String, within range: Range<String.Index>) -> String.Index? {
         guard let found = text[range].firstRange(of: "\"\(key)\"") else { return nil }
         var place = found.upperBound
@@ -77,7 +77,7 @@ package struct QuantizedManifest {
         return colons == 1 && place < range.upperBound ? place : nil
     }
 
-    /// The inside of the object that a key has.
+    /// The inside of the object that is the value of a key.
     private static func body(
         of key: String, in text: String, within range: Range<String.Index>
     ) -> Range<String.Index>? {
@@ -87,7 +87,7 @@ package struct QuantizedManifest {
         return start..<end
     }
 
-    /// The string that a key has, with its quotes.
+    /// The string that is the value of a key, with its quotes.
     private static func value(
         of key: String, in text: String, within range: Range<String.Index>
     ) -> Range<String.Index>? {

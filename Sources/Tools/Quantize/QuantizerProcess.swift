@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import InferenceService
 
-/// The Python process that quantizes: quantize.py beside this file, with NNCF.
+/// The Python process that quantizes: it runs quantize.py, from this folder, with NNCF.
 package final class QuantizerProcess: Sendable {
     /// The request to the script; its fields are quantize.py's.
     struct Job: Encodable {
@@ -16,10 +16,10 @@ package final class QuantizerProcess: Sendable {
 
     /// The result of the script.
     package struct Outcome: Decodable, Sendable {
-        /// Convolutions and matrix products, and the names of those that stay in float.
+        /// The number of convolutions and matrix products, and the names of those that stay in float.
         package let layers: Int
         package let float: [String]
-        /// Versions.
+        /// The versions of the libraries.
         package let nncf: String, openvino: String
 
         package init(layers: Int, float: [String], nncf: String, openvino: String) {
@@ -30,7 +30,7 @@ package final class QuantizerProcess: Sendable {
         }
     }
 
-    /// A line of the script's.
+    /// A line of the script.
     private struct Event: Decodable {
         var step: String?
         var done: Outcome?
@@ -40,13 +40,13 @@ package final class QuantizerProcess: Sendable {
 
     private let process = PythonProcess()
 
-    /// Ends the process, and keeps one from being started.
+    /// Ends the process, or prevents its start.
     func stop() { process.stop() }
 
     /// Runs the script. Blocks until it has ended.
     /// - Parameters:
-    ///   - folder: where the job and the script are written.
-    ///   - step: receives what it is doing.
+    ///   - folder: the folder for the job and the script.
+    ///   - step: called with a description of the current step.
     func run(
         _ job: Job, python: String, folder: String, step: (String) -> Void
     ) throws(StartupError) -> Outcome {
@@ -68,10 +68,10 @@ package final class QuantizerProcess: Sendable {
 
     // MARK: Which Python
 
-    /// The folder of the virtual environment that is looked for.
+    /// The folder of the virtual environment.
     static var environmentFolder: String { PythonProcess.environment("nncf") }
 
-    /// The steps to install what is missing.
+    /// The steps to install missing packages.
     static var advice: String {
         """
         `ocelli quantize` needs Python 3 with NNCF and OpenVINO, in a virtual environment of its own:
@@ -81,7 +81,8 @@ package final class QuantizerProcess: Sendable {
         """
     }
 
-    /// The Python to use: the one that was named, else that of the virtual environment, else the first on the path.
+    /// The Python to use: the named one, otherwise that of the virtual environment, otherwise the first one on the
+    /// path.
     static func python(named name: String?) throws(StartupError) -> String {
         try PythonProcess.find(named: name, environment: environmentFolder, advice: advice)
     }

@@ -1,27 +1,27 @@
 internal import InferenceService
 internal import Settings
 
-/// Says when the machine was too busy or too uneven for its figures to be believed.
+/// Decides whether the machine was too busy or too uneven for reliable figures.
 package struct MeasurementDoubts: Sendable {
-    /// Processes that wanted a processor before the measurement began (the load average of the last minute).
+    /// The load average of the last minute before the measurement: the number of processes that needed a processor.
     package var loadBefore: Double?
-    /// The processors that this process may use.
+    /// The number of processors that this process may use.
     package var processors: Double
     /// The median of each repetition of the same measurement.
     package var medians: [Double] = []
-    /// All latencies together.
+    /// The statistics of all latencies.
     package var latency: SampleStatistics?
-    /// Repetitions may differ by this part of their median.
+    /// The tolerated difference between repetitions, relative to their median.
     package static let toleratedSpread = 0.10
-    /// The slowest hundredth may take this many times the median.
+    /// The tolerated ratio of the 99th percentile to the median.
     package static let toleratedTail = 3.0
-    /// Others may want this part of the processors.
+    /// The tolerated load of other processes, as a share of the processors.
     package static let toleratedLoad = 0.25
 
-    /// Nothing is known yet.
+    /// Creates an object without measurements.
     package init(processors: Double) { self.processors = processors }
 
-    /// A sentence for each reason to doubt; none for a machine that was quiet.
+    /// A sentence for each reason to doubt the figures; empty for a quiet machine.
     package var warnings: [String] {
         var warnings: [String] = []
         if let loadBefore, loadBefore > Self.toleratedLoad * processors {

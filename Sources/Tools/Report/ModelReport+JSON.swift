@@ -3,7 +3,7 @@ internal import InferenceService
 internal import JSON
 
 extension ModelReport {
-    /// The report for programs: one JSON object; times in milliseconds.
+    /// The report as one JSON object, for programs; times in milliseconds.
     package var json: String {
         var writer = JSONWriter(capacity: 8192)
         writer.object { writer in

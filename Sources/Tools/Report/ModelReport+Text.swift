@@ -3,7 +3,7 @@ internal import InferenceService
 internal import Settings
 
 extension ModelReport {
-    /// The report for people.
+    /// The report as text, for people.
     package var text: String {
         var lines = [
             "\(model)  (\(path))",

@@ -1,9 +1,9 @@
 package import Inference
 internal import InferenceService
 
-/// The measurements of a model by `ocelli report` (Core ML's performance report). Times are nanoseconds.
+/// The measurements of a model by `ocelli report` (Core ML's performance report). Times are in nanoseconds.
 package struct ModelReport: Sendable {
-    /// One number of predictions in flight, and how many were done a second.
+    /// A number of predictions in flight, and the resulting rate per second.
     package struct Throughput: Sendable, Hashable {
         package let inFlight: Int
         package let perSecond: Double
@@ -14,10 +14,11 @@ package struct ModelReport: Sendable {
     package struct SingleStream: Sendable, Hashable {
         package let threads: Int
         package let latency: SampleStatistics
-        /// Nanoseconds that loading it takes beside the model, from the cache of compiled models if `isCached`.
+        /// The time to load it in addition to the model, in nanoseconds; from the cache of compiled models if
+        /// `isCached`.
         package let load: UInt64
         package let isCached: Bool
-        /// Bytes that it takes beside the model; nil if it is unknown.
+        /// The memory that it takes in addition to the model, in bytes; nil if unknown.
         package let bytes: Int?
     }
 
@@ -26,7 +27,7 @@ package struct ModelReport: Sendable {
         package let type: String
         package let count: Int
         package let microseconds: Double
-        /// The part of all layers' time.
+        /// The share of the time of all layers.
         package let share: Double
     }
 
@@ -37,33 +38,33 @@ package struct ModelReport: Sendable {
         package let share: Double
     }
 
-    /// The model that was measured, and with what.
+    /// The measured model, and its configuration.
     package var model = "", path = "", engine = "", device = "", hint = "", precision = ""
     package var processors = 0.0
     package var instances = 0, slots = 0
-    /// The load without a cache of compiled models, and with one that holds this model.
+    /// The load without a cache of compiled models, and with one that contains this model.
     package var uncached = LoadReport(), cached = LoadReport()
     /// The first prediction after an uncached load.
     package var firstPrediction: UInt64?
-    /// One prediction after another.
+    /// The latencies of successive predictions.
     package var latency: SampleStatistics?
-    /// The same with the variant for single-stream requests; nil for a model that has none.
+    /// The latencies with the variant for single-stream requests; nil for a model without one.
     package var singleStream: SingleStream?
     package var throughput: [Throughput] = []
-    /// Bytes that the loaded model takes, and each further prediction in flight; nil if it is unknown.
+    /// The memory of the loaded model, and of each further prediction in flight, in bytes; nil if unknown.
     package var modelBytes: Int?, predictionBytes: Int?
     package var layerTypes: [LayerType] = []
     package var layers: [Layer] = []
     package var layerCount = 0
-    /// Reasons to doubt the figures.
+    /// The reasons to doubt the figures.
     package var warnings: [String] = []
 
     package init() {}
 
-    /// The most predictions a second.
+    /// The throughput with the most predictions per second.
     package var bestThroughput: Throughput? { throughput.max { $0.perSecond < $1.perSecond } }
 
-    /// Takes the profile of several inferences: each layer's time is the mean.
+    /// Takes the profiles of several inferences: the time of each layer is the mean.
     mutating func setLayers(_ runs: [[LayerProfile]], top: Int) {
         guard let first = runs.first, !first.isEmpty else { return }
         var sums = [Double](repeating: 0, count: first.count)
@@ -74,7 +75,7 @@ package struct ModelReport: Sendable {
         }
         let means = sums.map { $0 / max(counted, 1) }
         let total = max(means.reduce(0, +), .leastNonzeroMagnitude)
-        // Layers that were folded into others are listed by the engine with no time.
+        // The engine lists layers that were fused into others with no time.
         let measured = zip(first, means).filter { $0.1 > 0 }
         layerCount = measured.count
         layers = measured.sorted { $0.1 > $1.1 }.prefix(top).map { layer, time in

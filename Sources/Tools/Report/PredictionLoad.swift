@@ -5,11 +5,11 @@ internal import SystemSupport
 
 /// Keeps a model busy with a number of parallel predictions on generated inputs.
 struct PredictionLoad: Sendable {
-    /// The outcome of a run.
+    /// The result of a run.
     struct Outcome: Sendable {
-        /// Nanoseconds of each prediction.
+        /// The time of each prediction in nanoseconds.
         var latencies: [UInt64] = []
-        /// Nanoseconds of the whole run.
+        /// The time of the whole run in nanoseconds.
         var time: UInt64 = 0
 
         var perSecond: Double { time == 0 ? 0 : Double(latencies.count) * 1e9 / Double(time) }
@@ -18,15 +18,14 @@ struct PredictionLoad: Sendable {
     private let model: Model
     private let features: DictionaryFeatureProvider
 
-    /// A load of the model alone, without the decoding of pictures.
+    /// A load that runs only the model, without decoding pictures.
     init(_ model: Model) throws {
         self.model = model
         features = try Self.inputs(of: model)
     }
 
-    /// Inputs of no meaning: tensors that the model takes as they are, all zeros, open axes with the extent 1, and
-    /// pictures of their own size with 256 pixels a side, or the nearest that the bundle allows; of strings,
-    /// dictionaries and categories one that the model knows.
+    /// Generated inputs. Tensors are all zeros, with extent 1 for open axes. Pictures of open size have 256 pixels per
+    /// side, or the nearest allowed size. For strings, dictionaries and categories, a value that the model knows.
     static func inputs(of model: Model) throws -> DictionaryFeatureProvider {
         var values: [(name: String, value: FeatureValue)] = []
         for input in model.description.inputs {
@@ -40,7 +39,7 @@ struct PredictionLoad: Sendable {
                 throw StartupError(
                     "input \"\(input.name)\" takes \(input.elementType.rawValue): such an input cannot be generated")
             }
-            // Zeros are what every element type and every model takes.
+            // Zeros are valid for every element type and every model.
             let bytes = [UInt8](repeating: 0, count: count * input.elementType.byteCount)
             let array = try MultiArray(elementType: input.elementType, shape: shape, bytes: bytes)
             values.append((input.name, .multiArray(array)))
@@ -48,7 +47,7 @@ struct PredictionLoad: Sendable {
         return DictionaryFeatureProvider(values)
     }
 
-    /// Predicts for a time, `inFlight` predictions at once; each of them at least three times.
+    /// Predicts for a time, with `inFlight` predictions at once; each task predicts at least three times.
     func run(inFlight: Int, seconds: Double) async throws -> Outcome {
         let start = MonotonicInstant.now
         let end = start + .milliseconds(Int(min(max(seconds, 0.01), 3600) * 1000))

@@ -3,16 +3,16 @@ internal import Glibc
 internal import InferenceService
 internal import Synchronization
 
-/// A cache of a report's own for compiled models, empty at first: so that the first load is surely uncached and the
-/// second cached.
+/// A report's own cache of compiled models, empty at first, so that the first load is uncached and the second is
+/// cached.
 final class ReportCache: Sendable {
-    /// The folder; empty when it is not to be made any more.
+    /// The path of the folder; nil when it must not be created any more.
     private let path = Mutex<String?>(
         FileManager.default.temporaryDirectory.appending(path: "ocelli-report-\(UUID().uuidString)").path)
 
-    /// Makes the folder.
+    /// Creates the folder.
     func make() throws(StartupError) -> String {
-        // Under the lock: a signal that removes it meanwhile waits, or comes first.
+        // With the lock held: a signal that removes the folder meanwhile waits, or comes first.
         try path.withLock { path throws(StartupError) in
             guard let path else { throw StartupError("the measurement was interrupted") }
             try OutputFile.makeFolder(path)
@@ -20,16 +20,17 @@ final class ReportCache: Sendable {
         }
     }
 
-    /// Removes it with what is in it, for good. Blocks.
+    /// Removes the folder with its contents, permanently. Blocks.
     ///
-    /// The engine may be writing to it at this moment: under another name it finds it no more, and nothing new gets in
-    /// between the last look and the end. It lies among temporary files: what cannot be removed is removed with them.
+    /// The engine may be writing to it at this moment. After the rename the engine does not find it any more, so
+    /// nothing is added while it is removed. The folder is in the folder of temporary files, so a file that cannot be
+    /// removed here is removed with those.
     func remove() {
         path.withLock { path in
             guard let old = path else { return }
             path = nil
             let name = old + ".removed"
-            // Again where the engine has created it meanwhile.
+            // Repeat in case the engine has created it again meanwhile.
             for _ in 0..<10 where FileManager.default.fileExists(atPath: old) {
                 guard rename(old, name) == 0 else { return }
                 try? FileManager.default.removeItem(atPath: name)

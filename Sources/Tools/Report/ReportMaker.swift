@@ -5,17 +5,17 @@ internal import InferenceService
 package import Settings
 internal import SystemSupport
 
-/// Measures a model: what `ocelli report` does.
+/// Measures a model: `ocelli report`.
 package struct ReportMaker: Sendable {
     /// The model and the options of one run.
     package struct Request: Sendable {
         /// A bundle's folder, a model file, or the name of a model in the models folders.
         package var model = ""
-        /// Seconds for each of the measurements: the latency, and each number in flight.
+        /// The time in seconds for each of the measurements: the latency, and each number in flight.
         package var seconds = 2.0
-        /// The most predictions in flight; nil: as many as the model has slots, 4 at least.
+        /// The maximum number of predictions in flight; nil for the number of the model's slots, at least 4.
         package var inFlight: Int?
-        /// Layers that are listed.
+        /// The number of listed layers.
         package var layers = 10
         /// True if the report is JSON.
         package var isJSON = false
@@ -27,7 +27,7 @@ package struct ReportMaker: Sendable {
     private let plan: ServicePlan
     private let progress: @Sendable (String) -> Void
 
-    /// Measures and gives the report's text.
+    /// Measures. Returns the text of the report.
     package static func run(
         _ request: Request, settings: Settings, progress: @escaping @Sendable (String) -> Void
     ) async throws -> String {
@@ -37,7 +37,7 @@ package struct ReportMaker: Sendable {
             progress: progress)
         defer { progress("") }
         let cache = ReportCache()
-        // A person who has seen enough ends it with Ctrl-C, and compiled models are not small.
+        // Ctrl-C must remove the cache, because compiled models are large.
         try SignalReader.start(
             deliver: { signal in
                 cache.remove()
@@ -45,7 +45,7 @@ package struct ReportMaker: Sendable {
                 Process.exit(128 + signal.number)
             },
             fail: { _ in
-                // Nothing could end the measurement any more but SIGKILL.
+                // Otherwise only SIGKILL could end the measurement.
                 cache.remove()
                 Process.exit(1)
             })
@@ -70,8 +70,8 @@ package struct ReportMaker: Sendable {
         report.uncached = try await ModelAtPath.load(report.path, configuration).loadReport
         report.firstPrediction = report.uncached.firstPrediction
         progress("loading, cached...")
-        // Rather than the first load: what the engine itself needs once has been paid by then, and compiling leaves
-        // memory behind that is not the model's.
+        // Measure the second load: the first one includes initialization of the engine, and compiling leaves memory
+        // that does not belong to the model.
         let model = try await ModelAtPath.load(report.path, configuration)
         report.cached = model.loadReport
         if let before, let after = Process.residentBytes { report.modelBytes = max(0, after - before) }
@@ -104,11 +104,11 @@ package struct ReportMaker: Sendable {
         return report
     }
 
-    /// Predictions one after another, and several at once.
+    /// Measures successive and parallel predictions.
     private func predict(
         _ load: PredictionLoad, _ report: inout ModelReport, _ doubts: inout MeasurementDoubts
     ) async throws {
-        // Repetitions: how far they are apart tells how quiet the machine is.
+        // The difference between repetitions shows how quiet the machine is.
         let repetitions = 5
         var all: [UInt64] = []
         for repetition in 1...repetitions {
@@ -120,7 +120,7 @@ package struct ReportMaker: Sendable {
         if report.firstPrediction == nil { report.firstPrediction = all.first }
         report.latency = SampleStatistics(all)
         doubts.latency = report.latency
-        // The limiter's slots are its own: more than there are would only wait, and that would be measured.
+        // The limiter's slots are its own: more predictions than slots would only wait, which would be measured.
         let most = max(1, min(report.slots, 64))
         for inFlight in Self.steps(to: most) {
             progress("predicting, \(inFlight) in flight of up to \(most)...")
@@ -131,7 +131,7 @@ package struct ReportMaker: Sendable {
         }
     }
 
-    /// One prediction after another on the variant for single-stream requests, where the daemon would have one.
+    /// Measures successive predictions on the variant for single-stream requests, if the daemon would have one.
     private func singleStream(
         _ report: ModelReport, _ configuration: ModelConfiguration
     ) async throws -> ModelReport.SingleStream? {
@@ -151,7 +151,7 @@ package struct ReportMaker: Sendable {
             bytes: known.residentBytes)
     }
 
-    /// 1, 2, 3, 4, and from there by half as many more.
+    /// The numbers 1, 2, 3, 4, then increasing by half.
     static func steps(to most: Int) -> [Int] {
         var steps = Array(1...min(most, 4))
         while let last = steps.last, last < most { steps.append(min(most, last + last / 2)) }
@@ -164,7 +164,7 @@ package struct ReportMaker: Sendable {
         }
     }
 
-    /// The path of the model: a path as it is written, else a name in the models folders.
+    /// The path of the model: the request's path if it exists, otherwise that of a name in the models folders.
     private func path() throws -> String {
         if FileManager.default.fileExists(atPath: request.model) { return request.model }
         let repository = ModelRepository(

@@ -1,15 +1,15 @@
 internal import InferenceService
 
-/// Many measurements of one thing, in a few numbers. Values are nanoseconds here, but any unit does.
+/// Statistics of many measurements. Values are nanoseconds here, but any unit is possible.
 package struct SampleStatistics: Sendable, Hashable {
     /// The number of measurements.
     package let count: Int
-    /// The least, the greatest and the average one.
+    /// The minimum, the maximum and the mean.
     package let least: UInt64, most: UInt64, mean: Double
-    /// The median: half were at most this; and the 90th and 99th percentile.
+    /// The median, and the 90th and 99th percentile.
     package let p50: UInt64, p90: UInt64, p99: UInt64
 
-    /// The numbers of some measurements; nil if there are none.
+    /// The statistics of some measurements; fails without any.
     package init?(_ values: some Sequence<UInt64>) {
         let sorted = values.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }
@@ -22,15 +22,15 @@ package struct SampleStatistics: Sendable, Hashable {
         p99 = Self.percentile(99, of: sorted)
     }
 
-    /// The nearest-rank percentile: the least measurement that at least `percent` of a hundred do not exceed. It is
-    /// always one that was measured, never one between two.
+    /// The nearest-rank percentile: the smallest measurement that at least `percent` % of all do not exceed. It is
+    /// always a measured value, never an interpolated one.
     static func percentile(_ percent: Int, of sorted: [UInt64]) -> UInt64 {
         let rank = (sorted.count * percent + 99) / 100
         return sorted[min(max(rank, 1), sorted.count) - 1]
     }
 
-    /// The spread of several measurements of the same thing: the difference of greatest and least as a part of the
-    /// median; 0 for fewer than two.
+    /// The spread of several measurements of the same quantity: the difference between maximum and minimum, relative to
+    /// the median; 0 for fewer than two.
     package static func spread(of values: [Double]) -> Double {
         let sorted = values.sorted()
         guard sorted.count > 1, let first = sorted.first, let last = sorted.last else { return 0 }

@@ -6,25 +6,25 @@ internal import InferenceService
 internal import SystemSupport
 internal import Teaching
 
-/// The pictures of a folder that has a folder for each class.
+/// The pictures of a folder with a subfolder for each class.
 struct ClassFolders: Sendable {
     struct Picture: Sendable {
-        /// Its place in `labels`.
+        /// The index in `labels`.
         let label: Int
         let place: BulkPicture
     }
 
-    /// The names of the folders, sorted by their bytes.
+    /// The names of the subfolders, sorted by their bytes.
     let labels: [String]
-    /// Class after class, sorted by path.
+    /// The pictures by class, sorted by path.
     let pictures: [Picture]
-    /// Pictures that lie beside the folders, in no class.
+    /// The number of pictures outside the subfolders, without a class.
     let strays: Int
 
-    /// The most pictures of a folder.
+    /// The maximum number of pictures of a folder.
     private static let most = 1_000_000
 
-    /// Looks into a folder. Blocks.
+    /// Reads a folder. Blocks.
     init(_ folder: String) throws(StartupError) {
         let names: [String]
         do {

@@ -3,21 +3,21 @@ internal import Inference
 package import InferenceService
 internal import ModelFacts
 
-/// `ocelli teach --text-vectors`: the vectors of classes for a model that embeds pictures, from a text encoder's
-/// embeddings of their names.
+/// Makes the vectors of classes for a model that embeds pictures, from a text encoder's embeddings of their names:
+/// `ocelli teach --text-vectors`.
 package struct ClassVectors: Sendable {
     package let classes: Int, dimension: Int
     /// The bytes of classes.safetensors.
     private let bytes: [UInt8]
 
-    /// The largest file of embeddings.
+    /// The maximum size of a file of embeddings.
     private static let mostBytes = 4 << 30
 
     /// Reads both files. Blocks.
     /// - Parameters:
     ///   - vectors: a NumPy file `[classes, dimension]`, or `[classes, prompts, dimension]`: several prompts of a class
     ///     are normalised, averaged and normalised again.
-    ///   - labels: a file of labels, in any form that a bundle may name.
+    ///   - labels: a file of labels, in any format that a bundle may name.
     ///   - scale: the factor of cosines before softmax.
     package init(vectors: String, labels: String, scale: Double) throws(StartupError) {
         let file = try Self.read(vectors)
@@ -74,7 +74,7 @@ package struct ClassVectors: Sendable {
         }
     }
 
-    /// A vector of length 1; nil for one without a direction.
+    /// The vector scaled to length 1; nil without a direction.
     private static func unit(_ vector: [Double]) -> [Double]? {
         let length = vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
         guard length > 0, length.isFinite else { return nil }

@@ -3,23 +3,24 @@ internal import Teaching
 
 /// The embeddings of the pictures of a folder's classes.
 struct Examples: Sendable {
-    /// A picture that is learned from.
+    /// A picture that is used for training.
     struct Used: Sendable {
         let place: BulkPicture
-        /// The place of its class among those of the folder.
+        /// The index of its class in the folder.
         let label: Int
         let id: ExampleID
         let embedding: [Float]
         var file: String { place.name }
     }
 
-    /// Class after class, sorted by digest: the order of a taught model's examples, so that the same numbers come out.
+    /// The used pictures by class, sorted by digest: the order of a taught model's examples, which gives the same
+    /// numbers.
     let used: [Used]
-    /// In the order of the folder.
+    /// The failures, in the order of the folder.
     let failures: [TeachReport.Failure]
 
-    /// Embeds the pictures. One that a class has twice counts once; one that two classes have is a failure.
-    /// - Parameter most: bytes that a picture may have.
+    /// Embeds the pictures. A picture that is twice in one class counts once; one that is in two classes is a failure.
+    /// - Parameter most: the maximum number of bytes of a picture.
     init(
         of folders: ClassFolders, by observer: LocalObservation.Observer, most: Int, _ progress: (String) -> Void
     ) async throws {
@@ -50,8 +51,8 @@ struct Examples: Sendable {
         self.failures = failures
     }
 
-    /// The pictures that are learned from.
-    /// - Throws: where a class has no picture, or the embeddings do not have the same length.
+    /// The examples for training.
+    /// - Throws: if a class has no picture, or the embeddings have different lengths.
     func set(of folders: ClassFolders) throws(StartupError) -> ExampleSet {
         let present = Set(used.map(\.label))
         let empty = folders.labels.indices.filter { !present.contains($0) }.map { "\"\(folders.labels[$0])\"" }

@@ -6,11 +6,12 @@ internal import JSON
 package import Settings
 internal import Teaching
 
-/// Asks a model about pictures whose classes are known: what `ocelli teach NAME --evaluate DIR` does.
+/// Runs a model on pictures of known classes: `ocelli teach NAME --evaluate DIR`.
 package enum FolderEvaluation {
-    /// - Parameter request: `name` is the model, and `pictures` a folder with a folder for each class; those of other
-    ///   classes are strangers.
-    /// - Returns: the report's text, and how many pictures could not be asked about.
+    /// Evaluates a model.
+    /// - Parameter request: `name` is the model, and `pictures` a folder with a subfolder for each class; pictures of
+    ///   other classes should be answered as unknown.
+    /// - Returns: the report's text, and the number of pictures that could not be used.
     package static func run(
         _ request: FolderTeaching.Request, settings: Settings, complain: (String) -> Void, progress: (String) -> Void
     ) async throws -> (text: String, failed: Int) {
@@ -43,7 +44,7 @@ package enum FolderEvaluation {
         return (request.isJSON ? report.json : report.text, failures.count)
     }
 
-    /// The model of a name: the bundle that `teach` would write, or one of the settings' models.
+    /// The model with a name: the bundle that `teach` would write, or one of the settings' models.
     private static func model(
         _ request: FolderTeaching.Request, _ settings: Settings, _ progress: (String) -> Void
     ) async throws -> (String, Model) {

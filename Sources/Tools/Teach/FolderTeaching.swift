@@ -8,27 +8,28 @@ package import Settings
 internal import SystemSupport
 internal import Teaching
 
-/// Teaches the classes of a folder of pictures, and writes a bundle: what `ocelli teach NAME DIR` does.
+/// Teaches the classes of a folder of pictures, and writes a bundle: `ocelli teach NAME DIR`.
 package struct FolderTeaching {
     /// The pictures, the embedder and the options of one run.
     package struct Request: Sendable {
         package var name = ""
-        /// A folder with a folder for each class.
+        /// A folder with a subfolder for each class.
         package var pictures = ""
-        /// The name of a model, or its path; nil: the first that embeds.
+        /// The name of a model, or its path; nil for the first one that embeds.
         package var embedder: String?
-        /// The folder to write; nil: NAME in the first folder of models, or in the current one.
+        /// The folder to write; nil for NAME in the first folder of models, or in the current one.
         package var output: String?
-        /// The method; nil: the one that the pictures prefer.
+        /// The method; nil for the one that the evaluation prefers.
         package var chosen: String?
         package var isJSON = false
-        /// A file for the report as a page.
+        /// A file for the report as an HTML page.
         package var html: String?
         package var overwrites = false
 
         package init() {}
 
-        /// The folder of the bundle: `output`, or NAME in the first folder of models that the settings name, or here.
+        /// The folder of the bundle: `output`, otherwise NAME in the settings' first folder of models, or in the
+        /// current folder.
         func bundle(_ settings: Settings) -> String {
             if let output { return output }
             guard var folder = settings.models.first else { return name }
@@ -37,7 +38,7 @@ package struct FolderTeaching {
         }
     }
 
-    /// The values of `chosen`.
+    /// The valid values of `chosen`.
     package static var methods: [String] { MethodChoice.names }
 
     private let request: Request
@@ -45,8 +46,8 @@ package struct FolderTeaching {
     private let complain: (String) -> Void
     private let progress: (String) -> Void
 
-    /// Does all of it.
-    /// - Returns: the report's text, the folder that was written, and how many pictures were left out.
+    /// Runs all steps.
+    /// - Returns: the report's text, the written folder, and the number of pictures that were not used.
     package static func run(
         _ request: Request, settings: Settings, complain: @escaping (String) -> Void,
         progress: @escaping (String) -> Void
@@ -84,7 +85,7 @@ package struct FolderTeaching {
         return (request.isJSON ? report.json : report.text, target.path, examples.failures.count)
     }
 
-    /// The embedder, which is a path where it is one of a file or folder.
+    /// Loads the embedder. A name with a slash, or of a model file, is a path.
     private func embedder() async throws -> LocalObservation.Observer {
         var wanted = LocalObservation.Request()
         wanted.tasks = ["embed"]
@@ -128,7 +129,7 @@ package struct FolderTeaching {
             threshold: evaluation.threshold)
     }
 
-    /// Writes the bundle, and puts it in place if it answers as what was learned does.
+    /// Writes the bundle, and moves it to its destination if it answers like the trained head.
     private func write(
         _ head: TaughtHead, _ embedder: Model, _ examples: Examples, _ set: ExampleSet, to target: NewFolder
     ) async throws {

@@ -4,17 +4,17 @@ internal import InferenceService
 internal import SystemSupport
 internal import Teaching
 
-/// A folder that appears whole or not at all: it is made beside its place, under a name that a daemon passes over, and
-/// renamed at the end.
+/// A folder that appears only when it is complete: it is made next to its destination, under a name that a daemon
+/// ignores, and renamed at the end.
 struct NewFolder: Sendable {
     let path: String
-    /// The folder for what is made on the way.
+    /// The work folder.
     let work: String
-    /// The folder that becomes `path`.
+    /// The folder that will become `path`.
     var content: String { work + "/bundle" }
     private let overwrites: Bool
 
-    /// - Throws: where there is something already that must not be replaced.
+    /// - Throws: if the destination exists and must not be replaced.
     init(_ path: String, overwrites: Bool) throws(StartupError) {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -33,10 +33,10 @@ struct NewFolder: Sendable {
         }
     }
 
-    /// Removes what is made on the way when the program is ended by a signal.
+    /// Removes the work folder when a signal ends the program.
     func endCleanly() throws { try Interruption.end { discard() } }
 
-    /// Puts the folder in its place.
+    /// Moves the folder to its destination.
     func keep() throws(StartupError) {
         let old = work + "/replaced"
         // The old one is removed only after the new one has replaced it.
@@ -48,6 +48,6 @@ struct NewFolder: Sendable {
         }
     }
 
-    /// Removes what was made on the way.
+    /// Removes the work folder.
     func discard() { try? FileManager.default.removeItem(atPath: work) }
 }

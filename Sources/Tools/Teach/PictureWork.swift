@@ -5,9 +5,9 @@ internal import InferenceService
 internal import SystemSupport
 internal import Teaching
 
-/// Work on many pictures, a few at a time: no more are read or held than the model has slots.
+/// Processes many pictures, a few at a time: at most two more than the model's slots are read or held.
 struct PictureWork: Sendable {
-    /// The question that each picture is asked.
+    /// The computation for each picture.
     enum Question: Sendable {
         case embedding(LocalObservation.Observer)
         case classes(Model)
@@ -20,18 +20,18 @@ struct PictureWork: Sendable {
         }
     }
 
-    /// The outcome for a picture.
+    /// The result for a picture.
     struct Outcome: Sendable {
         var id: ExampleID?
         var embedding: [Float] = []
         var label = ""
         var isKnown: Bool?
-        /// The sentence and the code of a failure; empty where there is none.
+        /// The sentence and the code of a failure; empty after success.
         var failure = "", code = ""
     }
 
     let question: Question
-    /// Bytes that a picture may have.
+    /// The maximum number of bytes of a picture.
     let most: Int
 
     private struct Numbered: Sendable {
@@ -39,7 +39,7 @@ struct PictureWork: Sendable {
         let outcome: Outcome
     }
 
-    /// The outcomes, in the order of the pictures.
+    /// The results, in the order of the pictures.
     func run(_ pictures: [ClassFolders.Picture], progress: (String) -> Void) async -> [Outcome] {
         let width = min(pictures.count, question.model.limiter.snapshot.limit + 2)
         var outcomes = [Outcome](repeating: Outcome(), count: pictures.count)

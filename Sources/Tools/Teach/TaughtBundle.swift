@@ -7,10 +7,10 @@ internal import JSON
 internal import SystemSupport
 internal import Teaching
 
-/// The folder that `ocelli teach` writes: the embedder's model file and what it needs, taught.safetensors, and a
+/// The folder that `ocelli teach` writes: the embedder's model file and its other files, taught.safetensors, and a
 /// model.json that names it.
 struct TaughtBundle {
-    /// The name that it is served under.
+    /// The name under which it is served.
     let name: String
     let details: String
     let head: TaughtHead
@@ -19,7 +19,7 @@ struct TaughtBundle {
     private let members: [String: JSONValue]
 
     /// Reads the embedder's description. Blocks.
-    /// - Parameter work: a folder for one where the model has none.
+    /// - Parameter work: a folder for a model.json if the model has none.
     init(name: String, details: String, head: TaughtHead, embedder: String, work: String) throws {
         (self.name, self.details, self.head) = (name, details, head)
         source = try StagedBundle.folder(for: embedder, in: work)
@@ -40,7 +40,7 @@ struct TaughtBundle {
 
     private static let largestManifest = 16 << 20
 
-    /// Writes all of it into a new folder. Blocks.
+    /// Writes all files into a new folder. Blocks.
     func write(to folder: String) throws {
         try OutputFile.makeFolder(folder)
         let manifest = try manifest()
@@ -49,7 +49,7 @@ struct TaughtBundle {
         try OutputFile.write(Array((ManifestText.of(.object(manifest)) + "\n").utf8), to: folder + "/model.json")
     }
 
-    /// model.json with the classes in the first embedding, and in nothing else.
+    /// The model.json, with the classes in the first embedding and in no other output.
     private func manifest() throws -> [String: JSONValue] {
         var members = members
         guard case .array(var outputs)? = members["outputs"] else {
@@ -74,17 +74,17 @@ struct TaughtBundle {
         return members
     }
 
-    /// The embedder's files that the bundle needs, as paths in it: the model file, its weights, and what model.json
-    /// names.
+    /// The embedder's files that the bundle needs, as relative paths: the model file, its weights, and the files that
+    /// model.json names.
     private func files(of manifest: [String: JSONValue]) throws -> [String] {
         guard case .object(let model)? = manifest["model"], case .string(let file)? = model["file"] else {
             throw StartupError("\(source)/model.json has no model.file")
         }
-        // A SavedModel may be named by its folder or by the file inside it.
+        // A SavedModel may be named by its folder or by the file in it.
         var files = file == "saved_model.pb" ? [file, "variables", "assets", "assets.extra", "fingerprint.pb"] : [file]
         if let dot = file.lastIndex(of: "."), let format = ModelFormat(file: file) {
             files += (format.weightEndings + [".labels"]).map { file[..<dot] + $0 }
-            // In the folder of the model file, under any name.
+            // External files in the folder of the model file, with any name.
             files += ModelBundle.externalFiles(of: source + "/" + file).map { String($0.dropFirst(source.count + 1)) }
         }
         for name in Self.strings(in: .object(manifest.filter { $0.key != "model" })).sorted() {
@@ -107,7 +107,7 @@ struct TaughtBundle {
         }
     }
 
-    /// Copies a file, or a folder with all that is in it; links become what they lead to.
+    /// Copies a file, or a folder with its contents; links are replaced by their targets.
     private static func copy(_ from: String, to: String, depth: Int = 0) throws {
         var status = stat()
         guard stat(from, &status) == 0 else {
@@ -137,7 +137,7 @@ struct TaughtBundle {
     }
 }
 
-/// A model.json as text: the usual keys first, objects of the second level on lines of their own.
+/// A model.json as text: the usual keys first, each object of the second level on its own line.
 enum ManifestText {
     private static let order = [
         "name", "details", "id", "version", "author", "license", "model", "inputs", "outputs", "type", "shape", "file",

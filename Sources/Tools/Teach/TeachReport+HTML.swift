@@ -2,7 +2,7 @@ internal import Settings
 internal import Teaching
 
 extension TeachReport {
-    /// The report as a page that stands alone: a picture of which class is taken for which, and the tables.
+    /// The report as a single HTML page: a confusion matrix, and the tables.
     var html: String {
         let failed = failures.map { "<li>\(Self.escaped($0.file)): \(Self.escaped($0.reason))</li>" }
         let mistakes = wrong.map {
@@ -44,10 +44,10 @@ extension TeachReport {
             """
     }
 
-    /// The most classes that the picture has.
+    /// The maximum number of classes in the matrix.
     private static let mostDrawn = 40
 
-    /// The classes of the picture: all, or those that are confused most.
+    /// The classes in the matrix: all, or the most confused ones.
     private var drawn: [String] {
         guard labels.count > Self.mostDrawn else { return labels }
         var chosen: Set<String> = []
@@ -57,7 +57,7 @@ extension TeachReport {
         return labels.filter(chosen.contains)
     }
 
-    /// A row for each class, and in it how often each class was answered: the darker, the greater its share.
+    /// The confusion matrix: a row for each class with the count of each answer; a darker cell is a greater share.
     private var matrix: String {
         let drawn = drawn
         let left = labels.count - drawn.count
@@ -106,7 +106,7 @@ extension TeachReport {
         .matrix .sum { white-space: nowrap }
         """
 
-    /// Text as it stands in a page.
+    /// Text escaped for HTML.
     private static func escaped(_ text: String) -> String {
         var safe = ""
         for scalar in text.unicodeScalars {

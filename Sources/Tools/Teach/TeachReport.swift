@@ -3,14 +3,14 @@ internal import JSON
 internal import Settings
 internal import Teaching
 
-/// The answers of a taught model to pictures whose classes are known: the report that `ocelli teach` prints.
+/// The report of `ocelli teach`: a taught model's answers to pictures of known classes.
 struct TeachReport: Sendable {
-    /// A picture, the folder that it lies in, and the answer.
+    /// A picture, its folder, and the answer.
     struct Judged: Sendable {
         let file: String
         let label: String
         let answer: String
-        /// False for an answer beyond the threshold; nil where there is none.
+        /// False for an answer above the threshold; nil without a threshold.
         var isKnown: Bool?
     }
 
@@ -23,9 +23,9 @@ struct TeachReport: Sendable {
 
     /// The source of the answers.
     enum Origin: Sendable {
-        /// A new bundle: by pictures that were left out.
+        /// A new bundle; the answers are to left-out pictures.
         case taught(Taught)
-        /// A model that there was, by pictures of a folder.
+        /// An existing model; the answers are to pictures of a folder.
         case asked(version: String, folder: String)
     }
 
@@ -44,21 +44,21 @@ struct TeachReport: Sendable {
     let labels: [String]
     let judged: [Judged]
     let failures: [Failure]
-    /// The distance beyond which an answer is not known.
+    /// The distance above which an answer counts as unknown.
     let threshold: Float?
 
-    /// The right answers, and the answers, of a class.
+    /// The number of right answers, and of all answers, of a class.
     struct Tally: Sendable {
         var correct = 0, all = 0
         /// The number of times that each other class was answered.
         var others: [String: Int] = [:]
     }
 
-    /// The classes that have answers, by their labels.
+    /// The counts of classes with answers, by label.
     let tallies: [String: Tally]
-    /// Pictures of the model's classes that are answered as unknown.
+    /// The number of pictures of the model's classes that were answered as unknown.
     let rejected: Int
-    /// Pictures of no class of the model's, and how many of them are answered as unknown.
+    /// The number of pictures of other classes, and how many of them were answered as unknown.
     let strangers: (found: Int, all: Int)
 
     init(
@@ -93,12 +93,12 @@ struct TeachReport: Sendable {
         return judged.filter { own.contains($0.label) && $0.label != $0.answer }
     }
 
-    /// The pairs that are confused, the most frequent first.
+    /// The confused pairs, most frequent first.
     var confusions: [(label: String, answer: String, count: Int)] {
         let pairs = labels.flatMap { label in
             (tallies[label]?.others ?? [:]).sorted { $0.key < $1.key }.map { (label, $0.key, $0.value) }
         }
-        // Sorting keeps the order of equal ones.
+        // Keep the order of equal counts.
         return pairs.enumerated().sorted { (-$0.element.2, $0.offset) < (-$1.element.2, $1.offset) }.map(\.element)
     }
 }
@@ -106,7 +106,7 @@ struct TeachReport: Sendable {
 // MARK: Text
 
 extension TeachReport {
-    /// Lines for a person.
+    /// The report as lines of text.
     var text: String {
         var lines = [lead, accuracy]
         let width = min(40, labels.map { PrintableText.text($0).count }.max() ?? 0)
@@ -127,10 +127,10 @@ extension TeachReport {
         return lines.joined(separator: "\n")
     }
 
-    /// The most wrong answers that are listed as text.
+    /// The maximum number of wrong answers in the text.
     private static let mostShown = 20
 
-    /// The sentence about what this is.
+    /// The sentence that describes the model.
     var lead: String {
         switch origin {
         case .taught(let made):
@@ -142,7 +142,7 @@ extension TeachReport {
         }
     }
 
-    /// The sentence about how good it is: never a number alone.
+    /// The sentence about the accuracy, always with its interval.
     var accuracy: String {
         guard let interval = WilsonInterval.of(correct, of: total) else {
             if case .taught = origin { return "not tested: no class has two pictures" }
@@ -164,7 +164,7 @@ extension TeachReport {
         parts == 2 ? "half" : parts == 3 ? "third" : "\(parts)th"
     }
 
-    /// The figures of strangers, and the advice.
+    /// The figures of unknown pictures, and the advice.
     var remarks: [String] {
         var lines: [String] = []
         if let threshold {
@@ -192,7 +192,7 @@ extension TeachReport {
 // MARK: JSON
 
 extension TeachReport {
-    /// One object.
+    /// The report as one JSON object.
     var json: String {
         var writer = JSONWriter()
         writer.object { writer in

@@ -7,7 +7,7 @@ package import Settings
 internal import Synchronization
 internal import SystemSupport
 
-/// `ocelli train`: trains a TensorIO bundle with TensorFlow, which runs in a process of its own.
+/// Trains a TensorIO bundle with TensorFlow, in a separate process: `ocelli train`.
 package struct BundleTraining: Sendable {
     /// The bundle, the batch and the options of one run.
     package struct Request: Sendable {
@@ -15,9 +15,9 @@ package struct BundleTraining: Sendable {
         package var epochs: Int?
         /// The program to use for Python.
         package var python: String?
-        /// Seconds.
+        /// The time limit in seconds.
         package var timeout = 3600.0
-        /// MiB.
+        /// The memory limit in MiB.
         package var memory = 8192
         package var isJSON = false
         package var overwrites = false
@@ -25,7 +25,7 @@ package struct BundleTraining: Sendable {
         package init() {}
     }
 
-    /// Bytes that a file may have which the graph writes.
+    /// The maximum size of a file that the graph writes, in bytes.
     private static let mostFileBytes = 4 << 30
 
     private let request: Request
@@ -81,7 +81,7 @@ package struct BundleTraining: Sendable {
         return request.isJSON ? Self.json(epochs) : text(epochs, batch.count)
     }
 
-    /// Trains within the time, and gives the outputs of each epoch.
+    /// Trains within the time limit. Returns the outputs of each epoch.
     private func train(
         _ job: TrainerProcess.Job, _ python: String, _ process: TrainerProcess
     ) async throws -> [[String: JSONValue]] {
@@ -124,7 +124,7 @@ package struct BundleTraining: Sendable {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// `{"epochs": [{output: value}]}`
+    /// The JSON text `{"epochs": [{output: value}]}`.
     private static func json(_ epochs: [[String: JSONValue]]) -> String {
         var writer = JSONWriter()
         writer.object { writer in
@@ -134,7 +134,7 @@ package struct BundleTraining: Sendable {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// An output of a graph: numbers, texts, truth values, and arrays of them.
+    /// Writes an output of a graph: numbers, texts, truth values, and arrays of them.
     private static func write(_ value: JSONValue, to writer: inout JSONWriter) {
         switch value {
         case .integer(let number): writer.integer(number)

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import InferenceService
 internal import JSON
 
-/// The Python process that trains: train.py beside this file, with TensorFlow.
+/// The Python process that trains: it runs train.py, from this folder, with TensorFlow.
 final class TrainerProcess: Sendable {
     /// The request to the script; its fields are train.py's.
     struct Job: Encodable {
@@ -19,12 +19,12 @@ final class TrainerProcess: Sendable {
         let ops: [String], outputs: [String]
         let epochs: Int
         let result: String
-        /// Bytes.
+        /// The limits in bytes.
         let memory: Int, file_size: Int
         let log: String
     }
 
-    /// A line of the script's: what it says besides an epoch.
+    /// A line of the script other than that of an epoch.
     private struct Event: Decodable {
         var done: String?
         var missing: String?
@@ -33,11 +33,11 @@ final class TrainerProcess: Sendable {
 
     private let process = PythonProcess()
 
-    /// Ends the process, and keeps one from being started.
+    /// Ends the process, or prevents its start.
     func stop() { process.stop() }
 
     /// Runs the script. Blocks until it has ended.
-    /// - Parameter epoch: receives the outputs of each epoch: the members of a JSON object.
+    /// - Parameter epoch: called with the outputs of each epoch, as the members of a JSON object.
     func run(
         _ job: Job, python: String, folder: String, epoch: ([String: JSONValue]) -> Void
     ) throws(StartupError) {
@@ -66,7 +66,7 @@ final class TrainerProcess: Sendable {
 
     private static var environmentFolder: String { PythonProcess.environment("tensorflow") }
 
-    /// The steps to install what is missing.
+    /// The steps to install missing packages.
     static var advice: String {
         """
         `ocelli train` needs Python 3 with TensorFlow, in a virtual environment of its own:
@@ -76,7 +76,8 @@ final class TrainerProcess: Sendable {
         """
     }
 
-    /// The Python to use: the one that was named, else that of the virtual environment, else the first on the path.
+    /// The Python to use: the named one, otherwise that of the virtual environment, otherwise the first one on the
+    /// path.
     static func python(named name: String?) throws(StartupError) -> String {
         try PythonProcess.find(named: name, environment: environmentFolder, advice: advice)
     }

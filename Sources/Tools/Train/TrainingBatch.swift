@@ -5,18 +5,19 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// The batch of `ocelli train`: a file with an item a line, `{input: value}`, as the tensors of the graph's inputs.
+/// The batch of `ocelli train`: a file with one item per line, `{input: value}`, converted to the tensors of the
+/// graph's inputs.
 struct TrainingBatch: Sendable {
     let inputs: [TrainerProcess.Job.Input]
     let count: Int
 
-    /// Bytes of the file; numbers that all items may have together.
+    /// The maximum size of the file, and the maximum count of numbers in all items.
     private static let mostBytes = 1 << 30, mostNumbers = 1 << 27
 
     /// Reads the file, and the pictures that it names. Blocks.
     /// - Parameters:
     ///   - tensors: the folder for the tensors of pictures.
-    ///   - most: bytes of a picture.
+    ///   - most: the maximum number of bytes of a picture.
     init(_ path: String, for bundle: TrainingBundle, tensors: String, most: Int) throws(StartupError) {
         let bytes: [UInt8]
         do throws(StartupError) { bytes = try InputFile.read(path, most: Self.mostBytes) } catch {

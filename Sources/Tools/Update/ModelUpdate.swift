@@ -5,7 +5,7 @@ internal import InferenceService
 internal import JSON
 package import Settings
 
-/// `ocelli update`: an updatable Core ML file, trained on the examples of a file.
+/// Trains an updatable Core ML file on the examples of a file: `ocelli update`.
 package enum ModelUpdate {
     /// The files and options of one run.
     package struct Request: Sendable {
@@ -24,7 +24,7 @@ package enum ModelUpdate {
         }
     }
 
-    /// Bytes of the file of examples, and of one line.
+    /// The maximum size of the file of examples, and of one line.
     private static let mostBytes = 4 << 30
 
     /// Trains, and writes the new file.

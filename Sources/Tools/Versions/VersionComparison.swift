@@ -7,19 +7,19 @@ internal import Rollout
 package import Settings
 internal import SystemSupport
 
-/// Compares the answers of two versions of a model to the same pictures: what `ocelli compare` does. Answers agree by
-/// the rule of goldens and rollouts.
+/// Compares the answers of two versions of a model to the same pictures: `ocelli compare`. Answers agree by the rule of
+/// goldens and rollouts.
 package enum VersionComparison {
     /// The models, pictures and options of one run.
     package struct Request: Sendable {
         package var old = ""
         package var new = ""
         package var sources: [String] = []
-        /// The task that both are asked for, by the name of a route; nil for the first that both do.
+        /// The task for both, by the name of a route; nil for the first one that both support.
         package var task: String?
-        /// The least share of answers that must agree, 0 to 1; nil is ``usualShare``.
+        /// The minimum share of answers that must agree, 0 to 1; nil for ``usualShare``.
         package var atLeast: Double?
-        /// The longest time of an inference, over that of the old model; nil for any.
+        /// The maximum ratio of the new model's inference time to that of the old one; nil for any.
         package var latency: Double?
         /// A file for a page with the pictures that differ most.
         package var html: String?
@@ -29,11 +29,11 @@ package enum VersionComparison {
     }
 
     package static let usualShare = 0.98
-    /// Bytes of the pictures that are kept for the page.
+    /// The maximum number of bytes of pictures kept for the page.
     private static let mostKept = 256 << 20
 
-    /// Asks both models and writes the report.
-    /// - Returns: whether enough answers agree, in good time, and everything could be compared.
+    /// Runs both models and writes the report.
+    /// - Returns: whether enough answers agree, within the time, and everything could be compared.
     package static func run(
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
@@ -42,7 +42,7 @@ package enum VersionComparison {
         if let html = request.html { try OutputFile.checkReport(html, flag: "--html") }
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         var configuration = plan.modelConfiguration
-        // What differs is what is to be seen here.
+        // A difference from the goldens must be reported here; it must not fail the load.
         configuration.comparesGoldens = false
         progress("loading \(request.old)...")
         let old = try await ModelAtPath.load(request.old, configuration)
@@ -78,7 +78,7 @@ package enum VersionComparison {
         return report.isGood
     }
 
-    /// The request to both models; nil for classification.
+    /// The task for both models; nil for classification.
     private static func task(_ name: String?, _ old: Model, _ new: Model) throws(StartupError) -> ObservationTask? {
         let classify = "classify"
         func names(_ model: Model) -> [String] {
@@ -106,7 +106,7 @@ package enum VersionComparison {
         }.get()
     }
 
-    /// Asks one after the other, so that each runs alone: their times can be compared.
+    /// Runs one model after the other, so that neither disturbs the other and their times can be compared.
     private static func compare(
         _ name: String, _ bytes: [UInt8], _ old: Model, _ new: Model, _ task: ObservationTask?,
         _ report: inout VersionReport
@@ -115,7 +115,7 @@ package enum VersionComparison {
         let one = await old.comparableAnswer(of: image, task: task)
         let other = await new.comparableAnswer(of: image, task: task)
         var found = other.answer
-        // What neither can read is the picture's fault, in the same words.
+        // If neither can read the picture, the picture is at fault, with the same message.
         if case .image? = one.error, case .image? = other.error { found = one.answer }
         report.comparison.add(id: name, serving: one.answer, candidate: found)
         if one.error == nil, other.error == nil {

@@ -3,12 +3,13 @@ internal import ImagePipeline
 internal import JSON
 internal import Rollout
 
-/// A page with the pictures that differ most, each beside the two answers: one file, which needs no other.
+/// A single HTML page with the pictures that differ most, each with both answers.
 enum VersionPage {
     /// The side of a picture on the page, in pixels.
     private static let side = 320
 
-    /// - Parameter pictures: the bytes of the pictures, by name; those that are not there have no picture on the page.
+    /// The page.
+    /// - Parameter pictures: the bytes of the pictures, by name; a missing one is not shown on the page.
     static func text(_ report: VersionReport, _ pictures: [String: [UInt8]]) -> String {
         var text = """
             <!doctype html>
@@ -68,7 +69,7 @@ enum VersionPage {
         }
     }
 
-    /// An answer in words, a line for each of the first things.
+    /// An answer as text, with a line for each of the first entries.
     private static func lines(_ answer: ComparableAnswer) -> String {
         let words: [String]
         switch answer {
@@ -85,7 +86,7 @@ enum VersionPage {
         return shown.isEmpty ? "nothing" : shown.joined(separator: "<br>")
     }
 
-    /// The picture as it is displayed, smaller, and pixels of the page for one of its own.
+    /// The displayed picture at a reduced size, and the scale from its pixels to those of the page.
     private static func view(of bytes: [UInt8]) throws -> (png: [UInt8], width: Int, height: Int, scale: Double) {
         let info = try info(of: bytes)
         let longer = max(info.width, info.height, 1)
@@ -99,7 +100,7 @@ enum VersionPage {
         return (png, width, height, scale)
     }
 
-    /// The picture's size after orientation: exchanged from 5 on.
+    /// The picture's size after orientation: width and height are exchanged for orientations from 5 on.
     private static func info(of bytes: [UInt8]) throws -> (width: Int, height: Int) {
         let info = try decode(bytes, width: 1, height: 1).info
         return info.orientation >= 5 ? (info.height, info.width) : (info.width, info.height)

@@ -3,19 +3,19 @@ internal import InferenceService
 internal import JSON
 internal import Rollout
 
-/// The findings of `ocelli compare`.
+/// The results of `ocelli compare`.
 struct VersionReport {
     let old: String, new: String
     let task: String
     /// The share of answers that must agree.
     let wanted: Double
-    /// The longest time of an inference, over that of the old model; nil for any.
+    /// The maximum ratio of the new model's inference time to that of the old one; nil for any.
     let latency: Double?
     var comparison: Comparison
-    /// Pictures that could not be read.
+    /// The number of pictures that could not be read.
     var unread = 0
 
-    /// Classes in the text: those that agree least.
+    /// The maximum number of classes in the text, those with the lowest agreement.
     private static let mostClasses = 5
 
     init(old: Model, new: Model, request: VersionComparison.Request, task: ObservationTask?, wanted: Double) {
@@ -25,7 +25,7 @@ struct VersionReport {
         self.task = task?.rawValue ?? "classify"
         self.wanted = wanted
         latency = request.latency
-        // The sequential test needs a share above 0; it decides nothing here, where the pictures are all there are.
+        // The sequential test needs a share above 0. It decides nothing here, because no more pictures follow.
         comparison = Comparison(agreement: max(wanted, 0.01))
     }
 
@@ -36,7 +36,7 @@ struct VersionReport {
     }
     var isGood: Bool { share + 1e-9 >= wanted && !isSlow && unread == 0 }
 
-    /// Classes with differences, those that agree least first.
+    /// The classes with differences, lowest agreement first.
     var worstClasses: [(label: String, counts: Comparison.ClassCounts)] {
         comparison.classes.filter { $0.value.agreed < $0.value.compared && $0.key != Comparison.otherClasses }
             .sorted {
@@ -59,7 +59,7 @@ struct VersionReport {
         return lines.joined(separator: "\n")
     }
 
-    /// The counts and means, a line each.
+    /// The counts and means, one per line.
     var figures: [String] {
         func rounded(_ value: Double) -> String { TensorComparison.rounded(value) }
         var lines = [

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import LoadGenerator
 internal import Tools
 
-/// `ocelli bench`: what this machine can do.
+/// `ocelli bench`: measures this machine.
 enum BenchCommand: Command {
     static let name = "bench"
     static let runsModels = false
@@ -47,7 +47,7 @@ enum BenchCommand: Command {
         }
     }
 
-    /// A command line with a URL asks for a load test.
+    /// A command line with a URL starts a load test.
     static func run(_ arguments: [String]) async throws -> Int32 {
         if arguments.contains(where: LoadCommand.isURL) { return try await LoadCommand.run(arguments) }
         let (request, settings) = try read(arguments)

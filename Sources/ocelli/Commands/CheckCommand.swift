@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli check`: whether bundles can be served.
+/// `ocelli check`: checks whether bundles can be served.
 enum CheckCommand: Command {
     static let name = "check"
     static let summary = "Check bundles and report every mistake with its location."

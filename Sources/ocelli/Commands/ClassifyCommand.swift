@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli classify`: the pipeline without a server.
+/// `ocelli classify`: classifies pictures without a server.
 enum ClassifyCommand: Command {
     static let name = "classify"
     static let summary = "Classify picture files without a server."

@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli compare`: whether a new version answers as the old one does.
+/// `ocelli compare`: checks whether a new version answers like the old one.
 enum CompareCommand: Command {
     static let name = "compare"
     static let summary = "Compare the answers of two versions of a model."

@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli compile`: models compiled before the daemon starts.
+/// `ocelli compile`: compiles models before the daemon starts.
 enum CompileCommand: Command {
     static let name = "compile"
     static let summary = "Compile models into the cache, so that the daemon starts fast."

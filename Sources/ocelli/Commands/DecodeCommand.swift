@@ -1,16 +1,17 @@
 internal import CConfinedCodecs
 internal import ConfinedDecoding
 
-/// `ocelli decode`: what the daemon starts to decode pictures in separate processes. Not for people, and without flags.
+/// `ocelli decode`: the helper program that the daemon starts to decode pictures in separate processes. Not for users,
+/// and without flags.
 ///
-/// No `Command`: it forks, which a process with threads of Swift's must not.
+/// Not a `Command`, because it forks, which is not allowed in a process with Swift threads.
 enum DecodeCommand {
     static let name = ConfinedDecoder.command
 
     /// The descriptor of the daemon's socket.
     private static let control: Int32 = 3
 
-    /// Serves the daemon until it ends. To be called before the process has any threads.
+    /// Serves the daemon until it ends. Call it before the process has any other thread.
     /// - Returns: the exit status.
     static func serve() -> Int32 {
         let status = ccodec_serve(control, ccodec_all, ccodec_count)

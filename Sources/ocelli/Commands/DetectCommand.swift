@@ -2,21 +2,21 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// The request of the commands that observe.
+/// The request of the commands for observations.
 struct ObservationArguments {
     var local = LocalObservation.Request()
     var bulk = BulkFlags()
 }
 
-/// A command that observes pictures: its tasks are what makes it differ from the others.
+/// A command for observations in pictures; its tasks distinguish it from the others.
 protocol ObservationCommand: Command where Request == ObservationArguments {
-    /// The tasks that it asks of a model, by the names of routes: the first of these that the model does.
+    /// The possible tasks, by the names of routes; the first one that the model supports is used.
     static var tasks: [String] { get }
-    /// The command line's options besides those that all have.
+    /// The additional options in the usage line.
     static var options: String { get }
-    /// The model that is taken without `--model`.
+    /// The model that is used without `--model`, for the help.
     static var model: String { get }
-    /// The flags besides those that all have.
+    /// The additional flags.
     static var own: [Flag<ObservationArguments>] { get }
 }
 
@@ -86,7 +86,7 @@ extension Flag where Request == ObservationArguments {
     }
 }
 
-/// `ocelli detect`: boxes, masks and keypoints without a server.
+/// `ocelli detect`: detects boxes, masks and keypoints without a server.
 enum DetectCommand: ObservationCommand {
     static let name = "detect"
     static let summary = "Detect, segment or find keypoints in picture files without a server."
@@ -124,7 +124,7 @@ enum DetectCommand: ObservationCommand {
     }
 }
 
-/// `ocelli segment`: the class of each pixel without a server.
+/// `ocelli segment`: finds the class of each pixel without a server.
 enum SegmentCommand: ObservationCommand {
     static let name = "segment"
     static let summary = "Find the class of each pixel of picture files without a server."
@@ -140,7 +140,7 @@ enum SegmentCommand: ObservationCommand {
     static var own: [Flag<ObservationArguments>] { [.top("classes"), .classes, .draw] }
 }
 
-/// `ocelli keypoints`: points without a server.
+/// `ocelli keypoints`: finds keypoints without a server.
 enum KeypointsCommand: ObservationCommand {
     static let name = "keypoints"
     static let summary = "Find the keypoints in picture files without a server."
@@ -157,7 +157,7 @@ enum KeypointsCommand: ObservationCommand {
     static var own: [Flag<ObservationArguments>] { [.threshold, .draw] }
 }
 
-/// `ocelli embed`: embeddings without a server.
+/// `ocelli embed`: computes embeddings without a server.
 enum EmbedCommand: ObservationCommand {
     static let name = "embed"
     static let summary = "Compute the embeddings of picture files without a server."

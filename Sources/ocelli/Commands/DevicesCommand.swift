@@ -1,7 +1,7 @@
 internal import InferenceService
 internal import Tools
 
-/// `ocelli devices`: what models can run on.
+/// `ocelli devices`: lists the devices that models can run on.
 enum DevicesCommand: Command {
     static let name = "devices"
     static let summary = "List the devices of this machine that models can run on."

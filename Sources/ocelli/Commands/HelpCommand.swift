@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import SystemSupport
 
-/// `ocelli help`.
+/// `ocelli help`: prints help and generated documents.
 enum HelpCommand: Command {
     static let name = "help"
     static let runsModels = false
@@ -19,7 +19,7 @@ enum HelpCommand: Command {
 
     static func take(word: String, into topic: inout String?) throws { topic = topic ?? word }
 
-    /// Texts that are made from the tables.
+    /// The documents that are generated from the tables.
     private static func document(_ topic: String) -> String? {
         switch topic {
         case "config": ConfigurationText.json5

@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli init`: a first model.json.
+/// `ocelli init`: writes a first model.json.
 enum InitCommand: Command {
     static let name = "init"
     static let summary = "Write a first model.json for a model file."
@@ -53,7 +53,7 @@ enum InitCommand: Command {
             }
             return 0
         }
-        // A setting that is wrong is the daemon's to refuse: here it bounds a run at most.
+        // Ignore invalid settings, which the daemon reports. Here they only limit a run.
         let run = OutputProbeRun(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
         let draft = try BundleDraft(modelFile: file, probe: run.probe)
         if request.prints {

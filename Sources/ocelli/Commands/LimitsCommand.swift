@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import InferenceService
 internal import Settings
 
-/// `ocelli limits`: the numbers that the daemon would work with here.
+/// `ocelli limits`: prints the limits that the daemon would use on this machine.
 enum LimitsCommand: Command {
     static let name = "limits"
     static let runsModels = false

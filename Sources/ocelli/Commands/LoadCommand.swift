@@ -4,7 +4,7 @@ internal import LoadGenerator
 internal import Settings
 internal import Tools
 
-/// `ocelli load`: a server under load.
+/// `ocelli load`: puts a server under load.
 enum LoadCommand: Command {
     static let name = "load"
     static let runsModels = false
@@ -86,13 +86,13 @@ enum LoadCommand: Command {
     static let notes = "Exits with 1 if a request failed; with --slo, if the objective holds at no rate."
     static var initial: LoadRequest { LoadRequest() }
 
-    /// True for an argument that is the address of a server, and no file.
+    /// True if an argument is the address of a server, not a file.
     static func isURL(_ word: String) -> Bool {
         !word.hasPrefix("-") && LoadTarget.looksLikeURL(word) && !FileManager.default.fileExists(atPath: word)
     }
 
     static func take(word: String, into request: inout LoadRequest) throws {
-        // `--json -` was its form while it named a file.
+        // Accept the old form `--json -`, from when the flag named a file.
         if word == "-", request.isJSON { return }
         guard isURL(word) else { return request.pictures.append(word) }
         guard request.url.isEmpty else { throw UsageError("\"\(word)\": one URL at a time") }

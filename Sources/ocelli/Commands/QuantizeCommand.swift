@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli quantize`: a bundle that computes with whole numbers.
+/// `ocelli quantize`: makes a bundle that computes with integers.
 enum QuantizeCommand: Command {
     static let name = "quantize"
     static let readsSignals = true

@@ -1,7 +1,7 @@
 internal import LoadGenerator
 internal import Settings
 
-/// `ocelli ready`: a probe for images that have no curl.
+/// `ocelli ready`: a readiness probe for container images without curl.
 enum ReadyCommand: Command {
     static let name = "ready"
     static let runsModels = false

@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli report`: what a model costs here.
+/// `ocelli report`: measures a model on this machine.
 enum ReportCommand: Command {
     static let name = "report"
     static let runsModels = false

@@ -1,7 +1,7 @@
 internal import InferenceService
 internal import Settings
 
-/// `ocelli serve`: the daemon.
+/// `ocelli serve`: runs the daemon.
 enum ServeCommand: Command {
     static let name = "serve"
     static let readsSignals = true

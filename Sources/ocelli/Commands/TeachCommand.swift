@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
-/// `ocelli teach`: classes for models that embed pictures.
+/// `ocelli teach`: teaches classes to models that embed pictures.
 enum TeachCommand: Command {
     static let name = "teach"
     static let runsModels = false

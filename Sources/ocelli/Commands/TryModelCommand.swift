@@ -1,6 +1,6 @@
 internal import InferenceService
 
-/// `ocelli try-model`: what the daemon starts to try a model in a separate process. Not for people.
+/// `ocelli try-model`: the load check that the daemon starts for a model in a separate process. Not for users.
 enum TryModelCommand: Command {
     static let name = LoadCheckRun.command
     static let summary = "Load a model once, for the daemon."
@@ -12,9 +12,9 @@ enum TryModelCommand: Command {
         """
 
     struct Request {
-        /// PATH, PARENT, SECONDS and BYTES, of which the path may look like a flag.
+        /// PATH, PARENT, SECONDS and BYTES. The path may look like a flag.
         var words: [String] = []
-        /// Runs on noise of this height and width.
+        /// The height and width of a run on noise; nil for none.
         var probe: (height: Int, width: Int)?
     }
 

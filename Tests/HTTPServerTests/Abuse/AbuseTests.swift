@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Each of these leaves the server answering, and holding no more than before.
+/// Tests in which the server must keep answering and use no more resources than before.
 @Suite("Abuse", .serialized)
 struct AbuseTests {
     private func clients(_ count: Int, _ probe: Probe, _ text: String, receiveBuffer: Int32? = nil) throws
@@ -31,7 +31,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("500 slow heads and 500 slow bodies are answered 408, and other requests meanwhile")
+    @Test("500 slow heads and 500 slow bodies are answered 408, and other requests are answered meanwhile")
     func slow() throws {
         let probe = try Probe("headerTimeout=1500", "bodyGrace=1500", "lingerTimeout=300")
         let heads = try clients(500, probe, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
@@ -46,7 +46,7 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("200 clients that never read are given up, and the server keeps answering")
+    @Test("200 clients that never read are disconnected, and the server keeps answering")
     func neverReading() throws {
         let probe = try Probe("writeTimeout=1000")
         let readers = try clients(200, probe, "GET /big?n=1000000 HTTP/1.1\r\nHost: x\r\n\r\n", receiveBuffer: 4096)
@@ -58,7 +58,7 @@ struct AbuseTests {
         try probe.expectRest(extraKiB: 64 << 10)
     }
 
-    @Test("clients that pipeline without reading are given up, and memory stays bounded")
+    @Test("clients that pipeline without reading are disconnected, and memory stays bounded")
     func pipelineFlood() throws {
         let probe = try Probe("writeTimeout=1000")
         let before = probe.resident
@@ -121,13 +121,13 @@ struct AbuseTests {
         try probe.expectRest()
     }
 
-    @Test("clients leave the process some descriptors, and get answers again once others are gone")
+    @Test("many clients leave the process some descriptors, and are answered again when connections are closed")
     func descriptors() throws {
         let limit = 56
         let probe = try Probe("descriptors=\(limit)")
         var held = try clients(24, probe, "GET /sleep?ms=3000 HTTP/1.1\r\nHost: x\r\n\r\n")
         try waitUntil("they run") { (try? probe.statistic("running")) ?? 0 == 25 }
-        // When none is idle, a few wait in the reserved places; the others are refused, the oldest first.
+        // When no connection is idle, a few wait in the reserved places; the others are refused, the oldest first.
         for _ in 0..<40 {
             guard let client = try? RawClient(port: probe.port) else { continue }
             try? client.send("GET /sleep?ms=3000 HTTP/1.1\r\nHost: x\r\n\r\n")

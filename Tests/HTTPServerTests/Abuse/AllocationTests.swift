@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Allocations", .serialized)
 struct AllocationTests {
-    /// The allocations of one request in a release build. Lower a number when it can be; raise one only with a reason.
+    /// The allocations of one request in a release build. Lower a number when possible; raise one only for a reason.
     static let thresholds: [(method: String, path: String, body: String, most: Double)] = [
         ("GET", "/healthz", "", 1.1),
         ("GET", "/task", "", 8.1),
@@ -31,7 +31,7 @@ struct AllocationTests {
         client.close()
         #if !DEBUG
             #expect(each <= threshold.most, "\(threshold.method) \(threshold.path)")
-        // Nothing is counted under a sanitizer.
+        // The sanitizer does not count allocations.
         #endif
         #expect(each >= 0)
         try probe.expectRest()

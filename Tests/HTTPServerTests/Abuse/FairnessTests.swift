@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The share of some clients is bounded, and those who ask for little are served beside them.
-@Suite("Bounded and fair", .serialized)
+/// Limits on a client's share, and service to clients that need little while others need much.
+@Suite("Fairness and limits", .serialized)
 struct FairnessTests {
     private let get = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    /// Clients that send the same again and again, and throw away what comes, until they are stopped.
+    /// Starts clients that send `text` again and again, and discard the answers, until they are stopped.
     private func flood(_ count: Int, _ probe: Probe, _ head: String, _ text: String) throws -> [RawClient] {
         try (0..<count).map { _ in
             let client = try RawClient(port: probe.port)
@@ -17,18 +17,18 @@ struct FairnessTests {
         }
     }
 
-    /// Ends what is being sent in the background, which would keep the socket, and resets.
+    /// Stops sending in the background, which would keep the socket, and resets the connections.
     private func stop(_ clients: [RawClient]) {
         for client in clients { client.finish() }
         usleep(100_000)
         for client in clients { client.reset() }
     }
 
-    @Test("a client with single requests is answered beside clients that pipeline thousands")
+    @Test("a client with single requests is answered while others pipeline thousands")
     func pipelining() throws {
         let probe = try Probe("readAhead=4096")
-        // No client reads: the first answers fill the buffers, and what is asked after that waits. Until then each
-        // connection has thousands of requests in the server's hands at any time.
+        // No client reads: the first answers fill the buffers, and later requests wait. Until then each connection has
+        // thousands of requests in the server at any time.
         let flooding = try flood(16, probe, "", String(repeating: get, count: 5_000))
         for _ in 0..<200 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
         stop(flooding)
@@ -64,12 +64,12 @@ struct FairnessTests {
 
     // MARK: Bodies
 
-    @Test("bodies that drip are given up for a body that arrives, the slowest first", arguments: [1, 2])
+    @Test("slow bodies are refused to make room for a fast one, the slowest first", arguments: [1, 2])
     func slowestFirst(loops: Int) throws {
         let probe = try Probe("loops=\(loops)", "maxBody=4000000", "maxTotalBody=12000000", "bodyBudgetTimeout=30000")
         let size = 3_900_000
         let piece = [UInt8](repeating: 1, count: size - 100_000)
-        // One after the other, so that what they hold is the same each time; nobody waits for it yet.
+        // One after the other, so that each holds the same amount every time; no body waits for it yet.
         let drippers = try (1...2).map { count in
             let client = try RawClient(port: probe.port)
             try client.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
@@ -85,15 +85,15 @@ struct FairnessTests {
             #expect(answer.text == "2000000 4000000\n", "\(answer.status) \(answer.text)")
             good.close()
         }
-        // Each loop knows only its own. Where one loop has both, the one that came last is still there.
+        // Each loop knows only its own bodies. If one loop has both, the later one is still open.
         #expect(loops == 1 ? try probe.statistic("evictedBodies") == 1 : try probe.statistic("evictedBodies") > 0)
         if loops == 1 { #expect(try drippers[0].response().status == 408) }
         stop(drippers)
         try probe.expectRest()
     }
 
-    /// Asked on a connection that is there already: a new one would have the number of the one that went.
-    @Test("a client that leaves while waiting for room does not hold up the clients behind")
+    /// Uses a connection that is open already: a new one would get the descriptor of the closed one.
+    @Test("a client that disconnects while it waits for room does not block the clients behind it")
     func goneWhileWaiting() throws {
         let probe = try Probe(
             "loops=1", "maxBody=4000000", "maxTotalBody=12000000", "minBodyRate=0", "bodyBudgetTimeout=60000")
@@ -106,7 +106,7 @@ struct FairnessTests {
         }
         let head = "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 3900000\r\n\r\n"
         let most = [UInt8](repeating: 1, count: 3_800_000)
-        // One after the other: in parallel the second to come past the share of large bodies would wait itself.
+        // One after the other: in parallel, the second one above the share of large bodies would wait too.
         let holders = try (1...2).map { count in
             let client = try RawClient(port: probe.port)
             try client.send(head)
@@ -132,7 +132,7 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    @Test("many stalled bodies are given up at least a quarter of the budget at a time")
+    @Test("stalled bodies are refused in groups of at least a quarter of the budget")
     func manySlowBodies() throws {
         let budget = 32 << 20
         let probe = try Probe("maxTotalBody=\(budget)", "maxBody=4000000", "minBodyRate=0", "bodyBudgetTimeout=60000")
@@ -146,13 +146,13 @@ struct FairnessTests {
                 return client
             }
         }
-        // These fit into the budget, and are slow when the others come, who do not.
+        // These fit into the budget, and are slow when the others arrive, which do not fit.
         var holders = try hold(300)
         try waitUntil("they have their room") { try probe.statistic("bodyBytes") >= 300 * 50_000 }
         usleep(1_200_000)
         holders += try hold(400)
         try waitUntil("the first are given up") { try probe.statistic("evictedBodies") > 0 }
-        // They are closed in one turn of the event loop, so that none is seen while others are still open.
+        // They are closed in one turn of the event loop, so no intermediate state is seen.
         #expect(try probe.statistic("evictedBodies") * 64 << 10 >= budget / 4)
         let good = try RawClient(port: probe.port)
         try good.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
@@ -163,7 +163,7 @@ struct FairnessTests {
         try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
     }
 
-    /// Clients that hold a part of a body and never send the rest.
+    /// How clients hold a part of a body and never send the rest.
     enum Holding: CaseIterable {
         case chunked, shortLengths
         var fields: String {
@@ -171,8 +171,8 @@ struct FairnessTests {
         }
     }
 
-    /// No body is given up meanwhile: the timeout is longer than the test.
-    @Test("a complete body has room beside many bodies that never arrive completely", arguments: Holding.allCases)
+    /// No body is refused meanwhile: the timeout is longer than the test.
+    @Test("a complete body gets memory despite many bodies that never become complete", arguments: Holding.allCases)
     func arrivedBodies(holding: Holding) throws {
         let probe = try Probe(
             "maxTotalBody=\(32 << 20)", "maxBody=8000000", "minBodyRate=0", "bodyTimeout=600000",
@@ -199,7 +199,7 @@ struct FairnessTests {
             try sum("Transfer-Encoding: chunked\r\n\r\n3\r\n222\r\n0", expecting: "3 150\n")
             try sum("Transfer-Encoding: chunked", Array("3\r\n222\r\n0\r\n\r\n".utf8), expecting: "3 150\n")
         }
-        // More than a socket holds: its length is known, which is room enough beside chunked ones.
+        // More than a socket holds. The length is known, so the body has room in addition to the chunked ones.
         if holding == .chunked {
             try sum("Content-Length: 120000", [UInt8](repeating: 2, count: 120_000), expecting: "120000 240000\n")
         }
@@ -208,8 +208,8 @@ struct FairnessTests {
         try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
     }
 
-    /// Nobody is given up meanwhile: the patience is longer than the test.
-    @Test("a chunked body that has begun goes on beside many stalled chunked bodies")
+    /// No body is refused meanwhile: the patience is longer than the test.
+    @Test("a chunked body that has begun continues despite many stalled chunked bodies")
     func begunBodies() throws {
         let probe = try Probe(
             "maxTotalBody=\(32 << 20)", "maxBody=8000000", "minBodyRate=0", "bodyTimeout=600000",
@@ -272,7 +272,7 @@ struct FairnessTests {
 
     // MARK: Connections
 
-    @Test("when dripping bodies hold all connections, the slowest makes room for a new connection")
+    @Test("when slow bodies hold all connections, the slowest is closed for a new connection")
     func drippers() throws {
         let probe = try Probe("maxConnections=20", "minBodyRate=1", "bodyGrace=60000")
         let drippers = try (0..<30).map { _ in
@@ -286,8 +286,8 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    /// The server has not seen the requests of the oldest connections yet: it gets 256 events at a time, and the
-    /// newcomer's first.
+    /// The server has not seen the requests of the oldest connections yet: it fetches 256 events at a time, and the new
+    /// connection's event is first.
     @Test("a connection whose request has arrived is not closed as idle for a new connection")
     func lookBeforeEvicting() throws {
         let probe = try Probe("loops=1", "maxConnections=300")
@@ -308,7 +308,7 @@ struct FairnessTests {
         for client in clients + [newcomer] { client.close() }
     }
 
-    @Test("a new connection is not closed for a newer connection while dripping bodies can be closed")
+    @Test("a new connection is not closed for a newer one while slow bodies can be closed")
     func newcomers() throws {
         let probe = try Probe("maxConnections=20", "minBodyRate=1", "bodyGrace=60000")
         let drippers = try (0..<20).map { _ in
@@ -316,7 +316,7 @@ struct FairnessTests {
             try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nx")
             return client
         }
-        // After a second they are slow, and each new connection costs one of them.
+        // After a second they are slow, and each new connection closes one of them.
         #expect(try probe.get("/healthz") == #"{"status":"ok"}"#)
         usleep(1_200_000)
         let newcomer = try RawClient(port: probe.port)
@@ -335,7 +335,7 @@ struct FairnessTests {
 
     // MARK: Memory
 
-    /// Each form opens with bytes that could make the server hold more memory than it counts.
+    /// Forms of requests that begin with bytes that could make the server hold more memory than it counts.
     enum Form: String, CaseIterable {
         case recycledBuffers, oneByte, chunksWithTheHead, halfHeads, largeHeads, readAhead
     }
@@ -371,13 +371,13 @@ struct FairnessTests {
                 client.offer("GET /sleep?ms=3000 HTTP/1.1\r\nHost: x\r\n\r\n" + String(repeating: get, count: 380))
             }
         }
-        // The heads and what is read ahead count as bodies do.
+        // Heads and read-ahead count like bodies.
         if [.halfHeads, .largeHeads, .readAhead].contains(form) {
             try waitUntil("heads are counted") { try probe.statistic("bodyBytes") > 1 << 20 }
         }
         usleep(300_000)
-        // What a connection itself takes is not the body's: 4 KiB each were enough in a release build, twice that in
-        // this.
+        // The memory of a connection itself is not part of the budget: 4 KiB each were enough in a release build, twice
+        // that in this build.
         let connections = clients.count * 8
         let grown = probe.peak - probe.baselineResident
         #expect(grown <= budget / 1024 + (16 << 10) + connections, "KiB, \(form)")
@@ -398,7 +398,7 @@ struct FairnessTests {
         try waitUntil("readers are shed") { try probe.statistic("shedReaders") >= 50 }
         #expect(try probe.statistic("answerBytes") <= 8_000_000)
         #expect(probe.resident - before < (8 << 10) + (16 << 10), "KiB")
-        // Who reads is served beside them.
+        // A client that reads is served meanwhile.
         #expect(try probe.get("/big?n=3000000").utf8.count == 3_000_000)
         for client in readers { client.reset() }
         try waitUntil("all is given back") { try probe.statistic("answerBytes") == 0 }

@@ -10,7 +10,7 @@ struct CurlTests {
         return result.output
     }
 
-    @Test("curl is answered in HTTP/1.0 and HTTP/1.1, with the connection kept")
+    @Test("curl is answered over HTTP/1.0 and HTTP/1.1, with the connection kept")
     func versions() throws {
         let probe = try Probe()
         let url = "http://127.0.0.1:\(probe.port)"
@@ -69,7 +69,7 @@ struct CurlTests {
         try probe.expectRest()
     }
 
-    @Test("the request of a killed curl is cancelled")
+    @Test("the request of a killed curl process is cancelled")
     func killed() throws {
         let probe = try Probe()
         let process = Process()

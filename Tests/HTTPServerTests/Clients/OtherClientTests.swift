@@ -117,7 +117,7 @@ struct OtherClientTests {
         process.standardInput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // SIGKILL: the threads that tests run on block the others, and children inherit that.
+        // SIGKILL, because the threads that run tests block the other signals, and children inherit the mask.
         defer {
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
@@ -136,7 +136,7 @@ struct OtherClientTests {
             try client.send("0\r\n\r\n")
             #expect(try client.response().text == "983040 \(983_040 * 97)\n")
         }
-        // A client that goes away from nginx: nginx closes its connection to us, and the handler is cancelled.
+        // The client disconnects from nginx, nginx closes its connection to the server, and the handler is cancelled.
         try client.send("GET /sleep?ms=600000 HTTP/1.1\r\nHost: x\r\n\r\n")
         try waitUntil("it runs") { try probe.statistic("running") == 2 }
         client.close()

@@ -2,18 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A client that goes away")
+@Suite("Disconnecting clients")
 struct CancellationTests {
     private func request(_ version: String = "1.1") -> String {
         "POST /sleep?ms=600000 HTTP/\(version)\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
     }
 
-    /// Waits until `count` handlers run, beside the one that says so.
+    /// Waits until `count` handlers run, in addition to the one that reports the number.
     private func running(_ probe: Probe, _ count: Int) throws {
         try waitUntil("\(count) handlers run") { try probe.statistic("running") == count + 1 }
     }
 
-    /// A request of a client that closes is cancelled, and leaves nothing behind.
+    /// Expects that the request of a client that closes is cancelled and leaves no resources behind.
     private func expectCancelled(by client: RawClient, of probe: Probe) throws {
         try client.send(request())
         try running(probe, 1)
@@ -53,7 +53,7 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("an HTTP/1.0 client that ends its sending side counts as gone")
+    @Test("an HTTP/1.0 client that closes its sending side counts as disconnected")
     func oldVersion() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -78,7 +78,7 @@ struct CancellationTests {
         try probe.expectRest()
     }
 
-    @Test("a half-closed client is answered without a probe where probes are off", arguments: ["1.0", "1.1"])
+    @Test("a half-closed client is answered without a probe if probes are off", arguments: ["1.0", "1.1"])
     func halfClosedUnprobed(version: String) throws {
         let probe = try Probe("probesHalfClosed=0")
         let client = try RawClient(port: probe.port)

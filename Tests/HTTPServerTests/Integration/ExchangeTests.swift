@@ -4,7 +4,7 @@ import Testing
 
 @Suite("One server, raw sockets")
 struct ExchangeTests {
-    @Test("a kept connection is answered in order, each answer with server, date and identifier")
+    @Test("requests on one connection are answered in order, each with server, date and identifier")
     func keepAlive() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -42,7 +42,7 @@ struct ExchangeTests {
         #expect(response.status == status)
         #expect(response.fields["x-request-id"] == "my-id.1")
         #expect(client.isEnded())
-        // The server reads on for a while otherwise.
+        // Otherwise the server continues to read for a while.
         client.finish()
         try probe.expectRest()
     }
@@ -86,7 +86,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("heads and pipelined requests may be as large as the settings allow")
+    @Test("heads and pipelined requests may reach the configured limits")
     func largeLimits() throws {
         let probe = try Probe("maxHeader=1048576", "maxRequestLine=1048576", "readAhead=1048576")
         let client = try RawClient(port: probe.port)
@@ -144,7 +144,7 @@ struct ExchangeTests {
         #expect(final.fields["connection"] == "close")
         #expect(other.isEnded())
         other.close()
-        // Bytes of the body that came before the answer tell that the client sends it: it is passed over.
+        // Body bytes that arrive before the answer show that the client sends the body, so it is skipped.
         let eager = try RawClient(port: probe.port)
         for _ in 0..<2 {
             try eager.send("POST /refuse HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhel")
@@ -189,7 +189,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("an HTTP/1.0 connection is kept only where the client asks for keep-alive")
+    @Test("an HTTP/1.0 connection is kept only if the client asks for keep-alive")
     func oldVersion() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)
@@ -201,7 +201,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("a client that has ended its sending side is answered, also its pipelined requests", .timeLimit(.minutes(2)))
+    @Test("a client that has closed its sending side is answered, including its pipelined requests", .timeLimit(.minutes(2)))
     func halfClose() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Start and end")
+@Suite("Start and shutdown")
 struct LifecycleTests {
     @Test("shutdown finishes running requests, closes idle connections and accepts no new connections")
     func shutdown() throws {
@@ -34,7 +34,7 @@ struct LifecycleTests {
     @Test("clients that are connected when a shutdown begins may still send a request")
     func newcomers() throws {
         var answered = 0
-        // A busy machine may not come to send it in the time there is; it will not fail to each time.
+        // A busy machine may not send them in time; it will not fail every time.
         for _ in 0..<5 where answered == 0 {
             let probe = try Probe()
             let clients = try (0..<200).map { _ in try RawClient(port: probe.port) }
@@ -55,11 +55,11 @@ struct LifecycleTests {
     @Test("requests sent before a shutdown are answered, even if the server has not read the requests yet")
     func unseen() throws {
         let probe = try Probe()
-        // Many more than one turn of the loop fetches.
+        // Many more events than one turn of the loop fetches.
         let clients = try (0..<2_000).map { _ in try RawClient(port: probe.port) }
         for client in clients { try client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") }
         for client in clients { #expect(try client.response().status == 200) }
-        // Longer than the moment for which an answered connection is kept in a shutdown.
+        // Longer than an answered connection is kept in a shutdown.
         usleep(200_000)
         try probe.standStill()
         defer { kill(probe.pid, SIGCONT) }
@@ -84,7 +84,7 @@ struct LifecycleTests {
         for client in clients { client.close() }
     }
 
-    @Test("a server in lame-duck mode serves on, with one request for each connection")
+    @Test("a server in lame-duck mode continues to serve, one request per connection")
     func lameDuck() throws {
         let probe = try Probe()
         let old = try RawClient(port: probe.port)
@@ -171,8 +171,8 @@ struct LifecycleTests {
         let probe = try Probe("loops=2", "survive")
         try probe.command("break loops")
         #expect(probe.nextLine() == "broken")
-        // Wakes the loops, which find their epoll gone the next time. The shutdown waits until one has said so: it
-        // would wake them, too, and could be over before.
+        // Wakes the loops, whose next epoll_wait then fails. The shutdown waits until one has reported it: it would
+        // wake them too, and could be over earlier.
         for _ in 0..<20 { try RawClient(port: probe.port).close() }
         #expect(probe.nextLine()?.contains("epoll_wait failed") == true)
         let end = try probe.stop()

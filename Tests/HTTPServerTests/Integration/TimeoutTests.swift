@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Limits in time and number")
+@Suite("Timeouts and connection limits")
 struct TimeoutTests {
     @Test("a slow head is answered 408, and an idle connection is closed without an answer")
     func heads() throws {
@@ -46,8 +46,8 @@ struct TimeoutTests {
         try probe.expectRest(extraKiB: 32 << 10)
     }
 
-    /// A client that was in time is served even if the server, or the machine, was stopped and saw it late.
-    @Test("clients are not timed out for a standstill of the server")
+    /// A client that was in time is served even if the server, or the machine, was stopped and noticed late.
+    @Test("clients are not timed out while the server is stopped")
     func standstill() throws {
         let limit: UInt64 = 2000
         let probe = try Probe(
@@ -69,7 +69,7 @@ struct TimeoutTests {
             usleep(100_000)
             try probe.standStill()
             defer { kill(probe.pid, SIGCONT) }
-            // On a busy machine it may be too late already: then they are created again.
+            // On a busy machine it may be too late already; then they are created again.
             guard DispatchTime.now().uptimeNanoseconds - start < limit * 1_000_000 * 3 / 4 else {
                 try #require(attempt < 5, "the machine is too busy")
                 continue
@@ -88,7 +88,7 @@ struct TimeoutTests {
         try probe.expectRest(extraKiB: 32 << 10)
     }
 
-    @Test("beyond the connection limit the connections that are idle for longest make room")
+    @Test("above the connection limit, the longest idle connections are closed")
     func eviction() throws {
         let probe = try Probe("maxConnections=10")
         var clients: [RawClient] = []
@@ -98,7 +98,7 @@ struct TimeoutTests {
             #expect(try client.response().status == 200)
             clients.append(client)
         }
-        // The first is used again, and so is no longer the oldest.
+        // The first connection is used again, so it is no longer the oldest.
         try clients[0].send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(try clients[0].response().status == 200)
         for _ in 0..<3 { clients.append(try RawClient(port: probe.port)) }
@@ -113,7 +113,7 @@ struct TimeoutTests {
         try probe.expectRest()
     }
 
-    @Test("beyond the connection limit, with no connection idle, a new client waits and is served")
+    @Test("above the connection limit, without an idle connection, a new client waits and is served")
     func waiting() throws {
         let probe = try Probe("maxConnections=4")
         let busy = try (0..<4).map { _ in try RawClient(port: probe.port) }
@@ -130,7 +130,7 @@ struct TimeoutTests {
     @Test("the connection limit holds for all event loops together, and waiting clients are served")
     func sharedLimit() throws {
         let probe = try Probe("loops=4", "maxConnections=8")
-        // No connection makes room for another: each has sent its request before the next one connects.
+        // No connection can be closed for another: each has sent its request before the next one connects.
         let clients = try (0..<24).map { _ in
             let client = try RawClient(port: probe.port)
             try client.send("GET /sleep?ms=300 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -158,7 +158,7 @@ struct TimeoutTests {
         for client in clients { try client.send(half) }
         try waitUntil("some wait") { try probe.statistic("waiting") > 0 }
         #expect(try probe.statistic("bodyBytes") <= 2_000_000)
-        // The kernel's buffers take the rest of those that wait only in part: each client sends from its own thread.
+        // The kernel's buffers hold only a part of the waiting bodies, so each client sends on its own thread.
         let threads = clients.map { $0.sendInBackground(half) }
         for client in clients { #expect(try client.response().text == "1000000 1000000\n") }
         try waitUntil("all is sent") { threads.allSatisfy { $0.isFinished } }

@@ -2,10 +2,10 @@ import HTTPServer
 import TestSupport
 import Testing
 
-@Suite("The connection state machine, driven at random")
+@Suite("The connection state machine with random events")
 struct ConnectionMachineRandomTests {
-    /// Whatever happens in whatever order: closed is for ever, a connection that waits for the client has a deadline,
-    /// and nothing traps.
+    /// Invariants for any sequence of events: a closed connection stays closed, a connection that waits for the client
+    /// has a deadline, and nothing traps.
     @Test(
         "random events never reopen a closed connection nor leave a waiting connection without deadline",
         arguments: [UInt64.random(in: 0...UInt64.max), 1, 2])
@@ -21,7 +21,7 @@ struct ConnectionMachineRandomTests {
                 // The owner sends nothing on a closed connection.
                 if case .close = outcome.action { closed = true }
                 switch outcome.phase {
-                // In `closing` the loop looks at the socket.
+                // In `closing` the loop measures the socket instead.
                 case .handling, .closing, .closed: break
                 default: #expect(script.machine.deadline != nil, "seed \(seed), \(outcome)")
                 }

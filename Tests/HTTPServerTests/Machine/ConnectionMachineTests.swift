@@ -2,7 +2,7 @@ import HTTPServer
 import HTTPWire
 import Testing
 
-/// One row: what happened, and what the last event must lead to.
+/// One row: the events, and the expected action and phase after the last one.
 struct MachineCase: Sendable, CustomTestStringConvertible {
     let name: String
     let events: [MachineScript.Event]
@@ -349,7 +349,7 @@ struct ConnectionMachineTests {
         #expect(script.run([.sent]).action == .linger)
     }
 
-    @Test("the body is omitted for HEAD, also in a refusal, but not for a fault in the next head")
+    @Test("the body is omitted for HEAD, including a refusal, but not for a fault in the next head")
     func head() {
         var script = MachineScript()
         #expect(script.run([.refuse(RequestTraits(isHead: true)), .answer()]).plan?.omitBody == true)

@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// A connection machine with its own clock, in seconds, and the events by short names.
+/// A connection machine with its own clock, in seconds, and short names for the events.
 struct MachineScript {
     var policy: ConnectionPolicy
     var machine: ConnectionMachine
@@ -14,7 +14,7 @@ struct MachineScript {
     }
 
     enum Event: Sendable {
-        /// Seconds pass.
+        /// The clock advances by this many seconds.
         case pass(UInt64)
         case start
         case accept(RequestTraits, maxBody: UInt64 = 1000, buffered: Bool = false)
@@ -25,7 +25,7 @@ struct MachineScript {
         case bodyEnd
         case noBudget
         case budget
-        /// An answer: of the handler's or the application's; `close` asks for the connection's end.
+        /// An answer of the handler or of the application; `close` asks to close the connection.
         case answer(close: Bool = false, draining: Bool = false)
         /// The answer to a fault.
         case answerFault
@@ -38,7 +38,7 @@ struct MachineScript {
         case drain
     }
 
-    /// The actions that followed an event.
+    /// The result of an event.
     struct Outcome: Equatable {
         var action: ConnectionAction?
         var plan: AnswerPlan?
@@ -76,7 +76,7 @@ struct MachineScript {
         return Outcome(action: action, plan: plan, phase: machine.phase)
     }
 
-    /// Applies all events and returns what the last one led to.
+    /// Applies all events and returns the result of the last one.
     mutating func run(_ events: [Event]) -> Outcome {
         var outcome = Outcome(phase: machine.phase)
         for event in events { outcome = apply(event) }

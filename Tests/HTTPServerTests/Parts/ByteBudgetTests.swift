@@ -48,14 +48,14 @@ struct ByteBudgetTests {
         #expect(unknown.makeRoom(100, target: 100) == 100 && unknown.claim == .large)
     }
 
-    /// Beside two thousand connections that each hold a part of a body, and never send the rest.
+    /// Two thousand other connections each hold a part of a body, and never send the rest.
     @Test(
         "a complete body has room, whatever unfinished bodies hold",
         arguments: [ByteBudget.Claim.beginning, .large, .small])
     func arrived(claim: ByteBudget.Claim) {
         let (total, largest) = (64 << 20, 20 << 20)
         let budget = ByteBudget(total: total, largest: largest)
-        // The one that overdraws is one of them.
+        // The body that overdraws is one of them.
         var holders: [Body] = []
         for _ in 0..<2000 {
             let holder = Body()
@@ -71,14 +71,14 @@ struct ByteBudgetTests {
             budget.release(200 << 10, body: ObjectIdentifier(good))
         }
         #expect(!budget.take(60 << 10, for: claim, body: ObjectIdentifier(good)), "no room for one more of them")
-        // Many pictures, all handled at once.
+        // Many bodies, all handled at the same time.
         var pictures = 0
         while pictures < 1000, budget.take(100 << 10, for: .arrived, body: ObjectIdentifier(good)) { pictures += 1 }
         #expect(pictures >= 20 && budget.used <= total - largest / 2 + (60 << 10))
         withExtendedLifetime(holders) {}
     }
 
-    @Test("a body that has begun goes on beside many stalled bodies")
+    @Test("a body that has begun continues despite many stalled bodies")
     func begun() {
         let budget = ByteBudget(total: 64 << 20, largest: 20 << 20)
         let good = Body()
@@ -86,7 +86,7 @@ struct ByteBudgetTests {
         let holders = (0..<2000).map { _ in Body() }
         let held = holders.filter { budget.take(60 << 10, for: .beginning, body: ObjectIdentifier($0)) }
         #expect(held.count > 400 && budget.isShort)
-        // The others wait with what has come of them.
+        // The others wait with the bytes that arrived with their heads.
         var waiting = 0
         while waiting < 1500, budget.changeBeside(4 << 10, beginnings: 4 << 10, .whole) { waiting += 1 }
         #expect(waiting == 1500)
@@ -142,7 +142,7 @@ struct ByteBudgetTests {
         #expect(budget.take(100, for: .small, body: ObjectIdentifier(one)))
         #expect(budget.take(1, for: .small, body: ObjectIdentifier(one)), "into the reserve")
         #expect(!budget.take(1, for: .small, body: ObjectIdentifier(two)))
-        // The reserve is never more than there is.
+        // The reserve never exceeds the total.
         budget.use(total: 150, largest: 200)
         #expect(!budget.take(50, for: .arrived, body: ObjectIdentifier(two)))
         budget.release(101, body: ObjectIdentifier(one))
@@ -179,7 +179,7 @@ struct ByteBudgetTests {
         #expect(budget.changeBeside(-mebibyte, beginnings: -1) && budget.changeBeside(1, beginnings: 1, .whole))
         #expect(budget.changeBeside(2 * mebibyte - 1, .whole) && !budget.changeBeside(1, .whole))
         #expect(budget.changeBeside(5, .unbounded) && budget.used == 32 * mebibyte + 5)
-        // However small it is, some can wait.
+        // Even with a small total, some can wait.
         let small = ByteBudget(total: 64 << 10, largest: 64 << 10)
         #expect(small.changeBeside(16 << 10, beginnings: 16 << 10, .whole))
         #expect(!small.changeBeside(1, beginnings: 1, .whole))
@@ -200,7 +200,7 @@ struct ByteBudgetTests {
         #expect(woken.withLock { $0 } == 1)
     }
 
-    /// It gives no byte back, but the reserve.
+    /// The body releases no bytes, only the reserve.
     @Test("refused bodies are woken once when the body that uses the reserve is complete")
     func settled() {
         let budget = ByteBudget(total: 100, largest: 50)
@@ -252,7 +252,7 @@ struct ByteBudgetTests {
                     (Body(), 0, .random(in: 1...300, using: &random), Bool.random(using: &random) ? .small : .beginning)
                 )
             }
-            // Everybody asks once; if none of them gets anything, they are stuck.
+            // Each body asks once; if none of them gets memory, they are stuck.
             var moved = false
             bodies.shuffle(using: &random)
             for index in bodies.indices where bodies[index].has < bodies[index].wants {

@@ -39,7 +39,7 @@ struct HTTPBodyTests {
         do {
             let heap = receive(1, of: 10_000)
             #expect(heap.bytesCharged == 10_000)
-            // A length that no other test uses: nothing of the kind is kept.
+            // A length that no other test uses, so that no buffer of this class is cached.
             let mapped = receive(1, of: 7_000_000)
             #expect(mapped.bytesCharged == 4096)
             let more = receive(5000, of: 7_000_001)
@@ -58,7 +58,7 @@ struct HTTPBodyTests {
         withExtendedLifetime(again) {}
     }
 
-    @Test("a body gets no room and is charged nothing where the budget is used up")
+    @Test("a body gets no room and is charged nothing if the budget is used up")
     func noRoom() {
         let budget = ByteBudget(total: 1 << 20, largest: 1 << 19)
         let first = HTTPBody(budget: budget, longest: 1 << 19)
@@ -71,7 +71,7 @@ struct HTTPBodyTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("a body in reused memory shows nothing of the body before")
+    @Test("a body in reused memory reveals nothing of the previous body")
     func reuse() {
         for size in [131_072, 1_000_000, 200_000, 131_072, 3_000_000, 150_000] {
             for _ in 0..<5 {

@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-/// The places beyond the limit of connections.
+/// Tests of the places beyond the connection limit.
 @Suite struct ReservedPlacesTests {
     @Test("connections are closed in this order: answered ones, waiting ones, those without a request; each by age")
     func order() {
@@ -35,7 +35,7 @@ import Testing
         places.wait(7)
         places.answer(8)
         #expect(!places.contains(7) && !places.contains(8) && places.count == 2)
-        // Answered connections do not wait again.
+        // Answered connections do not return to waiting.
         places.wait(1)
         #expect(!places.isWaiting(1) && places.first == 1)
     }

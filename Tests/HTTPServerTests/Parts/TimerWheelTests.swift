@@ -32,7 +32,7 @@ struct TimerWheelTests {
         #expect(expired == [1, 3])
     }
 
-    @Test("a timer beyond the reach of the wheel comes up early, to be set again")
+    @Test("a timer beyond the range of the wheel expires early and is set again")
     func beyond() {
         var wheel = TimerWheel(now: 0, tick: 10, slots: 8)
         wheel.set(1, at: 1_000_000)
@@ -60,7 +60,7 @@ struct TimerWheelTests {
                 var expired: [Int32] = []
                 wheel.expire(now: now, into: &expired)
                 for id in expired {
-                    // Never before its time; an entry is late by less than two ticks.
+                    // Never early; an entry is late by less than two ticks.
                     #expect((model[id] ?? .max) <= now, "seed \(seed)")
                     model[id] = nil
                 }

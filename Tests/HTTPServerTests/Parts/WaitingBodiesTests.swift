@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Bodies that wait for room")
 struct WaitingBodiesTests {
-    /// Asks as long as there is a body to ask. `fits`: the bodies that find room; the others keep waiting.
+    /// Retries bodies until the round ends. `fits`: the bodies that find room; the others keep waiting.
     private func ask(_ waiting: inout WaitingBodies, fits: (Int32) -> ByteBudget.Claim?) -> [Int32] {
         var asked: [Int32] = []
         while let id = waiting.next() {
@@ -16,7 +16,7 @@ struct WaitingBodiesTests {
         return asked
     }
 
-    @Test("waiting bodies are asked only when room comes back, and each body once")
+    @Test("waiting bodies are retried only when memory is released, each body once")
     func rounds() {
         var waiting = WaitingBodies()
         for id in Int32(0)..<4 { waiting.append(id, .large) }
@@ -58,7 +58,7 @@ struct WaitingBodiesTests {
         #expect(waiting.first { _ in true } == 5000, "of those that have begun")
     }
 
-    @Test("each round asks a bounded number of waiting bodies, and the next round goes on")
+    @Test("each round retries a bounded number of waiting bodies, and the next round continues")
     func bounded() {
         var waiting = WaitingBodies()
         for id in Int32(0)..<100 { waiting.append(id, .large) }
@@ -86,7 +86,7 @@ struct WaitingBodiesTests {
         #expect(ask(&waiting) { _ in nil } == [2, 1, 3])
     }
 
-    @Test("a body that has left the queue is not asked", arguments: [UInt64.random(in: 0...UInt64.max), 7])
+    @Test("a body removed from the queue is not retried", arguments: [UInt64.random(in: 0...UInt64.max), 7])
     func leaving(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var waiting = WaitingBodies()

@@ -3,19 +3,19 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The server as its own process, started for one test and ended with it.
+/// The server in its own process, which is started for one test and ended with it.
 final class Probe {
-    /// The resources that the process uses.
+    /// Counts of the resources that the process uses.
     struct Usage: Equatable {
         var descriptors: Int
         var threads: Int
     }
 
-    /// The first TCP port, 0 if there is none.
+    /// The first TCP port; 0 if the server has none.
     let port: UInt16
-    /// All addresses it said it was bound to.
+    /// The addresses that the server has reported.
     let addresses: [String]
-    /// The resources that it uses after its first requests.
+    /// The resources in use after the first requests.
     private(set) var baseline = Usage(descriptors: 0, threads: 0)
     private(set) var baselineResident = 0
     private var baselineNames: [String] = []
@@ -26,13 +26,13 @@ final class Probe {
 
     var pid: Int32 { process.processIdentifier }
 
-    /// Starts the probe with settings as `name=value` and waits until it listens. With a `launcher`, that command is
-    /// run with the probe's path and the settings as its last arguments.
+    /// Starts the probe with settings of the form `name=value` and waits until it listens. A `launcher` is a command
+    /// that is run with the probe's path and the settings as its last arguments.
     init(_ settings: String..., launcher: [String] = []) throws {
         raiseDescriptorLimit()
         let executable = try Self.executable()
-        // Large pieces go back to the system as soon as they are freed, so that resident memory is what the server
-        // holds: malloc would otherwise keep pieces of the size of one that was freed before.
+        // Return large blocks to the system as soon as they are freed, so that resident memory shows the memory in use:
+        // otherwise malloc keeps blocks of the size of one that was freed before.
         process.environment = ProcessInfo.processInfo.environment.merging(
             ["MALLOC_MMAP_THRESHOLD_": "131072"]
         ) { own, _ in own }
@@ -56,11 +56,12 @@ final class Probe {
             lines.lazy.compactMap { $0.hasPrefix("unix") ? nil : $0.split(separator: ":").last.flatMap { UInt16($0) } }
             .first ?? 0
         if port != 0 {
-            // What the concurrency runtime opens for its first task and its first timer is not a leak.
+            // The descriptors that the concurrency runtime opens for its first task and timer are no leak.
             for _ in 0..<8 { _ = try get("/task") }
             _ = try get("/sleep?ms=1")
             try waitUntil("the probe is at rest") { try statistic("open") == 1 }
-            // The connection that asked for the statistics is being closed: the least of some looks is the rest.
+            // The connection that asked for the statistics is being closed; the minimum of several measurements is the
+            // baseline.
             baseline = usage
             for _ in 0..<10 {
                 usleep(5_000)
@@ -76,8 +77,8 @@ final class Probe {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Asks the process to shut down (or, with its input left open, waits for it to end by itself) and returns what it
-    /// said of it, and its exit status (66: a sanitizer found something).
+    /// Asks the process to shut down (or, with its input left open, waits for it to end by itself). Returns its last
+    /// output, and its exit status (66: a sanitizer reported an error).
     func stop(closingInput: Bool = true) throws -> (said: String, status: Int32) {
         if closingInput { try input.fileHandleForWriting.close() }
         if !eventually(within: 60, every: 0.002, { !process.isRunning }) {
@@ -85,7 +86,7 @@ final class Probe {
             kill(pid, SIGKILL)
         }
         process.waitUntilExit()
-        // Not to the end of the file: children of other tests that were started meanwhile may hold the pipe open.
+        // Do not read to the end of the file: children of other tests may hold the pipe open.
         let descriptor = output.fileHandleForReading.fileDescriptor
         csys_set_nonblocking_cloexec(descriptor)
         var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -94,7 +95,7 @@ final class Probe {
         return (said.trimmingCharacters(in: .whitespacesAndNewlines), process.terminationStatus)
     }
 
-    /// Stops the process, and returns when each of its threads stands still: the signal goes to one, which stops the
+    /// Stops the process. Returns when each of its threads is stopped: the signal goes to one thread, which stops the
     /// others.
     func standStill() throws {
         kill(pid, SIGSTOP)
@@ -111,7 +112,7 @@ final class Probe {
         try input.fileHandleForWriting.write(contentsOf: Data("\(text)\n".utf8))
     }
 
-    /// The next line that it says; waits for it.
+    /// The next line of output; waits for it.
     func nextLine() -> String? { Self.line(from: output.fileHandleForReading) }
 
     // MARK: What it says and uses
@@ -123,7 +124,7 @@ final class Probe {
         return String(decoding: try client.response().body, as: UTF8.self)
     }
 
-    /// One of the numbers in `/statistics`; 0 if it is not named.
+    /// A number in `/statistics`; 0 if the name is not listed.
     func statistic(_ name: String) throws -> Int {
         for line in try get("/statistics").split(separator: "\n") {
             let words = line.split(separator: " ")
@@ -133,7 +134,7 @@ final class Probe {
     }
 
     var usage: Usage {
-        // The concurrency runtime opens a timer descriptor for each clock when it pleases; the server has none.
+        // The concurrency runtime opens a timer descriptor for each clock at any time; the server itself has none.
         let own = descriptorNames.filter { !$0.contains("timerfd") }
         return Usage(descriptors: own.count, threads: status("Threads:"))
     }
@@ -144,9 +145,9 @@ final class Probe {
         return names.map { (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) ?? "gone" }
     }
 
-    /// Resident memory in KiB.
+    /// The resident memory in KiB.
     var resident: Int { status("VmRSS:") }
-    /// The most resident memory there ever was, in KiB.
+    /// The maximum of resident memory so far, in KiB.
     var peak: Int { status("VmHWM:") }
 
     private func status(_ name: String) -> Int {
@@ -157,7 +158,7 @@ final class Probe {
         return -1
     }
 
-    /// The end of every abuse: the server answers, and holds no more than at its beginning.
+    /// Checks, after an attack, that the server answers and uses no more resources than at the start.
     func expectRest(
         extraKiB: Int = 16 << 10, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -178,7 +179,7 @@ final class Probe {
         #expect(end.status == 0, sourceLocation: sourceLocation)
     }
 
-    /// Workers of the concurrency runtime come and go with the load; none of them is the server's.
+    /// The number of the concurrency runtime's workers, which depends on the load and not on the server.
     private static var idleWorkers: Int { ProcessInfo.processInfo.activeProcessorCount + 2 }
 
     private static func executable() throws -> URL {
@@ -196,7 +197,7 @@ final class Probe {
     }
 }
 
-/// Looks again and again until `condition` holds; records an issue if it never does.
+/// Checks `condition` repeatedly; records an issue if it never becomes true.
 func waitUntil(
     _ what: String, found: @autoclosure () -> String = "not", sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
@@ -205,7 +206,7 @@ func waitUntil(
     Issue.record("never came true: \(what); it is \(found())", sourceLocation: sourceLocation)
 }
 
-/// Thousands of sockets need more descriptors than the usual soft limit.
+/// Raises the descriptor limit: thousands of sockets exceed the usual soft limit.
 func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

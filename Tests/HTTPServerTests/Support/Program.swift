@@ -1,6 +1,6 @@
 import Foundation
 
-/// Another program, run to its end.
+/// The result of another program.
 struct Program {
     var status: Int32
     var output: String
@@ -12,7 +12,7 @@ struct Program {
         return candidates.first { access($0, X_OK) == 0 }
     }
 
-    /// Runs a program with arguments, and text or a file as its input. Its output and errors come back together.
+    /// Runs a program with arguments, and a file as its input. Its output and errors are merged.
     static func run(_ name: String, _ arguments: [String], input: URL? = nil) throws -> Program {
         guard let path = find(name) else { throw CocoaError(.fileNoSuchFile) }
         let process = Process()
@@ -28,7 +28,7 @@ struct Program {
         return Program(status: process.terminationStatus, output: String(decoding: said, as: UTF8.self))
     }
 
-    /// A file of `size` bytes, all the same, for as long as `body` runs.
+    /// Creates a file of `size` equal bytes while `body` runs.
     static func withFile(size: Int, _ body: (URL) throws -> Void) throws {
         let file = URL(fileURLWithPath: temporaryPath("body"))
         try Data(repeating: 97, count: size).write(to: file)

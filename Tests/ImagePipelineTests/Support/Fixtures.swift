@@ -2,7 +2,7 @@ import Foundation
 import ImagePipeline
 import TestSupport
 
-/// Pictures that Tests/FixtureMakers/make-image-goldens made.
+/// The pictures made by Tests/FixtureMakers/make-image-goldens.
 enum Fixtures {
     static let folder = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
 
@@ -10,13 +10,13 @@ enum Fixtures {
         [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))
     }
 
-    /// Every picture, by name.
+    /// The names of all pictures.
     static let names: [String] = {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return all.filter(ImageFormat.isPicture).sorted()
     }()
 
-    /// Pictures of Tests/FixtureMakers/make-orientation-goldens, with the orientation that Pillow reads.
+    /// The pictures of Tests/FixtureMakers/make-orientation-goldens, with the orientation that Pillow reads.
     static let orientations: [(String, Int)] = {
         guard let text = try? bytes("orientation/cases.txt") else { return [] }
         return String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
@@ -31,7 +31,7 @@ extension ImagePipeline {
     func tensor(
         _ picture: [UInt8], options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
     ) throws -> [UInt8] {
-        // Filled, so that an element that is not written is noticed.
+        // Filled, so that an unwritten element is noticed.
         var tensor = [UInt8](repeating: 0xA5, count: spec.byteCount)
         _ = try picture.withUnsafeBytes { bytes in
             try tensor.withUnsafeMutableBytes { destination in

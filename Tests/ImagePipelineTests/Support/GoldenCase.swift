@@ -7,22 +7,22 @@ struct GoldenCase: CustomStringConvertible {
     let file: String
     let spec: ImageTensorSpec
     let options: ImageDecodeOptions
-    /// Allowed mean of the absolute differences, in levels.
+    /// The maximum mean of the absolute differences, in levels.
     let mean: Double
-    /// Allowed largest difference.
+    /// The maximum difference, in levels.
     let maximum: Int
     let expected: [UInt8]
     /// The part of the picture: x, y, width, height.
     let box: [Double]
-    /// The five points that are aligned: x and y of each.
+    /// The coordinates x and y of each of the five aligned points.
     let points: [Double]
 
     static let all = read("cases.txt", "tensors.bin")
-    /// Of Tests/FixtureMakers/make-resample-goldens: filters and geometry against Pillow, OpenCV, TensorFlow and
-    /// Hugging Face.
+    /// The cases of Tests/FixtureMakers/make-resample-goldens: filters and geometry compared with Pillow, OpenCV,
+    /// TensorFlow and Hugging Face.
     static let resampled = read("resample-cases.txt", "resample-tensors.bin")
 
-    /// Of Tests/FixtureMakers/make-crop-goldens: parts of pictures, and alignments.
+    /// The cases of Tests/FixtureMakers/make-crop-goldens: parts of pictures, and alignments.
     static let cropped = read("crop-cases.txt", "crop-tensors.bin")
 
     private static func read(_ cases: String, _ bytes: String) -> [GoldenCase] {
