@@ -60,7 +60,7 @@ extension Model {
         defer { for pooled in taken { pooled.release() } }
         while taken.count < requests.count, let pooled = requests.tryAcquire() { taken.append(pooled) }
         var running = taken.map(\.request)
-        // The number of streams that an engine reports is limited, in case it is absurd.
+        // The reported number of streams is capped, in case it is implausible.
         for _ in 0..<max(0, min(probe.compiled.execution.streams ?? 1, 1024) - running.count) {
             running.append(try probe.compiled.makeRequest())
         }

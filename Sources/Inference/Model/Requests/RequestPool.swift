@@ -2,14 +2,14 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// The infer requests of a model: a prediction waits until one is free. A request is never used after its inference
-/// failed again: a new one takes its place when it is needed.
+/// The infer requests of a model: a prediction waits until one is free. A request whose inference has failed is not
+/// used again; a new one is created when it is needed.
 package final class RequestPool: Sendable {
     private let turns: InFlightLimiter
     private let idle: Guarded<Idle>
     private let compiled: any CompiledModel
     let count: Int
-    /// The engine's threads, where these are for single-stream predictions; nil for all others.
+    /// The number of the engine's threads for single-stream predictions; nil for other pools.
     let singleStreamThreads: Int?
 
     /// An infer request, and whether an inference on it has failed.
@@ -21,17 +21,17 @@ package final class RequestPool: Sendable {
         init(_ request: any InferRequest) { self.request = request }
     }
 
-    /// Entries and vacancies are together as many as there are free turns.
+    /// The free requests. Entries and vacancies together equal the number of free turns.
     fileprivate struct Idle {
         var entries: [Entry]
-        /// Requests that are still to be made.
+        /// The number of requests to create.
         var vacancies = 0
     }
 
-    /// Pipelines run models without a slot of theirs, a few crops at a time: no more than this.
+    /// Additional places for pipelines, which run models without a slot of those models, a few crops at a time.
     private static let mostOfPipelines = 65_536
 
-    /// Makes infer requests of a compiled model.
+    /// Creates infer requests of a compiled model.
     package init(
         _ compiled: any CompiledModel, count: Int, waiters: Int, singleStreamThreads: Int? = nil
     ) throws(EngineError) {
@@ -41,16 +41,17 @@ package final class RequestPool: Sendable {
         var entries: [Entry] = []
         for _ in 0..<self.count { entries.append(Entry(try compiled.makeRequest())) }
         idle = Guarded(Idle(entries: entries))
-        // Waiters here already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this
-        // queue never refuses.
+        // Waiters already hold a slot of the model's limiter, or of a pipeline's, which bounds the wait: this queue
+        // never refuses.
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: self.count, queueCapacity: max(waiters, 1) + Self.mostOfPipelines, maxWait: .seconds(86_400),
                 policy: .defer))
     }
 
-    /// A request for one inference; release it with ``PooledRequest/release()``.
-    /// - Throws: when the task is cancelled or the deadline passes meanwhile, or if one has to be made and cannot be.
+    /// Takes a request for one inference; release it with ``PooledRequest/release()``.
+    /// - Throws: if the task is cancelled or the deadline passes during the wait, or if a request must be created and
+    ///   that fails.
     func acquire(deadline: MonotonicInstant?) async throws(InferenceError) -> PooledRequest {
         let slot: Slot
         do throws(AdmissionError) {
@@ -59,7 +60,7 @@ package final class RequestPool: Sendable {
             throw InferenceError(ofQueue: error)
         }
         if let entry = take() { return PooledRequest(entry: entry, slot: slot, pool: self) }
-        // Takes microseconds, or as long as compiling the model where a failure has left that unfit.
+        // Takes microseconds, or as long as compiling the model if a failure has made the compiled model unusable.
         let made = await LoaderThread.run { [compiled] in
             Result { () throws(EngineError) in try compiled.makeRequest() }
         }
@@ -72,7 +73,7 @@ package final class RequestPool: Sendable {
         }
     }
 
-    /// A request if one is free and need not be made, without waiting.
+    /// Takes a free request without waiting; nil if no request is free, or it would have to be created.
     package func tryAcquire() -> PooledRequest? {
         guard let slot = turns.tryAcquire() else { return nil }
         guard let entry = take() else {
@@ -83,10 +84,10 @@ package final class RequestPool: Sendable {
         return PooledRequest(entry: entry, slot: slot, pool: self)
     }
 
-    /// True if a free request must be made before it can be used.
+    /// True if a free request must be created before it can be used.
     var hasVacancies: Bool { idle.withLock { $0.vacancies > 0 } }
 
-    /// A fit request; nil where the holder of a turn has to make one.
+    /// Takes a usable request; nil if the holder of the turn must create one.
     private func take() -> Entry? {
         let (entry, unfit) = idle.withLock { idle -> (Entry?, [Entry]) in
             var unfit: [Entry] = []
@@ -98,7 +99,7 @@ package final class RequestPool: Sendable {
             idle.vacancies -= 1
             return (nil, unfit)
         }
-        // Not under the lock: an engine takes its time to release them.
+        // Release them outside of the lock: an engine takes time to release requests.
         withExtendedLifetime(unfit) {}
         return entry
     }
@@ -108,7 +109,7 @@ package final class RequestPool: Sendable {
         idle.withLock { if isFit { $0.entries.append(entry) } else { $0.vacancies += 1 } }
     }
 
-    /// A request that belongs to its holder until it is released.
+    /// A request that its holder may use until it is released.
     package struct PooledRequest: Sendable {
         fileprivate let entry: Entry
         fileprivate let slot: Slot
@@ -116,7 +117,7 @@ package final class RequestPool: Sendable {
 
         var request: any InferRequest { entry.request }
 
-        /// The engine's threads of a single-stream prediction; nil for all others.
+        /// The number of the engine's threads for a single-stream prediction; nil for other predictions.
         var singleStreamThreads: Int? { pool.singleStreamThreads }
 
         /// Runs an inference (``InferRequest/run(deadline:)``).
@@ -124,7 +125,7 @@ package final class RequestPool: Sendable {
             do throws(EngineError) { try await request.run(deadline: deadline) } catch { throw noted(error) }
         }
 
-        /// Runs the model on made-up values (``InferRequest/runAnything()``).
+        /// Runs the model on arbitrary values (``InferRequest/runAnything()``).
         func runAnything() async throws(EngineError) {
             do throws(EngineError) { try await request.runAnything() } catch { throw noted(error) }
         }
@@ -134,7 +135,7 @@ package final class RequestPool: Sendable {
             return error
         }
 
-        /// Gives the request back.
+        /// Returns the request to the pool.
         package func release() {
             pool.giveBack(entry)
             slot.release()
