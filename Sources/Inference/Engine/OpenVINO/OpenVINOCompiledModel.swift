@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A model compiled by OpenVINO.
 final class OpenVINOCompiledModel: CompiledModel {
-    /// The network that the infer requests run; nil while it could not be compiled again.
+    /// The network that the infer requests run; nil if compiling it again failed.
     private let network: Mutex<OpenVINONetwork?>
     private let shapes: OpenVINOShapes?
     let inputs: [TensorPort]
@@ -15,9 +15,9 @@ final class OpenVINOCompiledModel: CompiledModel {
     let shapeMemory: Int
 
     /// - Parameters:
-    ///   - shapeMemory: bytes of prepared data that may be kept for sizes of inputs.
+    ///   - shapeMemory: the maximum size in bytes of the prepared data for different input sizes.
     ///   - shapes: the model that it was compiled from; nil if it is not kept.
-    ///   - wasImported: whether it was compiled before, and exported.
+    ///   - wasImported: whether it was imported from the cache.
     init(
         _ network: OpenVINONetwork, inputs: [TensorPort], outputs: [TensorPort], shapeMemory: Int = 0,
         shapes: OpenVINOShapes? = nil, wasImported: Bool = false
@@ -45,7 +45,7 @@ final class OpenVINOCompiledModel: CompiledModel {
         self.execution = execution
     }
 
-    /// Puts the model into the cache. Blocks.
+    /// Stores the model in the cache. Blocks.
     func export(_ description: ExportedModel.Description, for key: ExportKey) {
         guard let handle = network.withLock({ $0?.handle }) else { return }
         ExportedModel.write(handle, description, for: key)
@@ -62,7 +62,7 @@ final class OpenVINOCompiledModel: CompiledModel {
                         kind: .failure, operation: "make an infer request",
                         detail: "an inference has failed, and the model cannot be compiled again")
                 }
-                // Its threads can be the next one's.
+                // Release the network first, so that the new one can use its threads.
                 network = nil
                 let compiled = try shapes.compileAgain()
                 network = compiled
@@ -80,10 +80,10 @@ final class OpenVINOCompiledModel: CompiledModel {
 /// The engine's compiled model, with its threads.
 final class OpenVINONetwork: Sendable {
     let handle: OpenVINOHandle
-    /// True if the shape of anything within the model is known only when it runs.
+    /// True if any shape within the model is known only when it runs.
     let isDynamic: Bool
     private let hasFailed = Atomic(false)
-    /// Last: given back when the rest is.
+    /// The last member: released after all others.
     private let threads: OpenVINOThreads
 
     init(_ handle: OpenVINOHandle, isDynamic: Bool, threads: OpenVINOThreads) {
@@ -92,11 +92,11 @@ final class OpenVINONetwork: Sendable {
         self.threads = threads
     }
 
-    /// False from when an inference has failed that may have left shapes behind (``OpenVINOShapes``).
+    /// False after a failed inference that may have left stale shapes (``OpenVINOShapes``).
     var isFit: Bool { !hasFailed.load(ordering: .acquiring) }
 
-    /// An inference has failed.
-    /// - Returns: false if another one has failed before, which may be why.
+    /// Records that an inference has failed.
+    /// - Returns: false if another inference failed before, which may be the cause.
     func noteFailure() -> Bool {
         guard isDynamic else { return true }
         return !hasFailed.exchange(true, ordering: .acquiringAndReleasing)

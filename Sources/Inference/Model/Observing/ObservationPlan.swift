@@ -47,8 +47,7 @@ struct ObservationPlan: Sendable {
                     Source(
                         index: found.index, elementType: found.description.elementType,
                         linear: tensor.linear ?? found.linear))
-                // The input tensor holds one picture, so the extent of an axis that is open all the same is the number
-                // of finds.
+                // The input tensor holds one picture, so an axis that is still open counts the objects found.
                 let shape = compiled.outputs[found.index].shape
                 if shape.isStatic {
                     shapes?[role, default: []].append(shape.dimensions)
