@@ -64,7 +64,7 @@ package struct ModelBundle: Sendable {
     ///   - links: the places that links may lead to.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with all problems.
     ///
-    /// Long: the checks of a bundle in their order, each with what the ones before have found.
+    /// Long: the checks of a bundle in their order, each with the results of the previous ones.
     package init(path: String, name: String? = nil, links: LinkPolicy = .anywhere) throws(InferenceError) {
         let path = FilePath.absolute(path)
         let name = name ?? Self.servedName(of: path)

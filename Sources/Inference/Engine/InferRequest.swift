@@ -18,8 +18,8 @@ public protocol InferRequest: AnyObject, EngineOutputs {
     /// Sets a tensor as an input, without copying it.
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError)
 
-    /// Starts the inference and returns. If this does not throw, `completion` is called exactly once, on a thread of the
-    /// engine; it must only notify another thread. After it, ``finish()`` reports the result.
+    /// Starts the inference and returns. If this does not throw, `completion` is called exactly once, on a thread of
+    /// the engine; it must only notify another thread. After it, ``finish()`` reports the result.
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError)
 
     /// Reports the result of the inference. Must be called once after the completion, and not within it. The request

@@ -3,7 +3,7 @@ public struct IntegerWeights: Sendable, Hashable, Codable {
     /// The number of convolutions, except depthwise ones, with unsigned 8-bit weights that have a zero point; and the
     /// number of those that are computed in integers.
     public let convolutions: Int, inIntegers: Int
-    /// The same numbers for depthwise convolutions.
+    /// Both numbers for depthwise convolutions.
     public let depthwiseConvolutions: Int, depthwiseInIntegers: Int
     /// The number of duplicated channels.
     public let copiedChannels: Int

@@ -14,7 +14,7 @@ public final class ModelRepository: Sendable {
         /// A version could not be loaded; an older one of the same name keeps serving. If the bundle is invalid,
         /// `problems` lists all its errors.
         case failed(name: String, version: String, reason: String, problems: [BundleProblem] = [])
-        /// A version is served, but its configuration looks like a mistake.
+        /// A version is served, but it has a likely mistake, which `text` describes.
         case advice(name: String, version: String, text: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
         case unchanged(name: String, version: String)

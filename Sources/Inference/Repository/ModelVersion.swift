@@ -361,7 +361,7 @@ final class ModelVersion: Sendable {
     /// True for the placeholder of a folder that could not be read: nothing can be loaded, and the reason is reported.
     var standsForUnreadable: Bool { state.withLock { $0.machine.standsForUnreadable } }
 
-    /// True if the model was unloaded on request: only a load on request brings it back.
+    /// True if the model was unloaded on request: only a load on request loads it again.
     var isHeldBack: Bool { state.withLock { $0.machine.isHeldBack } }
 
     /// The properties that decide whether it is the default model.

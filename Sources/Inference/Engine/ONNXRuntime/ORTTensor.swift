@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Memory for one tensor of numbers, which ONNX Runtime accesses without copying.
 ///
-/// Sendable: the pointers never change; ``EngineTensor`` defines who may access the memory, and when.
+/// Sendable: the pointers never change; ``EngineTensor`` defines which code may access the memory, and when.
 final class ORTTensor: EngineTensor, @unchecked Sendable {
     let elementType: ElementType
     let shape: Shape

@@ -13,8 +13,8 @@ extension OpenVINOHandle {
         return properties
     }
 
-    /// The number of layers in each stream's LRU cache of layers that are prepared for different input sizes. OpenVINO's
-    /// default is 5000.
+    /// The number of layers in each stream's LRU cache of layers that are prepared for different input sizes.
+    /// OpenVINO's default is 5000.
     static func shapeCache(_ options: CompileOptions) -> (String, String) {
         // Measured: 40 to 85 KiB for a convolution.
         let bytesOfLayer = 96 << 10

@@ -13,7 +13,7 @@ package struct ModelUpdater: Sendable {
     /// The path of the model file to update.
     package let file: String
 
-    /// The target of an example, as the client gives it.
+    /// The target of an example, in the form of the request.
     package enum Goal: Sendable, Hashable {
         case text(String)
         case integer(Int64)

@@ -71,7 +71,7 @@ struct PipelineRun: Sendable {
         return options
     }
 
-    // MARK: What a model sees
+    // MARK: Explaining a stage's picture
 
     /// The picture that the model of a stage gets for a detection; without a stage, the picture that the detector gets.
     /// - Parameters:
