@@ -119,7 +119,7 @@ private struct LoopRound {
             default: return nil
             }
         }
-        // If all rounds write the same element, only the last round counts.
+        // If all rounds write the same element, only the value of the last round remains.
         let whole = lists.filter { Set($0.places).count > 1 }
         let single = lists.filter { Set($0.places).count == 1 }
         let found = try graph.repeating(

@@ -47,8 +47,8 @@ public struct EncodedImage: Sendable {
     /// A picture whose bytes belong to another owner.
     /// - Parameters:
     ///   - byteCount: the number of bytes.
-    /// - lend: calls its argument once, with the bytes, before it returns. It may be called several times, from any
-    ///   thread.
+    ///   - lend: calls its argument once, with the bytes, before it returns. It may be called several times, from any
+    ///     thread.
     public init(byteCount: Int, lend: @escaping @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void) {
         self.byteCount = byteCount
         self.lend = lend

@@ -60,8 +60,8 @@ package enum DefaultModel: Sendable, Hashable {
         private var best: (rank: Rank, name: String)?
 
         /// - Parameters:
-        /// - configured: `default_model`; empty if not set. For classification it is chosen even if the model does not
-        ///   exist; for other tasks, if it performs them.
+        ///   - configured: `default_model`; empty if not set. For classification it is chosen even if the model does
+        ///     not exist; for other tasks, if it performs them.
         ///   - settled: the default model so far; nil if none is settled.
         package init(_ purpose: Purpose, configured: String, settled: String?) {
             self.purpose = purpose

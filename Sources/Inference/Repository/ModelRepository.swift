@@ -62,7 +62,7 @@ public final class ModelRepository: Sendable {
     let rollouts = Mutex<[String: ModelRollout]>([:])
     /// The folder for the state of models (`state_dir`); nil if not set.
     package let stateFolder: String?
-    /// The model of `classify` requests that name none, once settled.
+    /// The model for `classify` requests without a model name; nil until it is determined.
     let settledDefault = Mutex<String?>(nil)
     /// Held during a scan: of two concurrent scans, the later one would replace a version that the other has just
     /// created and begun to load.
@@ -74,9 +74,9 @@ public final class ModelRepository: Sendable {
     ///   - named: named models, which take precedence over those of the folders.
     ///   - configuration: how to load models, unless their bundle specifies it.
     ///   - defaultPolicy: when to load models, unless their bundle specifies it.
-    /// - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. A load that takes longer
-    ///   than a few seconds no longer counts.
-    /// - stateFolder: the folder for rollouts of models whose own folder is not writable; nil if not set.
+    ///   - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. A load that takes longer
+    ///     than a few seconds no longer counts.
+    ///   - stateFolder: the folder for rollouts of models whose own folder is not writable; nil if not set.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     /// Wide: the options of a repository, most with defaults.
     public convenience init(

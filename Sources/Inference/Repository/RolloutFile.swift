@@ -22,8 +22,8 @@ package struct RolloutFile: Sendable, Hashable {
     private let links: LinkPolicy
 
     /// - Parameters:
-    /// - place: the folder of the numbered versions; nil for a model without them.
-    /// - stateFolder: `state_dir`; nil if not set.
+    ///   - place: the folder of the numbered versions; nil for a model without them.
+    ///   - stateFolder: `state_dir`; nil if not set.
     package init(model: String, place: String?, stateFolder: String?, links: LinkPolicy = .anywhere) {
         self.links = links
         beside = place.map { $0 + "/" + Self.name }

@@ -10,8 +10,8 @@ extension Model {
     ///   - path: a bundle's folder (with `model.json`), or a model file.
     ///   - name: the name of the model; nil takes it from the path.
     ///   - configuration: how to load and run it; `runtime` of the bundle takes precedence.
-    /// - version: the version, if it is not that of the bundle (for example, that of a numbered folder); nil uses the
-    ///   bundle's.
+    ///   - version: the version, if it is not that of the bundle (for example, that of a numbered folder); nil uses the
+    ///     bundle's.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with every problem, or an engine error.
     public static func load(
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),

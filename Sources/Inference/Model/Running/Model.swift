@@ -305,7 +305,7 @@ public final class Model: Sendable {
     /// Classifies one picture.
     /// - Parameters:
     ///   - image: the encoded picture.
-    /// - top: the number of classes to return, at least 1.
+    ///   - top: the number of classes to return, at least 1.
     ///   - threshold: the minimum confidence of a class in the result.
     ///   - slot: a slot that the caller already holds; nil takes a slot for the call.
     public func classification(
