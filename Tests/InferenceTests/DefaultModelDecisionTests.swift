@@ -1,7 +1,7 @@
 import Inference
 import Testing
 
-/// The model for requests that name none, decided from the properties of the versions.
+/// The model for requests without a model name, decided from the properties of the versions.
 @Suite struct DefaultModelDecisionTests {
     typealias Candidate = DefaultModel.Candidate
 

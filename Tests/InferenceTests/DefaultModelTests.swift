@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Testing
 
-/// The default model of a request that names none.
+/// The default model of a request without a model name.
 @Suite(.timeLimit(.minutes(2))) struct DefaultModelTests {
     /// Adding a model does not change the default of a route; removing the default does, and is reported.
     @Test("an added model does not change the default classifier; removing the default does, and is reported")

@@ -482,7 +482,7 @@ import Testing
         #expect(left == [".export-3-4", ".other", "a.blob"])
     }
 
-    /// A cache that is not writable stores nothing, and the model is served all the same.
+    /// A cache that is not writable stores nothing, and the model is served nevertheless.
     @Test("a cache folder that cannot be written to does not stop a model from being compiled")
     func unwritableCachesKeepNothing() throws {
         let place = try Place(Self.models[0])

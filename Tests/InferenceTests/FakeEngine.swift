@@ -13,7 +13,7 @@ final class FakeEngine: Engine {
     let endsAtOnce: Bool
     /// The maximum number of items of an inference; a larger one fails.
     let mostItems: Int
-    /// The maximum number of worker threads that it reports; nil reports none.
+    /// The maximum number of worker threads that it reports; nil for an unknown number.
     let threads: Int?
     /// The maximum number of loaded models; for a further one no threads are available.
     let mostModels: Int

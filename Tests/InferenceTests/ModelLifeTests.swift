@@ -16,7 +16,7 @@ import Testing
         var rollout = RolloutMachine()
         var saved = RolloutMachine.Record()
 
-        /// The version that answers requests that name none.
+        /// The version that answers requests without a version.
         var answering: (version: String, isReady: Bool)? {
             let names = versions.keys.sorted()
             let situations = names.compactMap { versions[$0] }.enumerated().map { index, machine in

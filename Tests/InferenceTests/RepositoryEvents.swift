@@ -27,7 +27,7 @@ final class RepositoryEvents: Sendable {
         default: break
         }
     }
-    /// The reported reasons, one for each failure or model that stays as it is.
+    /// The reported reasons, one for each failure or model that stays unchanged.
     let reasons = Mutex<[String]>([])
     /// The reasons for unloads.
     let unloads = Mutex<[String]>([])

@@ -130,7 +130,7 @@ import Inference
         #expect(ExportKey(path: folder.url.path + "/ir.xml", folder: "/tmp", circumstances: "") == nil)
     }
 
-    /// A watched folder is scanned whatever it contains.
+    /// A watched folder is scanned, even if it contains special files.
     @Test("a watched folder skips models with pipes, sockets or devices, and good models stay ready")
     func aWatchedFolderWithSpecialFilesIsLookedAt() async throws {
         let folder = try TemporaryFolder()

@@ -155,7 +155,7 @@ import Testing
                 var bytes = good
                 bytes[place] ^= 1 << UInt8(place % 8)
                 guard case .success(let model) = try await Self.load(bytes) else { continue }
-                // The numbers of an answer are finite, whatever the file contains.
+                // The numbers of an answer are finite, for any content of the file.
                 let result = try await model.classification(of: Self.picture(), top: 1)
                 #expect(result.classifications.allSatisfy { $0.confidence.isFinite })
                 #expect(result.taught?.distance.isFinite == true)

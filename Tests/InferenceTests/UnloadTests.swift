@@ -14,7 +14,7 @@ import Testing
         #expect(repository.records.first?.state == .unloaded)
         let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
         #expect(error?.message.contains("unloaded") == true)
-        // Neither reloads nor discoveries load it, whatever happens to its files.
+        // Neither reloads nor discoveries load it, even if its files change.
         try folder.write(["m/model.json": Bundles.manifest(version: "2")])
         try repository.discover()
         await repository.reloadAll()

@@ -64,7 +64,7 @@ import Testing
         "v/1/model.json": Bundles.manifest(), "v/1/m.onnx": "", "v/2/m.onnx": "",
     ]
 
-    /// The path that fails, its error, and the models that stay as they are.
+    /// The path that fails, its error, and the models that stay unchanged.
     private static let failures: [(path: String, code: Int32, left: [String])] = [
         ("m", EIO, ["m 1"]), ("m/model.json", EACCES, ["m 1"]), ("v", ESTALE, ["v 1", "v 2"]),
         ("v/model.json", EACCES, ["v 1", "v 2"]), ("names:v", EMFILE, ["v 1", "v 2"]), ("v/1", EIO, ["v 1"]),

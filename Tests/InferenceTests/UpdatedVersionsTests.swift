@@ -5,12 +5,12 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// Versions of models that updates have made: their order, their files, and the version that serves. The files are
+/// Model versions created by updates: their order, their files, and the version that serves. The files are
 /// those of Tests/Fixtures/updatable.
 @Suite(.timeLimit(.minutes(2))) struct UpdatedVersionsTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/updatable")
 
-    /// A model folder, a folder of updates, and the number of bytes that updates have taken.
+    /// A model folder, a folder of updates, and the number of bytes in files of updates.
     private final class Scene: Sendable {
         let models: TemporaryFolder, taught: TemporaryFolder
         let taken = Mutex(0)

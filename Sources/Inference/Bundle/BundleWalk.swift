@@ -19,7 +19,7 @@ struct BundleWalk {
     }
 
     private(set) var entries: [Entry] = []
-    /// The symbolic links among the visited entries, whatever they lead to.
+    /// The symbolic links among the visited entries, with any target.
     private(set) var links: [String] = []
     /// False if the number of entries or the depth exceeds the limits.
     private(set) var isComplete = true

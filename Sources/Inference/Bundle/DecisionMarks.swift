@@ -22,7 +22,7 @@ package enum DecisionMarks {
                     gather(member, path: path.isEmpty ? key : "\(path).\(key)", into: &found)
                     continue
                 }
-                // The mark counts whatever its value is, because it is removed once the decision is made.
+                // The mark is valid with any value, because it is removed once the decision is made.
                 let text = if case .string(let text) = member { text } else { "the remark \"\(key)\"" }
                 found.append(path.isEmpty ? text : "\(path): \(text)")
             }

@@ -35,7 +35,7 @@ struct ManifestParser {
         _ = root.value("train")
 
         if isPlaceholder {
-            // The bundle has no model, whatever this key contains.
+            // The bundle has no model, regardless of this key.
             _ = root.value("model")
         } else if let pipeline = root.object("pipeline") {
             manifest.pipeline = PipelineParser(problems: problems).parse(pipeline)

@@ -45,7 +45,7 @@ public struct ModelProvenance: Sendable, Hashable {
         missing = left.map(\.1)
     }
 
-    /// The reason why the model is served as tensors only; nil if nothing is missing.
+    /// The reason that the model is served as tensors only; nil if nothing is missing.
     public var explanation: String? {
         missing.isEmpty
             ? nil

@@ -40,7 +40,7 @@ struct ObservationFacts {
             reading = try HeadReading.find(sheet, ports)
             try reading?.dequantize(sheet, ports)
         } catch {
-            // An output with a score for each label is a classifier's, whatever the source calls it.
+            // An output with a score for each label is a classifier's, regardless of its name in the source.
             return ports.isClassifier ? .nothing : .unread(error.reason)
         }
         guard let reading else { return .nothing }
@@ -87,7 +87,7 @@ struct ObservationFacts {
     }
 }
 
-/// The reason outputs cannot be read, as text after "nothing says".
+/// The reason that outputs cannot be read, as text after "nothing says".
 struct HeadProblem: Error {
     let reason: String
 }

@@ -17,7 +17,7 @@ public struct FeatureDescription: Sendable {
     public let isTransformed: Bool
     /// The conversion of pictures; nil for arrays.
     public let image: ImageConstraint?
-    /// The labels of a classification, one for each class; nil if the bundle names none.
+    /// The labels of a classification, one for each class; nil if the bundle has no labels.
     public let labels: [String]?
     /// The activation that is applied to the scores of an output: `softmax` or `sigmoid`; nil if none is applied.
     public internal(set) var activation: String?

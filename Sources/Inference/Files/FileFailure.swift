@@ -14,7 +14,7 @@ package struct FileFailure: Error, Sendable, Hashable {
         self.special = special
     }
 
-    /// True if the path does not exist; links that lead to nothing or form a cycle count as missing.
+    /// True if the path does not exist; links that have no target or form a cycle count as missing.
     package var isAbsence: Bool { code == ENOENT || code == ENOTDIR || code == ELOOP }
 
     /// True if the disk or this user's quota on it is full.

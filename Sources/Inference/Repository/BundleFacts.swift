@@ -16,7 +16,7 @@ struct BundleFacts: Sendable {
     private(set) var pipelineModels: Set<String> = []
     /// True if only loading the model shows whether it takes a picture and what its outputs mean: it has no model.json.
     private(set) var isUndetermined = false
-    /// True if model.json has an undecided entry: requests that name no model do not get such a model.
+    /// True if model.json has an undecided entry: requests without a model name do not get such a model.
     private(set) var isUndecided = false
     /// The state of the files; nil if the bundle could not be read.
     private var stamp: BundleStamp?

@@ -1,4 +1,4 @@
-/// The model for a request that names none.
+/// The model for a request without a model name.
 package enum DefaultModel: Sendable, Hashable {
     /// - Parameter isAvailable: whether the model answers, now or after a request has loaded it. If no model does, an
     ///   unloaded or failed one is chosen, so that the error states its condition.
@@ -54,7 +54,7 @@ package enum DefaultModel: Sendable, Hashable {
         }
 
         private let purpose: Purpose
-        /// The model that is chosen before all others, if it qualifies: that of the settings, or the settled one.
+        /// The model that is chosen before all others, if it qualifies: the model of the settings, or the fixed one.
         package let preferred: String?
         private let isConfigured: Bool
         private var best: (rank: Rank, name: String)?
@@ -62,7 +62,7 @@ package enum DefaultModel: Sendable, Hashable {
         /// - Parameters:
         ///   - configured: `default_model`; empty if not set. For classification it is chosen even if the model does
         ///     not exist; for other tasks, if it performs them.
-        ///   - settled: the default model so far; nil if none is settled.
+        ///   - settled: the default model so far; nil if none is fixed.
         package init(_ purpose: Purpose, configured: String, settled: String?) {
             self.purpose = purpose
             isConfigured = !configured.isEmpty

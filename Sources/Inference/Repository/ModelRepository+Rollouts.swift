@@ -25,7 +25,7 @@ extension ModelRepository {
     /// The state of a model's rollout.
     package struct RolloutStatus: Sendable {
         package let view: ModelRollout.View
-        /// The version that answers requests that name none; nil if no version does.
+        /// The version that answers requests without a version; nil if no version does.
         package let serving: String?
     }
 
@@ -55,7 +55,7 @@ extension ModelRepository {
         }
     }
 
-    /// The version that answers requests that name none.
+    /// The version that answers requests without a version.
     func serving(of name: String) -> ModelVersion? {
         let rollout = rollouts.withLock { $0[name] }?.view
         let ascending = items.withLock { $0[name] ?? [] }.sorted { $0.order < $1.order }
@@ -70,17 +70,17 @@ extension ModelRepository {
         return plan.version(labelled: word, serving: serving(of: name)?.version) ?? word
     }
 
-    /// The digest of the files of the version that answers requests that name none, loaded or not, as it was last read;
-    /// nil before the first reading.
+    /// The digest of the files of the version that answers requests without a version, loaded or not, as it was last
+    /// read; nil before the first reading.
     package func servingDigest(of name: String) -> String? { serving(of: name)?.digest }
 
     /// Computes the digest that ``servingDigest(of:)`` returns, if the files have changed. Blocks.
     package func readServingDigest(of name: String) { serving(of: name)?.readDigest() }
 
-    /// The version that answers requests that name none, ready or not; nil if no version may.
+    /// The version that answers requests without a version, ready or not; nil if no version may.
     package func servingVersion(of name: String) -> String? { serving(of: name)?.version }
 
-    /// The reason no version of a model may answer requests that name none; nil if one may.
+    /// The reason that no version of a model may answer requests without a version; nil if one may.
     package func reasonNoneServes(of name: String) -> String? {
         guard serving(of: name) == nil else { return nil }
         return rollouts.withLock { $0[name] }?.barring?.absence

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 package import SystemSupport
 
-/// Versions of models that updates have made. They are kept in a separate folder, never among the models' own files:
+/// Model versions created by updates. They are kept in a separate folder, never among the models' own files:
 /// `NAME/VERSION/`, each with the model file and the other files of the source bundle.
 extension ModelRepository {
     /// The version that an update starts from.
@@ -140,7 +140,7 @@ extension ModelRepository {
         return version
     }
 
-    /// The versions of a model that updates have made, oldest first. Blocks.
+    /// The versions of a model that were created by updates, oldest first. Blocks.
     private func keptUpdates(of name: String) -> [UpdatedVersion] {
         guard let folder = updatesFolder else { return [] }
         return ((try? FolderReader.disk.names(folder + "/" + name)) ?? []).compactMap(UpdatedVersion.init)
@@ -154,7 +154,7 @@ extension ModelRepository {
         if !old.isEmpty { remove(Array(old), of: name, room) }
     }
 
-    /// Removes versions that updates have made, and stops serving them. Blocks.
+    /// Removes versions created by updates, and stops serving them. Blocks.
     private func remove(_ versions: [UpdatedVersion], of name: String, _ room: UpdateRoom) {
         guard let folder = updatesFolder else { return }
         for version in versions {

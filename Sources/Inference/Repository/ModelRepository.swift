@@ -18,7 +18,7 @@ public final class ModelRepository: Sendable {
         case advice(name: String, version: String, text: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
         case unchanged(name: String, version: String)
-        /// A version stays as it is in a reload because its files cannot be read; `why` states the error and the
+        /// A version stays unchanged in a reload because its files cannot be read; `why` states the error and the
         /// remedy.
         case leftAsItIs(name: String, version: String, why: String)
         /// A version stays unloaded in a reload because it was unloaded on request.
@@ -37,7 +37,7 @@ public final class ModelRepository: Sendable {
         var named: [NamedModel]
         var configuration: ModelConfiguration
         var defaultPolicy: LoadPolicy
-        /// The folder of versions that updates have made; nil if no updates are served.
+        /// The folder of versions created by updates; nil if no updates are served.
         var updates: String?
 
         init(
@@ -89,10 +89,10 @@ public final class ModelRepository: Sendable {
             loadsAtOnce: loadsAtOnce, stateFolder: stateFolder, reader: .disk, onEvent: onEvent)
     }
 
-    /// Serves the versions that updates have made and stored in a folder, from the next ``discover()`` on.
+    /// Serves the versions created by updates and stored in a folder, from the next ``discover()`` on.
     func serveUpdates(in folder: String) { plan.withLock { $0.updates = folder } }
 
-    /// The folder of versions that updates have made; nil if updates are not kept.
+    /// The folder of versions created by updates; nil if updates are not kept.
     var updatesFolder: String? { plan.withLock { $0.updates } }
 
     /// The configuration of loads, unless a bundle overrides it.
@@ -122,7 +122,7 @@ public final class ModelRepository: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Replaces the folders, as ``discover()`` does, and the settings of later loads. Loaded models stay as they are
+    /// Replaces the folders, as ``discover()`` does, and the settings of later loads. Loaded models stay unchanged
     /// until they are loaded again. The folders are read once: blocks.
     /// - Throws: if folders cannot be read; then nothing has changed.
     public func reconfigure(
@@ -144,7 +144,7 @@ public final class ModelRepository: Sendable {
     // MARK: Finding
 
     /// Scans the folders. New models and versions are added, those whose files are gone are dropped (their requests are
-    /// finished first), and known ones stay as they are. If a subfolder cannot be read, its known models stay; if it
+    /// finished first), and known ones stay unchanged. If a subfolder cannot be read, its known models stay; if it
     /// has none, a failed placeholder is added. Reads files: blocks.
     /// - Throws: if the folders themselves cannot be read; then nothing has changed.
     public func discover() throws(RepositoryError) { try discover(among: nil, leavingAlone: []) }
@@ -333,7 +333,7 @@ public final class ModelRepository: Sendable {
             do throws(InferenceError) {
                 return try await load(item, deadline: deadline)
             } catch {
-                // If the request names no version, the next one answers. Each attempt leaves one more version failed,
+                // If the request has no version, the next version answers. Each attempt leaves one more version failed,
                 // so the loop ends.
                 guard version == nil, case .modelNotReady = error, let next = try? find(name, version: nil),
                     next !== item
@@ -370,7 +370,7 @@ public final class ModelRepository: Sendable {
     private func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
         let versions = items.withLock { $0[name] ?? [] }
         let rollout = version == nil ? rollouts.withLock { $0[name] }?.barring : nil
-        // Most models have one version, and most requests name none.
+        // Most models have one version, and most requests have no version.
         if version == nil, rollout == nil, versions.count == 1, let only = versions.first, !only.isLeaving {
             return only
         }

@@ -43,14 +43,14 @@ package final class ModelRollout: Sendable {
         /// The current comparison, or the last one that ended; nil if no comparison was made.
         package let comparison: Comparison?
 
-        /// True if a version may answer requests that name no version.
+        /// True if a version may answer requests without a version.
         func mayServe(_ version: String, digest: String?) -> Bool {
             problem == nil && machine.mayServe(version, digest: digest)
         }
     }
 
-    /// The view if it bars a version from answering requests that name none; nil if every version may. For most models
-    /// it is nil; every request reads it.
+    /// The view if it bars a version from answering requests without a version; nil if every version may. For most
+    /// models it is nil; every request reads it.
     var barring: View? {
         state.withLock { state in
             guard state.problem != nil || !state.machine.barsNone else { return nil }

@@ -165,7 +165,7 @@ final class ModelVersion: Sendable {
         return cost
     }
 
-    /// The properties that decide whether it answers requests that name no version.
+    /// The properties that decide whether it answers requests without a version.
     /// - Parameter rollout: the model's rollout; nil if it has no rollout.
     func situation(in rollout: ModelRollout.View?) -> VersionSituation {
         state.withLock { state in

@@ -31,7 +31,7 @@ struct RepositoryScan {
         return !kept.isEmpty
     }
 
-    /// Keeps the known versions at a path, whatever the state of their files.
+    /// Keeps the known versions at a path, in any state of their files.
     mutating func keep(at path: String) {
         for item in known.values.joined() where item.path == path {
             item.isLeaving = false
@@ -47,7 +47,7 @@ struct RepositoryScan {
         add(item)
     }
 
-    /// Adds a version. Of two with the same name and number the first counts; a placeholder of an unreadable folder
+    /// Adds a version. Of two with the same name and number the first is used; a placeholder of an unreadable folder
     /// takes no model's place.
     private mutating func add(_ item: ModelVersion) {
         let isThere = items[item.name, default: []].contains {

@@ -163,7 +163,7 @@ struct RepositoryScanner: Sendable {
         return inside.isEmpty ? found : inside
     }
 
-    /// Finds the versions that updates have made, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`);
+    /// Finds the versions created by updates, `NAME/VERSION/`, where VERSION ends in the update's number (`3.1`);
     /// empty if the folder does not exist or does not answer. Reads the folder: blocks.
     func updatesInTime(_ folder: String) -> [Found] {
         LoaderThread.wait(within: patience, on: folder) { updates(in: folder) } ?? []

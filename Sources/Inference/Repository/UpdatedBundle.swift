@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The files of a version that an update has made: the new model file, and the other files of the source bundle.
+/// The files of a version created by an update: the new model file, and the other files of the source bundle.
 struct UpdatedBundle {
     private let source: String
     /// The model file within the bundle.

@@ -25,7 +25,7 @@ package struct VersionOrder: Comparable {
     }
 }
 
-/// A version that an update made: the base version, and the number of the update.
+/// A version created by an update: the base version, and the number of the update.
 struct UpdatedVersion: Hashable {
     let base: String
     let number: Int

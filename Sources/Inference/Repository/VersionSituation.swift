@@ -1,4 +1,4 @@
-/// The properties of a model's version that decide whether it answers requests that name no version.
+/// The properties of a model's version that decide whether it answers requests without a version.
 package struct VersionSituation: Sendable, Hashable {
     package var policy: LoadPolicy
     package var isReady: Bool
@@ -39,7 +39,7 @@ package struct VersionSituation: Sendable, Hashable {
         return allowed.last { versions[$0].isReady } ?? good ?? present.last ?? allowed.last
     }
 
-    /// True if a request that names no version is answered: now, or by a load that it starts.
+    /// True if a request without a version is answered: now, or by a load that it starts.
     package static func isServing(_ versions: [VersionSituation]) -> Bool {
         guard let index = answering(versions) else { return false }
         return versions[index].isReady || versions[index].isLoadedByRequests && !versions[index].hasFailed

@@ -28,7 +28,7 @@ package enum EngineMessage {
         let rest = all[end...].dropFirst()
         // Advice on extending the engine may follow.
         let summary = rest.last { $0.hasPrefix("-- ") }?.dropFirst(3) ?? rest.last
-        // Operators that the engine lacks take precedence: the file cannot run, whatever else fails.
+        // Operators that the engine lacks take precedence: the file cannot run, regardless of other failures.
         if let missing = rest.first(where: { $0.hasPrefix("-- No conversion rule found") }) {
             (reason, place) = (missing.dropFirst(3), nil)
         }

@@ -6,7 +6,7 @@ public struct LoadReport: Sendable, Hashable {
     public var loadCheck: UInt64 = 0
     /// True if it was loaded in a separate process first. This is skipped for models that are known or trusted.
     public var wasTried = false
-    /// The reason such a process could not be started; nil if it could, or was not needed.
+    /// The reason that such a process could not be started; nil if it could, or was not needed.
     public var loadCheckProblem: String?
     /// Nanoseconds of the very first prediction, which is part of the warm-up; nil if no prediction was made.
     public var firstPrediction: UInt64?

@@ -10,7 +10,7 @@ public struct PredictionOptions: Sendable {
     public var ignoresOrientation = false
     /// The page of a TIFF file, counted from 0.
     public var page = 0
-    /// The deadline; nil sets none.
+    /// The deadline; nil for no limit.
     public var deadline: MonotonicInstant?
 
     /// The client of the request: slots are shared fairly among clients. All requests of an embedding program belong to

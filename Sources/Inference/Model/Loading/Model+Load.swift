@@ -29,7 +29,7 @@ extension Model {
             case .served(let model): return model
             case .differs(let found): again = found
             }
-            // The model that differs is released by now. The load check has already been made for this file.
+            // The model that differs is released by now. The load check has already run for this file.
             configuration.loadCheck = nil
             // Batches and streams are each changed at most once, so there are at most three loads.
             if again.isOfBatches, configuration.batchDifference == nil {

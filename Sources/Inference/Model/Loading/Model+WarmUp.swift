@@ -43,7 +43,7 @@ extension Model {
     }
 
     /// Runs every infer request for batches once, with the maximum number of items: a model that compiles may still not
-    /// run, and the first full batch of clients would be too late to detect that.
+    /// run, and the first full batch of clients would detect that too late.
     /// - Parameter item: the contents of the input for each item; nil for zeros.
     private func warmUp(_ batch: BatchVariant, on item: [UInt8]?) async throws(InferenceError) {
         let wholes = try tensors(of: batch, count: batch.limit)

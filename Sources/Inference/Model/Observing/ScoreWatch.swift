@@ -42,7 +42,7 @@ package final class ScoreWatch: Sendable {
     /// - Returns: the warning, once; nil if the scores may be confidences, or the warning was returned before.
     func finding(in scores: UnsafeBufferPointer<Float>, output: String) -> String? {
         var least = Float.infinity, greatest = -Float.infinity
-        // NaN and infinities say nothing about the other scores.
+        // NaN and infinities give no information about the other scores.
         for score in scores where score.isFinite { (least, greatest) = (min(least, score), max(greatest, score)) }
         guard least < -Self.slack || greatest > 1 + Self.slack, !isTold.exchange(true, ordering: .relaxed) else {
             return nil

@@ -32,8 +32,8 @@ struct EngineComparison {
     func outcome() -> Outcome {
         guard plan.hasRowZeros else { return .unknown("an input is a string, or its shape is open") }
         var options = options
-        // Uses full precision, whatever is configured: the rounding of lower precisions exceeds the tolerance of this
-        // comparison.
+        // Uses full precision, regardless of the configuration: the rounding of lower precisions exceeds the tolerance
+        // of this comparison.
         options.precision = .float32
         // The comparison does not depend on the device either, and the other engine may lack it.
         options.device = "CPU"

@@ -120,7 +120,7 @@ struct ReferenceAnswers: Sendable, Codable {
         for (a, b) in zip(a, b) where !areEqual(a, b) {
             count += 1
             let distance = abs(a - b)
-            // A distance that is NaN counts as the largest.
+            // A distance of NaN is treated as the largest.
             if worst.map({ !(distance <= $0.distance) }) ?? true { worst = (distance, a, b) }
         }
         guard let worst, count > a.count / exceptions else { return nil }

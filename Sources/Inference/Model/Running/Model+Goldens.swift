@@ -189,7 +189,8 @@ extension Golden {
 }
 
 extension InferenceError {
-    /// True if the error says nothing about the model or the picture: the request was refused, late or cancelled.
+    /// True if the error gives no information about the model or the picture: the request was refused, late or
+    /// cancelled.
     package var isOfTheMoment: Bool {
         switch self {
         case .refused, .deadlineExceeded, .cancelled: true

@@ -7,7 +7,7 @@ extension Model {
     /// Decodes all pixels of a picture once, for all uses in a request. Reserves their memory in the decode budget, and
     /// takes no slot.
     /// - Parameters:
-    ///   - isWhole: whether a truncated or damaged picture is refused, whatever the settings are.
+    ///   - isWhole: whether a truncated or damaged picture is refused, regardless of the settings.
     ///   - drawing: whether the pixels are also drawn on and encoded again.
     /// - Returns: the pixels, and the times of waiting and decoding.
     func hold(
