@@ -11,7 +11,7 @@ import Testing
     private static let green =
         "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAD0lEQVR4nGNg+M8AQhAKABvyA/1tVLjHAAAAAElFTkSuQmCC"
 
-    /// A model that returns its input: the mean color, whose channels are its classes.
+    /// A model that returns its input: the mean color; its channels are the classes.
     private static func model(
         _ labels: String, in folder: TemporaryFolder, scale: String = "0.00392156862745098"
     ) async throws -> Model {

@@ -7,7 +7,7 @@ import Testing
 
 /// Goldens: a version that answers them differently never serves.
 @Suite(.timeLimit(.minutes(2))) struct GoldenTests {
-    /// Pictures of one color, whose classes are the colors: the model returns its input.
+    /// Pictures of one color. The model returns its input, and the classes are the colors.
     fileprivate static let pictures = [
         "red": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==",
         "green": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAD0lEQVR4nGNg+M8AQhAKABvyA/1tVLjHAAAAAElFTkSuQmCC",
@@ -261,7 +261,7 @@ import Testing
 
     // MARK: While it serves
 
-    /// A repository with a model of two classes, whose answer the test sets.
+    /// A repository with a model of two classes; the test sets the model's answer.
     private struct Scene {
         let folder: TemporaryFolder
         let repository: ModelRepository

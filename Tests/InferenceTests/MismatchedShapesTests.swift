@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Testing
 
-/// Inputs whose shapes do not match each other, with the real engine: only the request with these inputs fails, and
+/// Inputs with shapes that do not match each other, with the real engine: only the request with these inputs fails, and
 /// later ones succeed.
 @Suite struct MismatchedShapesTests {
     /// The sum of two inputs with any number of rows, each of which first passes its own layer, in OpenVINO's format.

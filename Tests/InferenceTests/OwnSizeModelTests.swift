@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// The widths whose shapes were checked.
+    /// The widths of the checked shapes.
     private final class Tries: Sendable {
         let tried = Mutex<[Int]>([])
         let gate = DispatchSemaphore(value: 0)

@@ -63,7 +63,7 @@ import Testing
         let copy = folder.url.appendingPathComponent("b/.m.onnx.Ab3dE9").path
         #expect(rename(copy, file.path.replacing("/a/", with: "/b/")) == 0)
         #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
-        // A model that failed is tried each time, and so is one whose files are restored.
+        // A model that failed is tried each time, and so is one with restored files.
         try folder.write(["b/model.json": "{"])
         #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])
         #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])

@@ -6,7 +6,7 @@ import Testing
 /// Scores that are not confidences are reported when a model is loaded or first returns some; the transforms of scores
 /// and pixels are reported too.
 @Suite struct ScoresTests {
-    /// A bundle of three classes whose engine returns the same scores for every picture, including the warm-up.
+    /// A bundle of three classes, with an engine that returns the same scores for every picture, including the warm-up.
     private func load(
         _ scores: [Float], members: String = "", normalize: String = "{\"standard\": \"[-1,1]\"}"
     ) async throws -> (Model, TemporaryFolder) {

@@ -8,7 +8,7 @@ import Testing
 
 /// Shapes that callers give to open axes are checked one set at a time, and never on a thread that requests need.
 @Suite struct ShapeChecksTests {
-    /// Checks that end when the test allows it, for an engine whose model has one input with any number of rows.
+    /// Checks that end when the test allows it, for an engine with a model of one input with any number of rows.
     private final class Tries: Sendable {
         struct State {
             var tried: [Int] = []
@@ -16,7 +16,7 @@ import Testing
         }
 
         let state = Mutex(State())
-        /// Numbers of rows whose check waits for a signal.
+        /// Numbers of rows for which the check waits for a signal.
         let slow: Range<Int>
         let gate = DispatchSemaphore(value: 0)
 

@@ -158,7 +158,7 @@ import Testing
         [TensorPort(name: "y", elementType: type, shape: shape)]
     }
 
-    /// A detector's list is sorted by score, and rounding swaps rows whose scores are nearly equal.
+    /// A detector's list is sorted by score, and rounding swaps rows with nearly equal scores.
     @Test("detector rows that change places are no difference, unless a row has another value")
     func rowsThatChangePlacesAreNoDifferenceUnlessTheyHaveOtherValues() async throws {
         for (last, isEqual) in [(Float(7), true), (8, false)] {

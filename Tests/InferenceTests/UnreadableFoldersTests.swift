@@ -107,7 +107,7 @@ import Testing
         for _ in 0..<4 where try watcher.scan() { try await watcher.takeIn() }
         #expect(scene.events.all == [])
         #expect(try await scene.reload() == all.map { "unchanged \($0)" })
-        // A model whose files are then gone is unloaded.
+        // A model without files is then unloaded.
         try FileManager.default.removeItem(atPath: scene.folder.url.path + "/m")
         #expect(try await scene.reload() == ["unloaded m 1", "unchanged v 1", "unchanged v 2"])
     }

@@ -1,4 +1,4 @@
-/// The steps of one prediction, in order: a pipeline flattened to a list, whose models find their inputs by feature
+/// The steps of one prediction, in order: a pipeline flattened to a list. The models find their inputs by feature
 /// name.
 ///
 /// A pipeline within a pipeline has its own features: its models see only its inputs, and only its outputs remain.
@@ -120,9 +120,9 @@ package struct ModelSteps: Sendable {
         return hasDefault
     }
 
-    /// The outputs of a detector, a file whose last model suppresses overlapping boxes: the output with the scores of
-    /// each class; the output with the boxes, [boxes, 4] of center x, center y, width and height as fractions of the
-    /// picture; and the names of the classes, empty if the file has no names.
+    /// The outputs of a detector, a file in which the last model suppresses overlapping boxes: the output with the
+    /// scores of each class; the output with the boxes, [boxes, 4] of center x, center y, width and height as fractions
+    /// of the picture; and the names of the classes, empty if the file has no names.
     package var detections: (scores: String, boxes: String, classes: [Category])? {
         for step in steps.reversed() {
             switch step {

@@ -76,7 +76,7 @@ struct BundleLayout: Sendable {
         self.init(names: names, folder: folder, files: files)
     }
 
-    /// The layout of a folder whose names were already read. Blocks.
+    /// The layout of a folder; its file names were already read. Blocks.
     init?(names: [String], folder: String, files: FolderReader) {
         let hasONNX = names.contains("onnx") && (try? files.kind(folder + "/onnx/model.onnx")) == .file
         self.init(names: names, hasONNXFolderModel: hasONNX)

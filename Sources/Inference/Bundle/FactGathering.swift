@@ -21,7 +21,7 @@ package struct GatheredFacts: Sendable {
     /// Reads a model file and, for a folder, the files next to it. Blocks.
     /// - Parameters:
     ///   - model: the model file, or a SavedModel's folder.
-    ///   - folder: the folder of the files next to it; nil for a bare file, whose neighbours may not belong to it.
+    ///   - folder: the folder of the files next to it; nil for a bare file: its neighbours may not belong to it.
     init(model: String, folder: String?, layout: BundleLayout?) {
         let name = model.split(separator: "/").last.map(String.init) ?? model
         if let folder, let layout {

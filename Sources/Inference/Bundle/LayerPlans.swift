@@ -27,7 +27,7 @@ struct InputPlan: Sendable {
     /// True if it takes a picture.
     var isPicture: Bool { if case .image = kind { true } else { false } }
 
-    /// The pipeline of a picture whose tensor takes its size; nil for other inputs.
+    /// The pipeline of a picture with a tensor of the picture's size; nil for other inputs.
     var openPicture: ImagePipeline? {
         guard case .image(let pipeline) = kind, pipeline.spec.openSize != nil else { return nil }
         return pipeline
@@ -72,7 +72,7 @@ struct OutputPlan: Sendable {
 struct ModelPlan: Sendable {
     let inputs: [InputPlan]
     let outputs: [OutputPlan]
-    /// Fixed shapes for inputs whose axes are dynamic in the file, by index of the input.
+    /// Fixed shapes for inputs with dynamic axes in the file, by index of the input.
     let inputShapes: [Int: Shape]
     /// The metadata in the model file; nil for formats without metadata.
     var about: ModelAbout?
@@ -82,7 +82,7 @@ struct ModelPlan: Sendable {
     /// True if a tensor takes the size of its picture.
     var hasOpenPictures: Bool { inputs.contains { $0.openPicture != nil } }
 
-    /// True if an output is a picture whose size each inference determines.
+    /// True if an output is a picture of a size that each inference determines.
     var drawsOpenPictures: Bool {
         outputs.contains {
             if case .image(_, let width, let height) = $0.kind {

@@ -124,7 +124,7 @@ struct ManifestParser {
         model.refuseUnknownKeys()
     }
 
-    /// The backend for the name of a model file; TensorFlow's SavedModels are folders, whose names have no extension.
+    /// The backend for the name of a model file; TensorFlow's SavedModels are folders, which have no extension.
     private static func backend(of file: String) -> ModelFormat? {
         guard let dot = file.lastIndex(of: "."), dot > file.startIndex else { return .tensorflow }
         return ModelBundle.isModelFolder(file) ? .coreml : ModelFormat(file: file)

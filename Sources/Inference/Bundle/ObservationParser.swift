@@ -3,7 +3,7 @@ internal import JSON
 internal import Observations
 internal import Teaching
 
-/// Reads an entry of a manifest's `outputs` whose type is `boxes`, `mask`, `keypoints` or `embedding`.
+/// Reads an entry of a manifest's `outputs` of type `boxes`, `mask`, `keypoints` or `embedding`.
 struct ObservationParser {
     let object: ManifestObject
     /// Reads a labels file of the bundle.

@@ -1,7 +1,7 @@
 internal import ImagePipeline
 internal import JSON
 
-/// Reads the allowed sizes of a picture whose shape has open sides: `"shape": [-1, -1, 3]` with `"open_size"`.
+/// Reads the allowed sizes of a picture with open sides: `"shape": [-1, -1, 3]` with `"open_size"`.
 struct OpenSizeParser {
     let object: ManifestObject
     /// Height, width and channels of the input, if its shape is valid.

@@ -43,7 +43,7 @@ package struct ExportKey: Sendable, Hashable {
     /// True if the contents of the files have not changed. Blocks.
     var isCurrent: Bool { ExportKey(path: path, folder: folder, circumstances: circumstances) == self }
 
-    /// All files of a model; nil for formats whose files are not known.
+    /// All files of a model; nil for formats with unknown files.
     private static func files(of path: String) -> [(name: String, path: String)]? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -9,7 +9,7 @@ public protocol EngineOutputs: Sendable {
 }
 
 extension EngineOutputs {
-    /// The default for engines whose outputs are tensors only.
+    /// The default for engines that return only tensors.
     public func feature(_ index: Int) -> FeatureValue? { nil }
 }
 
@@ -43,7 +43,7 @@ public protocol InferRequest: AnyObject, EngineOutputs {
 }
 
 extension InferRequest {
-    /// The default for engines whose requests keep no data of an inference.
+    /// The default for engines with requests that keep no data of an inference.
     public var isFit: Bool { true }
 
     /// The default for models without suppression.

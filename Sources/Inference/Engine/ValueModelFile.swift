@@ -1,5 +1,5 @@
-/// A model file whose inputs may be strings, and whose outputs may be strings, dictionaries from labels to numbers, or
-/// sequences.
+/// A model file with inputs that may be strings, and outputs that may be strings, dictionaries from labels to numbers,
+/// or sequences.
 protocol ValueModelFile: ModelFile {
     /// The form of each output, in the order of the outputs.
     var forms: [OutputForm] { get }

@@ -54,7 +54,7 @@ struct FactPlanner {
             _ = outputLayers(facts.sheet, &provenance, &result)
             result.provenance.lines = provenance.lines
             result.provenance.remarks = remarks(facts.sheet) + provenance.remarks
-            // A file without any description may be a model whose inputs are not pictures.
+            // A file without any description may be a model with inputs that are not pictures.
             if facts.sheet.framing != nil || facts.sheet.labels != nil || facts.sheet.task != nil {
                 result.provenance.leaveOpen("inputs", whyNoPicture())
             }

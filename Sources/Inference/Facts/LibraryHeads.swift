@@ -1,7 +1,7 @@
 internal import ModelFacts
 internal import Observations
 
-/// Recognizes outputs of TensorFlow Lite's Task Library, and of libraries whose exports have fixed output names.
+/// Recognizes outputs of TensorFlow Lite's Task Library, and of libraries with fixed output names in their exports.
 extension HeadReading {
     /// Boxes, classes, scores and their number, in this order.
     static func finalDetections(_ sheet: FactSheet, _ ports: OutputPorts) -> HeadReading? {

@@ -2,7 +2,7 @@
 public enum ElementType: String, Sendable, Hashable, CaseIterable, Codable {
     case bool, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64, string
 
-    /// The size of one element in bytes; 0 for strings, whose elements have no fixed size.
+    /// The size of one element in bytes; 0 for strings, which have no fixed size.
     public var byteCount: Int {
         switch self {
         case .bool, .uint8, .int8: 1

@@ -23,7 +23,7 @@ public struct EncodedImage: Sendable {
         lend = { body in bytes.withUnsafeBytes { body($0) } }
     }
 
-    /// A picture whose pixels are decoded, or a part of one.
+    /// A picture of decoded pixels, or a part of one.
     /// - Parameter time: the approximate nanoseconds for scaling it.
     init(_ pixels: PixelImage, window: PictureWindow? = nil, time: UInt64) {
         self.pixels = pixels
@@ -44,7 +44,7 @@ public struct EncodedImage: Sendable {
         }
     }
 
-    /// A picture whose bytes belong to another owner.
+    /// A picture with bytes that belong to another owner.
     /// - Parameters:
     ///   - byteCount: the number of bytes.
     ///   - lend: calls its argument once, with the bytes, before it returns. It may be called several times, from any

@@ -76,7 +76,7 @@ public struct FeatureDescription: Sendable {
     /// True if the file allows several shapes, but predictions can use only one.
     package var isFixedByUs: Bool { shape.isStatic && (shapeLimits?.allowsSeveral ?? false) }
 
-    /// A copy whose numbers may be missing.
+    /// A copy that accepts missing numbers.
     func takingMissing(_ takesMissing: Bool) -> FeatureDescription {
         var result = self
         result.takesMissing = takesMissing

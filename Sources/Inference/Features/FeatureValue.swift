@@ -4,7 +4,7 @@ public enum FeatureValue: Sendable {
     case image(EncodedImage)
     /// A tensor.
     case multiArray(MultiArray)
-    /// A tensor whose bytes belong to another owner.
+    /// A tensor with bytes that belong to another owner.
     case lentArray(LentArray)
     /// One integer.
     case int64(Int64)

@@ -1,5 +1,5 @@
-/// A tensor whose bytes belong to another owner, such as a network buffer: it is copied only once, into the engine's
-/// memory.
+/// A tensor with bytes that belong to another owner, such as a network buffer: it is copied only once, into the
+/// engine's memory.
 public struct LentArray: Sendable {
     /// The type of the elements; never ``ElementType/string``.
     public let elementType: ElementType
@@ -9,7 +9,7 @@ public struct LentArray: Sendable {
     public let byteCount: Int
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
-    /// A tensor whose bytes are lent on demand: row-major, in the machine's byte order, with any alignment.
+    /// A tensor with bytes that are lent on demand: row-major, in the machine's byte order, with any alignment.
     /// - Parameter lend: calls its argument once, with `byteCount` bytes, before it returns. It may be called several
     ///   times, from any thread.
     /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of bytes does not match the shape.
@@ -31,7 +31,7 @@ public struct LentArray: Sendable {
         self.lend = lend
     }
 
-    /// A tensor of an array's elements, whose size must be that of `elementType`.
+    /// A tensor of an array's elements. Their size must be that of `elementType`.
     /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of elements does not match the shape.
     public init<Element: BitwiseCopyable & Sendable>(
         elementType: ElementType, shape: Shape, elements: [Element]

@@ -1,6 +1,6 @@
-/// The extents of a tensor's axes, outermost first. An axis whose extent is not fixed is ``Shape/dynamic``.
+/// The extents of a tensor's axes, outermost first. An axis without a fixed extent is ``Shape/dynamic``.
 public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomStringConvertible {
-    /// Marks an axis whose extent each prediction may choose.
+    /// Marks an axis with an extent that each prediction may choose.
     public static let dynamic = -1
 
     /// One extent for each axis: ``dynamic``, or at least 0.

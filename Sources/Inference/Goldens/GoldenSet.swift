@@ -12,7 +12,7 @@ package struct Golden: Sendable {
     package let expected: ComparableAnswer
 }
 
-/// The goldens of a bundle, whose answers are known: `golden/expected.jsonl` and the pictures next to it.
+/// The goldens of a bundle, pictures with known answers: `golden/expected.jsonl` and the pictures next to it.
 package struct GoldenSet: Sendable {
     /// The fraction of the goldens that must be answered as expected.
     package let agreement: Double

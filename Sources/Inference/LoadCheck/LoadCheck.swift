@@ -4,7 +4,7 @@ internal import Synchronization
 /// Loads models in a separate process before they are loaded into this one.
 ///
 /// Engines read files of many formats in C++, and some damaged files make them crash, run forever, or use all memory.
-/// Therefore a model that has not been loaded here before is first loaded in a process whose failure does no harm. For
+/// Therefore a model that has not been loaded here before is first loaded in a process that can fail without harm. For
 /// files that passed, the result is cached until they change.
 public final class LoadCheck: Sendable {
     /// The outcome of a load check.

@@ -23,7 +23,7 @@ struct BundleFacts: Sendable {
     /// The total size of its files in bytes; nil if they could not be read.
     var bytes: Int? { stamp?.bytes }
 
-    /// The maximum time for reading the files; a model whose files take longer counts as unreadable.
+    /// The maximum time for reading the files; after it, a model counts as unreadable.
     static let patience = Duration.seconds(5)
     /// The problem reported for such a model.
     static let silence = "has files that could not be read within 5 s: check the disk and the mount"

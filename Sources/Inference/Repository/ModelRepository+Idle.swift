@@ -3,7 +3,7 @@ internal import Synchronization
 package import SystemSupport
 
 extension ModelRepository {
-    /// Unloads lazy models whose idle time exceeds the limit; the next request loads them again. Releases unused
+    /// Unloads lazy models with an idle time above the limit; the next request loads them again. Releases unused
     /// variants for single-stream predictions. Call it regularly.
     public func unloadIdle() {
         for item in allVersions {

@@ -188,7 +188,7 @@ extension ModelRepository {
     /// Begins a load with the present files and configuration, and does not wait for it.
     func begin(_ item: ModelVersion) { _ = item.begin(request(item, item.cost, again: true)) }
 
-    /// Begins a load of a version whose last load failed at least this time ago, and does not wait for it.
+    /// Begins a load of a version if its last load failed at least this time ago, and does not wait for it.
     func beginAgain(_ item: ModelVersion, after time: Duration) {
         item.beginAgain(request(item, item.cost, again: true), after: time)
     }

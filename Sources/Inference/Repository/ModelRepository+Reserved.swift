@@ -33,7 +33,7 @@ extension ModelRepository {
     /// The path of a model that is not served because its name is reserved; nil if no such model was found.
     package func hiddenModel(named name: String) -> String? { reserved.withLock { $0.hidden[name] } }
 
-    /// Replaces all models by those found, except those whose names are reserved.
+    /// Replaces all models by those found, except those with reserved names.
     func replace(_ found: [String: [ModelVersion]]) {
         items.withLock { items in
             reserved.withLock { reserved in

@@ -197,7 +197,7 @@ extension ModelRepository {
 
     // MARK: Comparing
 
-    /// The rollout of a model whose candidate is being compared; nil for others. Every request calls it.
+    /// The rollout of a model with a candidate that is being compared; nil for others. Every request calls it.
     package func comparedRollout(of name: String) -> ModelRollout? {
         rollouts.withLock { $0[name] }.flatMap { $0.candidate == nil ? nil : $0 }
     }

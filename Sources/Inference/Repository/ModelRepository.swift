@@ -250,7 +250,7 @@ public final class ModelRepository: Sendable {
         }
         guard problems.isEmpty else { throw RepositoryError(message: problems.joined(separator: "; ")) }
         guard let updates = plan.updates else { return found }
-        // An update of a model whose own files are gone is not served.
+        // An update of a model without its own files is not served.
         let names = Set(found.map(\.name))
         return found + scanner.updatesInTime(updates).filter { names.contains($0.name) }
     }

@@ -283,7 +283,7 @@ final class ModelVersion: Sendable {
             var configuration = load.configuration
             configuration.streamDifference = replaced?.laterDifference.withLock { $0 }
             // Not a child of the calling task: the load continues for other waiters if that client disconnects. A
-            // pipeline gets no ticket: it waits for its models, whose loads pass the gate.
+            // pipeline gets no ticket: it waits for its models, and their loads pass the gate.
             let ticket = state.facts.pipelineModels.isEmpty ? gate.arrive(request.cost) : nil
             Task.detached { [configuration] in
                 let result = await self.load(request, ticket, configuration)

@@ -31,7 +31,7 @@ struct RepositoryScan {
         return !kept.isEmpty
     }
 
-    /// Keeps the known versions at a path, in any state of their files.
+    /// Keeps the known versions at a path, regardless of the state of their files.
     mutating func keep(at path: String) {
         for item in known.values.joined() where item.path == path {
             item.isLeaving = false
@@ -57,7 +57,7 @@ struct RepositoryScan {
         if !isThere { items[item.name, default: []].append(item) }
     }
 
-    /// Keeps versions whose files are gone while a new version of the model has yet to be loaded: swapping a mount (the
+    /// Keeps versions with missing files while a new version of the model has yet to be loaded: swapping a mount (the
     /// `..data` link of a ConfigMap) may change file names or version numbers, and requests must not fail meanwhile.
     mutating func keepUntilReplaced() {
         for item in dropped where item.readyModel != nil {

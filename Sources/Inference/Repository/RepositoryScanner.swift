@@ -31,7 +31,7 @@ struct RepositoryScanner: Sendable {
     /// starting.
     var patience = Duration.seconds(30)
 
-    /// The failure of an entry whose file system does not answer.
+    /// The failure of an entry in a file system that does not answer.
     static let silence = FileFailure(code: ETIMEDOUT)
 
     /// Calls ``scan(_:)-(String)`` within ``patience``. An entry that does not answer counts as unreadable; the others

@@ -11,7 +11,7 @@ struct CoreMLFacts: Sendable {
     var samples: [String: FeatureData] = [:]
     /// The values of inputs that a prediction omits, if the file states them, by name.
     var defaults: [String: Double] = [:]
-    /// The names of inputs whose numbers may be missing.
+    /// The names of inputs that accept missing numbers.
     var missing: Set<String> = []
     /// A detector's outputs with the scores and the boxes, and the names of its classes, which may be empty.
     var detections: (scores: String, boxes: String, classes: [String])?

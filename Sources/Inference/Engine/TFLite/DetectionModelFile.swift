@@ -1,7 +1,7 @@
 internal import Observations
 internal import Synchronization
 
-/// A detector whose last operator the engine does not support: the engine runs the file without it, and this code
+/// A detector with an unsupported last operator: the engine runs the file without it, and this code
 /// computes it. For callers, the model has the outputs of its file.
 package struct DetectionModelFile: ModelFile {
     package let base: any ModelFile

@@ -68,7 +68,7 @@ final class BatchItemTensor: EngineTensor {
 
     /// - Parameters:
     ///   - item: the index of the item, from 0 to `count` - 1.
-    ///   - whole: a tensor whose first axis is the batch axis.
+    ///   - whole: a tensor with the batch axis first.
     init(_ item: Int, of count: Int, in whole: any EngineTensor) {
         elementType = whole.elementType
         shape = Shape([1] + whole.shape.dimensions.dropFirst())

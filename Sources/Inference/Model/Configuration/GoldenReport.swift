@@ -1,4 +1,4 @@
-/// The result of comparing a model with the goldens of its bundle: pictures whose answers are known.
+/// The result of comparing a model with the goldens of its bundle: pictures with known answers.
 public struct GoldenReport: Sendable, Hashable {
     /// The number of pictures, and the number of those that were answered as expected.
     public let compared: Int, agreed: Int

@@ -22,7 +22,7 @@ final class InputTensorPool: Sendable {
         isPooled = plans.allSatisfy { $0.description.shape.isStatic }
     }
 
-    /// Takes tensors for one prediction. `shapes` gives the shapes of inputs whose shape is dynamic, by position.
+    /// Takes tensors for one prediction. `shapes` gives the shapes of inputs with a dynamic shape, by position.
     func take(shapes: [Int: Shape] = [:]) throws(EngineError) -> InputTensors {
         if isPooled, let tensors = idle.withLock({ $0.popLast() }) { return tensors }
         var tensors: [any EngineTensor] = []

@@ -30,7 +30,7 @@ struct OpenCost {
     }
 }
 
-/// An item whose pictures' sizes are known.
+/// An item with pictures of known sizes.
 struct SizedItem {
     /// The inputs, with the sizes of this item's pictures.
     var inputs: [InputPlan]

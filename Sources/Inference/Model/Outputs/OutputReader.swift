@@ -58,7 +58,7 @@ enum OutputReader {
         }
     }
 
-    /// The form of a picture whose size the inference has determined; nil for another output.
+    /// The form of a picture of the size that the inference has determined; nil for another output.
     static func openForm(
         of plan: OutputPlan, shape: Shape, count: Int
     ) throws(InferenceError) -> PixelReconstruction? {

@@ -7,7 +7,7 @@ package struct TensorView {
     /// Its elements, row-major, in the machine's byte order.
     package let bytes: UnsafeRawBufferPointer
 
-    /// An output whose memory belongs to the caller.
+    /// An output in the caller's memory.
     package init(index: Int, shape: Shape, bytes: UnsafeRawBufferPointer) {
         self.index = index
         self.shape = shape

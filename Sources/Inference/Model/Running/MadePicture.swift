@@ -3,7 +3,7 @@ internal import ImagePipeline
 /// A picture that a model has computed from one of any size, before it is scaled back to that size and compressed. Both
 /// take long for a large picture, and the infer request is not held during that time.
 struct MadePicture: Sendable {
-    /// The name of the input whose tensor takes its picture's size.
+    /// The name of the input with a tensor of the picture's size.
     let input: String
     let form: PixelReconstruction
     /// The elements of the output.

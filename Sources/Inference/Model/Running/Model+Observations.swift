@@ -123,8 +123,8 @@ extension Model {
         return try ObservationReader(plan, model: description.name, request: request, options: options)
     }
 
-    /// The error for a request whose task the model does not perform, known before a body is read; nil if it performs
-    /// the task.
+    /// The error for a request with a task that the model does not perform, known before a body is read; nil if it
+    /// performs the task.
     package func refusal(of request: ObservationRequest) -> InferenceError? {
         do throws(InferenceError) {
             _ = try reader(of: request, PredictionOptions())

@@ -4,8 +4,8 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// Predictions on pictures whose tensors take their size. Their headers are read before memory is allocated, because
-/// the size determines shapes and memory.
+/// Predictions on pictures that determine the size of their tensors. The pictures' headers are read before
+/// memory is allocated, because the size determines shapes and memory.
 extension Model {
     /// A picture that a separate process decodes.
     private struct Opened {

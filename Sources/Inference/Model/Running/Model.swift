@@ -63,7 +63,7 @@ public final class Model: Sendable {
     /// The model compiled for several items in one inference; nil if the bundle does not request it.
     let batch: BatchVariant?
     let tensors: InputTensorPool
-    /// The memory that the engine may keep for different input sizes; nil for a pipeline, whose models have their own.
+    /// The memory that the engine may keep for different input sizes; nil for a pipeline: its models have their own.
     private let shapeMemory: DecodeBudget.Reservation?
     /// The model compiled for predictions that run while no other does.
     let singleStream: SingleStreamSlot

@@ -3,8 +3,8 @@ internal import FoundationEssentials
 package import ImagePipeline
 internal import JSON
 
-/// A TensorIO bundle whose SavedModel can be trained (`modes: ["train"]`, `train.ops`): the description of a batch in
-/// its model.json.
+/// A TensorIO bundle with a SavedModel that can be trained (`modes: ["train"]`, `train.ops`): the description of a
+/// batch in its model.json.
 package struct TrainingBundle: Sendable {
     /// The paths of the bundle's folder, and of the SavedModel's folder in it.
     package let path: String, model: String

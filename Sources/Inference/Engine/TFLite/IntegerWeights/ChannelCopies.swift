@@ -11,7 +11,7 @@ struct ChannelCopies {
     private let graph: TFLiteGraph
     /// For each tensor, another tensor of its group; that of the root is the root itself.
     private var parents: [Int]
-    /// Groups whose channels must not change.
+    /// Groups of channels that must not change.
     private var fixed: Set<Int> = []
     /// The concatenation that produces a group's channels.
     private var concatenations: [Int: Int] = [:]

@@ -95,7 +95,7 @@ struct QuantizedConvolution {
         return (isDepthwise ? outputs : Array(isWide.indices)).filter { isWide[$0] }
     }
 
-    /// The weights for an input and an output whose channels are given as channel numbers of the file.
+    /// The weights for an input and an output. Their channels are channel numbers of the file.
     /// - Parameter signed: whether to write signed bytes. A weight that does not fit is then split, and the second copy
     ///   of its channel gets the rest, if there is one. Otherwise the bytes have the file's zero point. Signed weights
     ///   of depthwise convolutions are `[channels, height, width, 1]`.
@@ -139,7 +139,7 @@ struct QuantizedConvolution {
         }
     }
 
-    /// The biases as 32-bit floats, for an output whose channels are given as channel numbers of the file.
+    /// The biases as 32-bit floats, for an output. Its channels are channel numbers of the file.
     func biases(output: [Int]) -> [UInt8] {
         var bytes: [UInt8] = []
         for channel in output {

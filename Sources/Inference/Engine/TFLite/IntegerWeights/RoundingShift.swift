@@ -11,7 +11,7 @@ enum RoundingShift {
     /// frequent.
     /// - Parameters:
     ///   - multiplier: the factor by which TensorFlow Lite multiplies sums.
-    ///   - zeroPoint: the zero point of the output, whose values are 0 to 255.
+    ///   - zeroPoint: the zero point of the output; the output's values are 0 to 255.
     static func shift(multiplier: Float, zeroPoint: Int) -> Double {
         guard multiplier > 1e-7, multiplier < 1 else { return 0 }
         // The distances by which products may move up and down.
